@@ -6,7 +6,10 @@ export const ERRORS = {
   BAD_REQUEST: { status: 400, message: 'The request could not be read. Check its syntax and send it again.' },
   MALFORMED_JSON: { status: 400, message: 'The body is not valid JSON in UTF-8. Send one JSON object.' },
   GRAPHQL_INVALID: { status: 400, message: 'The GraphQL document is not valid for this schema.' },
-  GRAPHQL_TOO_COMPLEX: { status: 400, message: 'The GraphQL document asks for too much at once. Split it or lower `first`.' },
+  GRAPHQL_TOO_COMPLEX: {
+    status: 400,
+    message: 'The GraphQL document asks for too much at once. Split it or lower `first`.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     message: 'Send `Authorization: Bearer` with an API key or a token of a configured issuer.',

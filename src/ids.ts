@@ -21,7 +21,9 @@ export type IdType = keyof typeof ID_PREFIXES;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const ENCODED_LENGTH = 26;
 const PATTERN = /^([a-z]{2,4})_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
-const TYPES_BY_PREFIX = new Map(Object.entries(ID_PREFIXES).map(([type, prefix]) => [prefix as string, type as IdType]));
+const TYPES_BY_PREFIX = new Map(
+  Object.entries(ID_PREFIXES).map(([type, prefix]) => [prefix as string, type as IdType]),
+);
 
 let lastMilliseconds = 0;
 let sequence = 0;

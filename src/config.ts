@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { type IssuerConfig, parseAuthIssuers } from './auth/issuer-config.ts';
+import { type EgressAllow, parseEgressAllow } from './egress/allow-list.ts';
+import { parseKeyring } from './secrets/keyring.ts';
+
+export const ROLES = ['api', 'gateway', 'worker'] as const;
+export type Role = (typeof ROLES)[number];
+
+const list = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+
+const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
+
+/** Every setting: how it is read, and the line of `docs/configuration.md` that explains it. */
+export const SETTINGS = {
+  NODE_ENV: {
+    schema: z.enum(['development', 'production', 'test']).default('development'),
+    help: '`production` refuses to start with anything unsafe: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`.',
+  },
+  PORT: { schema: z.coerce.number().int().min(0).max(65535).default(4000), help: 'TCP port to serve on.' },
+  HOST: {
+    schema: z.string().optional(),
+    help: 'Address to listen on. Default `127.0.0.1`, in production `0.0.0.0`.',
+  },
+  DATA_DIR: {
+    schema: z.string().min(1).default('.data'),
+    help: 'Folder of the embedded database and of the keys that are made on first start.',
+  },
+  DATABASE_URL: {
+    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+    help: 'PostgreSQL 15 or later. Without it an embedded PostgreSQL is run in `DATA_DIR`.',
+  },
+  DATABASE_POOL_SIZE: {
+    schema: z.coerce.number().int().min(2).max(500).default(20),
+    help: 'Most connections this process opens to PostgreSQL, besides one for LISTEN.',
+  },
+  ROLES: {
+    schema: z
+      .string()
+      .default(ROLES.join(','))
+      .transform(list)
+      .pipe(z.array(z.enum(ROLES)).min(1)),
+    help: 'What this process does: any of `api`, `gateway`, `worker`, separated by commas.',
+  },
+  PUBLIC_URL: {
+    schema: url.optional(),
+    help: 'Address under which users reach this service; used in links. Default: the address it listens on.',
+  },
+  AUTH_ISSUERS: {
+    schema: z.string().optional(),
+    help: 'JSON list of trusted token issuers, see [authentication](authentication.md). Default in development: the local dev issuer.',
+  },
+  SECRET_KEYS: {
+    schema: z.string().optional(),
+    help: 'Keys that encrypt stored secrets: `id:base64` of 32 bytes, newest first, separated by commas. In development made on first start.',
+  },
+  EGRESS_ALLOW: {
+    schema: z.string().optional(),
+    help: 'Non-public targets that may be called, as `CIDR:port`, separated by commas. Default in development `127.0.0.1/32:4010`, else none.',
+  },
+  CORS_ORIGINS: {
+    schema: z.string().default('').transform(list),
+    help: 'Origins whose pages may call the API from a browser, separated by commas.',
+  },
+  TRUSTED_PROXIES: {
+    schema: z.string().default('').transform(list),
+    help: 'CIDRs of the load balancers whose `X-Forwarded-For` is believed, separated by commas.',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    help: 'Least severe log line that is written.',
+  },
+} as const;
+
+type Environment = { [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+export type Config = {
+  production: boolean;
+  port: number;
+  host: string;
+  dataDir: string;
+  databaseUrl: string | undefined;
+  databasePoolSize: number;
+  roles: ReadonlySet<Role>;
+  publicUrl: string | undefined;
+  /** Empty: the local dev issuer. */
+  issuers: IssuerConfig[];
+  secretKeys: string | undefined;
+  egressAllow: EgressAllow;
+  corsOrigins: string[];
+  trustedProxies: string[];
+  logLevel: string;
+};
+
+/** A configuration that cannot be started with; each problem names its variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads the configuration from environment variables.
+ *
+ * @throws ConfigError naming every variable that is wrong, missing, or unsafe in production.
+ */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const problems: string[] = [];
+  const values = {} as Record<string, unknown>;
+  for (const [name, { schema }] of Object.entries(SETTINGS)) {
+    const result = schema.safeParse(env[name] === '' ? undefined : env[name]);
+    if (result.success) values[name] = result.data;
+    else problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')}`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  const settings = values as Environment;
+  const production = settings.NODE_ENV === 'production';
+
+  const attempt = <T>(name: string, read: () => T, fallback: T): T => {
+    try {
+      return read();
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+      return fallback;
+    }
+  };
+  const nothing = parseEgressAllow('');
+  const allowText = settings.EGRESS_ALLOW ?? (settings.NODE_ENV === 'development' ? '127.0.0.1/32:4010' : '');
+  const config: Config = {
+    production,
+    port: settings.PORT,
+    host: settings.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    dataDir: settings.DATA_DIR,
+    databaseUrl: settings.DATABASE_URL,
+    databasePoolSize: settings.DATABASE_POOL_SIZE,
+    roles: new Set(settings.ROLES),
+    publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
+    issuers: attempt('AUTH_ISSUERS', () => (settings.AUTH_ISSUERS ? parseAuthIssuers(settings.AUTH_ISSUERS) : []), []),
+    secretKeys: settings.SECRET_KEYS,
+    egressAllow: attempt('EGRESS_ALLOW', () => parseEgressAllow(allowText), nothing),
+    corsOrigins: settings.CORS_ORIGINS,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    logLevel: settings.LOG_LEVEL,
+  };
+  if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
+  if (production) problems.push(...unsafeInProduction(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+function unsafeInProduction(config: Config): string[] {
+  const problems: string[] = [];
+  if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production needs at least one issuer');
+  for (const { issuer, jwksUri } of config.issuers) {
+    for (const address of [issuer, jwksUri ?? ''])
+      if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address || issuer} must be https and not local`);
+  }
+  if (!config.secretKeys) problems.push('SECRET_KEYS: production needs at least one key');
+  if (config.egressAllow.privateEntries.length > 0)
+    problems.push('EGRESS_ALLOW: production must not open loopback or private targets');
+  return problems;
+}
+
+function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return (
+    protocol === 'https:' && !/^(localhost|.*\.localhost|127\..*|\[::1\]|.*\.(invalid|test|local))$/.test(hostname)
+  );
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { AppError, type FieldError } from './errors.ts';
+
+/** The changes of an update as they arrive: any field may be left out, and null is for the rules to judge. */
+export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
+
+/**
+ * Checks input against a schema.
+ *
+ * @throws AppError `VALIDATION_FAILED` with one JSON pointer a refused value.
+ */
+export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefix = ''): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, pointerPrefix) });
+}
+
+/** The issues of a zod error as JSON pointers (RFC 6901) with a sentence each. */
+export function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[] {
+  return error.issues.flatMap((issue) => {
+    const pointer = pointerPrefix + toPointer(issue.path);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        pointer: pointer + toPointer([key]),
+        message: 'This field is not known here.',
+      }));
+    }
+    return [{ pointer, message: issue.message }];
+  });
+}
+
+/** Writes a path as an RFC 6901 JSON pointer. */
+export function toPointer(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** One line of text for people: trimmed, no control characters. */
+export function lineOfText(maxLength: number) {
+  return z
+    .string()
+    .trim()
+    .min(1, 'Must not be empty.')
+    .max(maxLength, `Must have at most ${maxLength} characters.`)
+    .regex(/^\P{Cc}*$/u, 'Must not contain control characters.')
+    .refine((text) => text.isWellFormed(), 'Must be valid Unicode.');
+}
+
+/** Several lines of text for people, or null for none. Tabs and line breaks are kept, other control characters refused. */
+export function optionalText(maxLength: number) {
+  return z
+    .string()
+    .trim()
+    .max(maxLength, `Must have at most ${maxLength} characters.`)
+    .regex(/^[\t\n\r\P{Cc}]*$/u, 'Must not contain control characters.')
+    .refine((text) => text.isWellFormed(), 'Must be valid Unicode.')
+    .transform((text) => text || null)
+    .nullish();
+}
