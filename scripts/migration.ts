@@ -1,0 +1,75 @@
+/**
+ * Writes the migration that leads from the schema of the last one to prisma/schema.prisma.
+ *
+ *   npm run migration -- NAME           writes prisma/migrations/<time>_NAME/migration.sql
+ *   npm run migration -- NAME --empty   the same with an empty file, for SQL that a Prisma schema cannot say
+ *   npm run migration -- --check        writes nothing; exits with 1 when a migration is missing
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { diffSchemas } from './schema-diff.ts';
+import { startThrowawayPostgres } from './throwaway-postgres.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const MIGRATIONS = join(ROOT, 'prisma/migrations');
+// The schema as the migrations leave it. A migration is the difference to it, and is written together with it.
+const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
+const LOCK_FILE = 'provider = "postgresql"\n';
+// Statements that can lose data, fail on rows that exist, or hold a lock while they read a whole table.
+const RISKY =
+  /\b(DROP|TRUNCATE|RENAME|SET NOT NULL|NOT NULL(?!.*DEFAULT)|ALTER COLUMN|SET DATA TYPE|CREATE UNIQUE INDEX)\b/;
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { check: { type: 'boolean', default: false }, empty: { type: 'boolean', default: false } },
+});
+process.exitCode = values.check ? await check() : await write(positionals[0] ?? '', values.empty);
+
+async function check(): Promise<number> {
+  const { difference } = await compare();
+  if (!difference) return 0;
+  console.error(`The migrations do not lead to prisma/schema.prisma:\n${difference.summary}`);
+  console.error('Run: npm run migration -- NAME');
+  return 1;
+}
+
+async function write(name: string, isEmpty: boolean): Promise<number> {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+    console.error('Name the migration in lower case with underscores: npm run migration -- add_customer_email');
+    return 1;
+  }
+  const { schema, difference, isFirst } = await compare();
+  if (!difference && !isEmpty) {
+    console.log('The migrations lead to prisma/schema.prisma already. Use --empty for SQL of your own.');
+    return 0;
+  }
+  const file = join(MIGRATIONS, `${timestamp(new Date())}_${name}`, 'migration.sql');
+  await mkdir(join(file, '..'), { recursive: true });
+  await writeFile(file, difference?.sql ?? '');
+  await writeFile(join(MIGRATIONS, 'migration_lock.toml'), LOCK_FILE);
+  await writeFile(MIGRATED_SCHEMA, schema);
+
+  console.log(`Wrote ${relative(ROOT, file)}${difference?.summary ?? '\n'}`);
+  const risky = isFirst ? [] : (difference?.sql.split('\n') ?? []).filter((line) => RISKY.test(line));
+  if (risky.length > 0) console.log(`Look at these before you commit it:\n\n${risky.join('\n')}\n`);
+  console.log('It is applied at the next start, in one transaction. It may be edited until it has been applied.');
+  return 0;
+}
+
+async function compare() {
+  const schema = await readFile(join(ROOT, 'prisma/schema.prisma'), 'utf8');
+  const migrated = await readFile(MIGRATED_SCHEMA, 'utf8').catch(() => undefined);
+  const server = await startThrowawayPostgres();
+  try {
+    const difference = await diffSchemas(server.url, migrated, schema);
+    return { schema, difference, isFirst: migrated === undefined };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** YYYYMMDDHHMMSS in UTC, as Prisma names its migrations. */
+function timestamp(time: Date): string {
+  return time.toISOString().replaceAll(/\D/g, '').slice(0, 14);
+}

@@ -1,0 +1,37 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import { type DiffParams, SchemaEngine } from '@prisma/schema-engine-wasm';
+
+/** SQL that leads from one schema to the other, and the same in words. Undefined when nothing differs. */
+export type SchemaDiff = { sql: string; summary: string } | undefined;
+
+type DiffTarget = DiffParams['from'];
+
+/**
+ * Compares two Prisma schemas with Prisma's schema engine, in the WebAssembly build that npm carries.
+ *
+ * @param serverUrl any PostgreSQL server: the engine asks for its version, and neither reads nor writes tables
+ * @param from a schema's text; undefined stands for the empty database
+ * @throws the engine's message when a schema is not valid
+ */
+export async function diffSchemas(serverUrl: string, from: string | undefined, to: string): Promise<SchemaDiff> {
+  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: serverUrl }));
+  const engine = await SchemaEngine.new({ datamodels: [['schema.prisma', to]] }, () => {}, adapter);
+  const params = {
+    from: targetOf(from),
+    to: targetOf(to),
+    exitCode: true,
+    shadowDatabaseUrl: null,
+    filters: { externalTables: [], externalEnums: [] },
+  };
+  const { stdout: sql, exitCode } = await engine.diff({ ...params, script: true });
+  // 2 means that there are differences, as for `prisma migrate diff --exit-code`.
+  if (exitCode !== 2 || sql === null) return undefined;
+  const { stdout: summary } = await engine.diff({ ...params, script: false });
+  return { sql: `${sql.trim()}\n`, summary: summary ?? '' };
+}
+
+function targetOf(schema: string | undefined): DiffTarget {
+  if (schema === undefined) return { tag: 'empty' };
+  return { tag: 'schemaDatamodel', files: [{ path: 'schema.prisma', content: schema }] };
+}

@@ -1,0 +1,35 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded-postgres.ts';
+
+/** Speed over durability. */
+const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/**
+ * Starts a PostgreSQL server of its own in a temporary directory; `stop` removes it with all its data.
+ *
+ * @param settings pass `{}` for a server as durable as the real one
+ */
+export async function startThrowawayPostgres(
+  settings: Record<string, string> = FAST_SETTINGS,
+): Promise<EmbeddedPostgres> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-'));
+  try {
+    // As root the server runs under another account, which has to get in.
+    await chmod(dataDir, 0o711);
+    const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }), settings });
+    return {
+      ...server,
+      async stop() {
+        await server.stop();
+        await rm(server.dataDir, { recursive: true, force: true });
+        await rm(dataDir, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+
+export type Database = {
+  /** The one pool. Hot statements go to it directly; Prisma uses the same connections. */
+  pool: pg.Pool;
+  prisma: PrismaClient;
+  url: string;
+  close(): Promise<void>;
+};
+
+/** What `prisma.$transaction(async (tx) => …)` hands to its callback. */
+export type Transaction = Prisma.TransactionClient;
+
+export type OpenDatabaseOptions = {
+  url: string;
+  /** The most connections this process opens. */
+  poolSize: number;
+  log: Logger;
+  /** Shown in `pg_stat_activity`. */
+  applicationName?: string;
+};
+
+// A session that outlives these has lost its caller: requests are answered or given up within 15 s.
+const STATEMENT_TIMEOUT_MILLISECONDS = 15_000;
+const LOCK_TIMEOUT_MILLISECONDS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS = 15_000;
+const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
+const IDLE_CONNECTION_MILLISECONDS = 60_000;
+const TRANSACTION_MAX_WAIT_MILLISECONDS = 5_000;
+const TRANSACTION_TIMEOUT_MILLISECONDS = 10_000;
+const MAX_STATEMENT_NAMES = 500;
+
+/**
+ * Opens the database: one pool, and Prisma on top of it. Connects once, so that a wrong URL fails here and not at the
+ * first request.
+ *
+ * @throws the driver's error when the server cannot be reached or refuses the credentials
+ */
+export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
+  const { url, poolSize, log, applicationName = 'tollgate' } = options;
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
+    idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
+    keepAlive: true,
+    statement_timeout: STATEMENT_TIMEOUT_MILLISECONDS,
+    lock_timeout: LOCK_TIMEOUT_MILLISECONDS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS,
+  });
+  surviveLostConnections(pool, log);
+
+  const adapter = new PrismaPg(pool, { statementNameGenerator: boundedStatementNames() });
+  const prisma = new PrismaClient({
+    adapter,
+    transactionOptions: { maxWait: TRANSACTION_MAX_WAIT_MILLISECONDS, timeout: TRANSACTION_TIMEOUT_MILLISECONDS },
+  });
+
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await prisma.$disconnect();
+    await pool.end();
+  };
+
+  try {
+    await pool.query('SELECT 1');
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    pool,
+    prisma,
+    url,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/**
+ * Without listeners a connection that the server ends would end the process too. Idle connections report to the pool,
+ * those in use (a transaction between two statements) only on themselves; the next statement fails and tells the caller.
+ */
+function surviveLostConnections(pool: pg.Pool, log: Logger): void {
+  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('error', (error) => log.warn({ error: error.message }, 'a database connection was lost'));
+}
+
+/**
+ * Names Prisma's statements, so that the server plans each of them once a connection. Bounded, because a statement's
+ * text varies with the length of its lists and every name takes memory on every connection; `''` means unnamed.
+ */
+function boundedStatementNames(): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= MAX_STATEMENT_NAMES) return '';
+    const name = `prisma_${createHash('sha256').update(sql).digest('base64url').slice(0, 22)}`;
+    names.set(sql, name);
+    return name;
+  };
+}

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** The server process of a cluster, as its `postmaster.pid` describes it. */
+export type Postmaster = { pid: number; port: number; isReady: boolean };
+
+const POLL_MILLISECONDS = 20;
+
+const run = promisify(execFile);
+
+/**
+ * Reads `postmaster.pid`: process id, cluster directory, start time, port, socket directory, listen address, shared
+ * memory key and status, a line each (https://www.postgresql.org/docs/18/storage-file-layout.html).
+ *
+ * @returns undefined unless the process lives and is this cluster's server: after a crash the number may be another's
+ */
+export async function livePostmaster(cluster: string): Promise<Postmaster | undefined> {
+  const lines = await readLockFile(cluster);
+  const pid = Number(lines[0]);
+  if (!isAlive(pid) || !(await commandLine(pid)).includes(cluster)) return undefined;
+  return { pid, port: Number(lines[3]), isReady: lines[7]?.trim() === 'ready' };
+}
+
+/**
+ * Clears what a crash can leave in the way of a start: a server that nobody supervises is shut down and waited for, and
+ * a lock file with the number of a living stranger is removed (PostgreSQL itself only recognises numbers of the dead).
+ *
+ * @param isSupervised asked last, since another process may be starting the server right now
+ */
+export async function clearRemains(cluster: string, isSupervised: () => boolean): Promise<void> {
+  const remaining = await livePostmaster(cluster);
+  if (isSupervised()) return;
+  if (remaining) {
+    // SIGINT is PostgreSQL's fast shutdown.
+    process.kill(remaining.pid, 'SIGINT');
+    while ((await livePostmaster(cluster))?.pid === remaining.pid) await delay(POLL_MILLISECONDS);
+    return;
+  }
+  const [pid] = await readLockFile(cluster);
+  if (isAlive(Number(pid)) && !isSupervised()) await rm(join(cluster, 'postmaster.pid'), { force: true });
+}
+
+/** Whether a process with that number exists, whoever it is. */
+export function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function readLockFile(cluster: string): Promise<string[]> {
+  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+  return text.split('\n');
+}
+
+/** The command a process was started with; empty for one that has ended, also while its parent has not noticed. */
+async function commandLine(pid: number): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return run('ps', ['-o', 'args=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout,
+    () => '',
+  );
+}

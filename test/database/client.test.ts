@@ -1,0 +1,85 @@
+import pg from 'pg';
+import pino from 'pino';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const log = pino({ level: 'silent' });
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 4, log });
+});
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+async function endConnection(pid: number): Promise<void> {
+  const client = new pg.Client({ connectionString: testDatabase.url });
+  await client.connect();
+  await client.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
+  await client.end();
+}
+
+test('Prisma and direct statements use the same pool, named and with timeouts', async () => {
+  const settings = `SELECT current_setting('application_name') AS name, current_setting('statement_timeout') AS statement,
+    current_setting('lock_timeout') AS lock, current_setting('idle_in_transaction_session_timeout') AS idle`;
+  const expected = [{ name: 'tollgate', statement: '15s', lock: '10s', idle: '15s' }];
+  expect((await database.pool.query(settings)).rows).toEqual(expected);
+  expect(await database.prisma.$queryRawUnsafe(settings)).toEqual(expected);
+  expect(database.pool.totalCount).toBe(1);
+});
+
+test('an idle connection that the server ends is replaced', async () => {
+  const { rows } = await database.pool.query('SELECT pg_backend_pid() AS pid');
+  await endConnection(rows[0].pid);
+  await vi.waitFor(() => expect(database.pool.totalCount).toBe(0));
+  expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+});
+
+test('a connection that the server ends between two statements of a transaction fails that transaction only', async () => {
+  const outcome = database.prisma.$transaction(async (transaction) => {
+    const [row] = await transaction.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+    await endConnection(row!.pid);
+    await transaction.$queryRaw`SELECT 1`;
+  });
+  await expect(outcome).rejects.toThrow();
+  expect(await database.prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
+});
+
+test('a checked-out connection that the server ends does not end the process', async () => {
+  const client = await database.pool.connect();
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+  await endConnection(rows[0].pid);
+  await expect(client.query('SELECT 1')).rejects.toThrow();
+  client.release(true);
+});
+
+test('statements are prepared under names, up to a bound', async () => {
+  const single = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
+  for (let shape = 0; shape < 510; shape++) {
+    await single.prisma.$queryRawUnsafe(`SELECT ${shape} AS "shape"`);
+    await single.prisma.$queryRawUnsafe(`SELECT ${shape} AS "shape"`);
+  }
+  const { rows } = await single.pool.query(
+    "SELECT count(*)::int AS count, min(name) AS name FROM pg_prepared_statements WHERE name <> ''",
+  );
+  expect(rows).toEqual([{ count: 500, name: expect.stringMatching(/^prisma_[\w-]{22}$/) }]);
+  await single.close();
+});
+
+test('a server that refuses the credentials fails the opening', async () => {
+  const url = new URL(testDatabase.url);
+  url.password = 'wrong';
+  await expect(openDatabase({ url: url.href, poolSize: 1, log })).rejects.toThrow('password authentication failed');
+});
+
+test('closing twice is closing once', async () => {
+  const other = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
+  await Promise.all([other.close(), other.close()]);
+  await expect(other.pool.query('SELECT 1')).rejects.toThrow();
+});

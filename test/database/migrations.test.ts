@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import pino from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { applyMigrations } from '../../src/database/migrations.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { startNode } from '../support/node-process.ts';
+
+const FIRST = '20260101000000_first';
+const SECOND = '20260102000000_second';
+const TWO_STATEMENTS_AND_A_BODY = `
+  CREATE TABLE note (number INTEGER NOT NULL);
+  CREATE FUNCTION bump() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.number := NEW.number + 1;
+    RETURN NEW;
+  END;
+  $$;
+  CREATE TRIGGER bump BEFORE INSERT ON note FOR EACH ROW EXECUTE FUNCTION bump();
+  INSERT INTO note VALUES (6);
+`;
+const log = pino({ level: 'silent' });
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let directory: string;
+
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  pool = new pg.Pool({ connectionString: database.url });
+  directory = await mkdtemp(join(tmpdir(), 'tollgate-migrations-'));
+  await writeFile(join(directory, 'migration_lock.toml'), 'provider = "postgresql"\n');
+});
+
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+  await rm(directory, { recursive: true });
+});
+
+async function writeMigration(name: string, sql: string): Promise<void> {
+  await mkdir(join(directory, name), { recursive: true });
+  await writeFile(join(directory, name, 'migration.sql'), sql);
+}
+
+async function rowsOf(sql: string): Promise<pg.QueryResultRow[]> {
+  return (await pool.query(sql)).rows;
+}
+
+const apply = () => applyMigrations(pool, directory, log);
+
+test('migrations are applied in the order of their names, each once, function bodies included', async () => {
+  await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
+  await writeMigration(FIRST, TWO_STATEMENTS_AND_A_BODY);
+  expect(await apply()).toEqual({ applied: [FIRST, SECOND] });
+  expect(await apply()).toEqual({ applied: [] });
+  expect(await rowsOf('SELECT number FROM note ORDER BY number')).toEqual([{ number: 7 }, { number: 11 }]);
+});
+
+test('what was applied is recorded as `prisma migrate` does', async () => {
+  const sql = 'CREATE TABLE note (number INTEGER);\n';
+  await writeMigration(FIRST, sql);
+  await apply();
+  const [row] = await rowsOf('SELECT * FROM _prisma_migrations');
+  expect(row).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    checksum: createHash('sha256').update(sql).digest('hex'),
+    finished_at: expect.any(Date),
+    migration_name: FIRST,
+    logs: null,
+    rolled_back_at: null,
+    started_at: expect.any(Date),
+    applied_steps_count: 1,
+  });
+});
+
+test('of five processes that start at once, together they apply each migration once', async () => {
+  await writeMigration(FIRST, `${TWO_STATEMENTS_AND_A_BODY} SELECT pg_sleep(0.2);`);
+  await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
+  const processes = Array.from({ length: 5 }, () =>
+    startNode(resolve(import.meta.dirname, 'applies-migrations.ts'), [database.url, directory]),
+  );
+  const applied = await Promise.all(processes.map((child) => child.nextMessage<string[]>()));
+  expect(applied.flat()).toEqual([FIRST, SECOND]);
+  expect(await rowsOf('SELECT count(*)::int AS count FROM _prisma_migrations')).toEqual([{ count: 2 }]);
+});
+
+test('a migration that fails leaves nothing behind, keeps what came before, and can be mended and applied', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await writeMigration(SECOND, 'INSERT INTO note VALUES (1); SELECT 1 / 0;');
+  await expect(apply()).rejects.toThrow(`The migration ${SECOND} failed and was undone: division by zero`);
+  expect(await rowsOf('SELECT * FROM note')).toEqual([]);
+
+  await writeMigration(SECOND, 'INSERT INTO note VALUES (1)');
+  expect(await apply()).toEqual({ applied: [SECOND] });
+});
+
+test('a migration that was edited after it was applied is refused, and nothing later is applied', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await apply();
+  await writeMigration(FIRST, 'CREATE TABLE note (number BIGINT)');
+  await writeMigration(SECOND, 'CREATE TABLE other (number INTEGER)');
+  await expect(apply()).rejects.toThrow(`The migration ${FIRST} was edited after this database applied it.`);
+  expect(await rowsOf("SELECT to_regclass('other') AS found")).toEqual([{ found: null }]);
+});
+
+test('line ends that a checkout has rewritten are not an edit', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (\n  number INTEGER\n);\n');
+  await apply();
+  await writeMigration(FIRST, 'CREATE TABLE note (\r\n  number INTEGER\r\n);\r\n');
+  expect(await apply()).toEqual({ applied: [] });
+});
+
+test('a migration that another tool has recorded as failed is refused until it is marked as rolled back', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await apply();
+  await pool.query('DROP TABLE note; UPDATE _prisma_migrations SET finished_at = NULL');
+  const refusal = await apply().catch((error: Error) => error.message);
+  expect(refusal).toContain(`The migration ${FIRST} is recorded as failed.`);
+  await pool.query(/UPDATE .*?'(?=,)/.exec(String(refusal))![0]);
+  expect(await apply()).toEqual({ applied: [FIRST] });
+});
+
+test('a database that is newer than this version is left alone, with a warning', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await writeMigration(SECOND, 'CREATE TABLE other (number INTEGER)');
+  await apply();
+  await rm(join(directory, SECOND), { recursive: true });
+  const write = vi.fn();
+  expect(await applyMigrations(pool, directory, pino({ level: 'warn' }, { write }))).toEqual({ applied: [] });
+  expect(write.mock.calls.join()).toContain(SECOND);
+});
+
+test('neither the lock nor the settings of a run stay on the pool', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await apply();
+  expect(await rowsOf("SELECT * FROM pg_locks WHERE locktype = 'advisory'")).toEqual([]);
+  expect(pool.totalCount).toBe(1);
+});

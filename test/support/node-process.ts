@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
+
+export type NodeProcess = {
+  pid: number;
+  /** The next line it prints, as JSON; rejects with its error output when it ends instead. */
+  nextMessage<T>(): Promise<T>;
+  /** Ends it and waits until it has ended. */
+  end(signal: NodeJS.Signals): Promise<void>;
+  /** Waits until it has ended by itself. */
+  ended(): Promise<number | null>;
+};
+
+/** Runs a TypeScript file in a process of its own, under another account if one is given. */
+export function startNode(
+  file: string,
+  args: string[],
+  options: { uid?: number; gid?: number; detached?: boolean } = {},
+): NodeProcess {
+  const child: ChildProcess = spawn(NODE, [file, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const exit = once(child, 'exit') as Promise<[number | null]>;
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  let errors = '';
+  child.stderr!.on('data', (chunk) => {
+    errors += chunk;
+  });
+  return {
+    pid: child.pid!,
+    async nextMessage<T>() {
+      const { done, value } = await lines.next();
+      if (done) {
+        await exit;
+        throw new Error(errors);
+      }
+      return JSON.parse(value) as T;
+    },
+    async end(signal) {
+      child.kill(signal);
+      await exit;
+    },
+    async ended() {
+      return (await exit)[0];
+    },
+  };
+}
