@@ -1,0 +1,80 @@
+import ipaddr from 'ipaddr.js';
+import { type Cidr, parseAddress, rangesOverlap } from './address.ts';
+
+/** Targets that are reached although they are not public, or not by https. */
+export type EgressAllow = {
+  /** Whether an entry covers this address and port. */
+  permits: (address: string, port: number) => boolean;
+  /** Whether an entry is about this port: a name with it may turn out to be permitted once it is resolved. */
+  coversPort: (port: number) => boolean;
+  /** The entries that reach into this machine, as they were written. */
+  loopbackEntries: string[];
+  /** The entries that reach into private networks (loopback included), as they were written. */
+  privateEntries: string[];
+};
+
+type Entry = { text: string; range: Cidr; port: number | undefined };
+
+const ENTRY_PATTERN = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))\/(\d{1,3}):(\*|\d{1,5})$/i;
+
+const cidrs = (...texts: string[]): Cidr[] => texts.map((text) => ipaddr.parseCIDR(text));
+
+// Cloud metadata services hand out credentials to whoever asks, and the translated ranges are other spellings of every
+// IPv4 address, those services included.
+const NEVER_ALLOWED = cidrs(
+  ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
+  ...['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+);
+const LOOPBACK = cidrs('0.0.0.0/8', '127.0.0.0/8', '::/127');
+const PRIVATE = [...LOOPBACK, ...cidrs('10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7')];
+
+/**
+ * Reads a comma-separated list of `<network>/<prefix length>:<port>`, the port a number or `*`, an IPv6 network in
+ * brackets: `127.0.0.1/32:4010, 10.0.0.0/8:*, [::1]/128:4010`. An empty text allows nothing.
+ *
+ * @throws Error naming the entry and what is wrong with it. Link-local and metadata addresses are never accepted.
+ */
+export function parseEgressAllow(text: string): EgressAllow {
+  const entries = text.trim() === '' ? [] : text.split(',').map((entry) => parseEntry(entry.trim()));
+  const within = (ranges: Cidr[]) =>
+    entries.filter((entry) => ranges.some((range) => rangesOverlap(range, entry.range))).map((entry) => entry.text);
+  const coversPort = (entry: Entry, port: number) => entry.port === undefined || entry.port === port;
+  return {
+    permits(addressText, port) {
+      const address = parseAddress(addressText);
+      if (!address) return false;
+      return entries.some((entry) => coversPort(entry, port) && rangesOverlap([address, 128], entry.range));
+    },
+    coversPort: (port) => entries.some((entry) => coversPort(entry, port)),
+    loopbackEntries: within(LOOPBACK),
+    privateEntries: within(PRIVATE),
+  };
+}
+
+function parseEntry(text: string): Entry {
+  const fail = (reason: string): never => {
+    throw new Error(`The egress allow-list entry "${text}" is not accepted: ${reason}`);
+  };
+  const match = ENTRY_PATTERN.exec(text);
+  if (!match) return fail('write <network>/<prefix length>:<port>, such as 127.0.0.1/32:4010 or [::1]/128:4010.');
+  const [, bracketed, dotted, bits, portText] = match;
+  const cidr = `${bracketed ?? dotted}/${bits}`;
+  if (!ipaddr.isValidCIDR(cidr) || !isCanonical((bracketed ?? dotted)!, Boolean(bracketed))) {
+    return fail('its network is not an IPv4 or a bracketed IPv6 range.');
+  }
+  const range = ipaddr.parseCIDR(cidr);
+  const network = range[0].kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  const first = network.networkAddressFromCIDR(cidr).toString();
+  if (first !== range[0].toString()) return fail(`the range /${bits} begins at ${first}; write that address.`);
+  const port = portText === '*' ? undefined : Number(portText);
+  if (port !== undefined && (port < 1 || port > 65_535)) return fail('its port is not between 1 and 65535.');
+  if (NEVER_ALLOWED.some((forbidden) => rangesOverlap(forbidden, range))) {
+    return fail('it reaches link-local, cloud metadata or translated addresses, which are never allowed.');
+  }
+  return { text, range, port };
+}
+
+/** Four plain decimal octets, or IPv6: ipaddr.js also reads `127.1` and octal octets. */
+function isCanonical(address: string, isIpv6: boolean): boolean {
+  return isIpv6 ? ipaddr.IPv6.isValid(address) : ipaddr.IPv4.isValidFourPartDecimal(address);
+}

@@ -1,0 +1,98 @@
+import { isIP, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { buildConnector } from 'undici';
+import { isPublicAddress, parseAddress } from './address.ts';
+import type { EgressAllow } from './allow-list.ts';
+import { EgressError, toEgressError } from './egress-error.ts';
+import type { Lookup } from './lookup.ts';
+import { hostnameOf, isPublicPort, portOf } from './url.ts';
+
+export type EgressLog = { debug: (fields: object, message: string) => void };
+
+export type ConnectorOptions = {
+  allow: EgressAllow;
+  log: EgressLog;
+  lookup: Lookup;
+  /** Host name → the origin (`http://127.0.0.1:4010`) that stands in for it. The target is judged like any other. */
+  hostOverrides: Record<string, string>;
+  connectTimeoutMilliseconds: number;
+};
+
+type Target = { protocol: string; hostname: string; port: number };
+
+// A name with more addresses than this gains nothing from trying them all.
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Opens the sockets of undici's clients, and is the boundary that every outgoing connection crosses: the name is
+ * resolved once, all its addresses are judged, and the socket goes to one of those very addresses. So neither a second
+ * DNS answer nor a literal address (which undici never passes to a `lookup` option) gets around the judgement. The TLS
+ * server name and the Host header stay those of the URL.
+ */
+export function createConnector(options: ConnectorOptions): buildConnector.connector {
+  const { allow, log, lookup } = options;
+  const connectTo = buildConnector({ allowH2: false, timeout: options.connectTimeoutMilliseconds });
+  const overrides = new Map(
+    Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
+  );
+
+  async function vettedAddresses(target: Target): Promise<string[]> {
+    const addresses = isIP(target.hostname) === 0 ? await lookup(target.hostname) : [target.hostname];
+    const refused = addresses.filter((address) => !isPermitted(address, target, allow));
+    if (refused.length === 0) return addresses;
+    log.debug({ ...target, addresses, refused }, 'egress target refused');
+    throw new EgressError('target_not_allowed');
+  }
+
+  async function open(request: buildConnector.Options): Promise<Socket> {
+    const { protocol, hostname } = request;
+    const port = Number(request.port) || (protocol === 'https:' ? 443 : 80);
+    const target = overrides.get(hostname) ?? { protocol, hostname, port };
+    const addresses = await vettedAddresses(target);
+    const servername = target.protocol === 'https:' && isIP(hostname) === 0 ? { servername: hostname } : {};
+    const failures: unknown[] = [];
+    for (const address of addresses.slice(0, MAX_ATTEMPTS)) {
+      try {
+        return await connectOnce(connectTo, {
+          protocol: target.protocol,
+          hostname: address,
+          port: String(target.port),
+          ...servername,
+        });
+      } catch (error) {
+        failures.push(error);
+        if (toEgressError(error).errorClass === 'tls_error') break;
+      }
+    }
+    throw failures.at(-1);
+  }
+
+  return (request, callback) => {
+    open(request).then(
+      (socket) => callback(null, socket),
+      (error) => callback(error, null),
+    );
+  };
+}
+
+function isPermitted(address: string, { protocol, port }: Target, allow: EgressAllow): boolean {
+  if (allow.permits(address, port)) return true;
+  return protocol === 'https:' && isPublicPort(port) && isPublicAddress(address) && !isOwnAddress(address);
+}
+
+/** Traffic from this machine to its own public address passes no firewall, so it could reach what the world cannot. */
+function isOwnAddress(address: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const text = parseAddress(address)?.toString();
+  return own.some((candidate) => parseAddress(candidate.address)?.toString() === text);
+}
+
+function targetOf(url: URL): Target {
+  return { protocol: url.protocol, hostname: hostnameOf(url), port: portOf(url) };
+}
+
+function connectOnce(connectTo: buildConnector.connector, options: buildConnector.Options): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    connectTo(options, (error, socket) => (error ? reject(error) : resolve(socket)));
+  });
+}

@@ -1,0 +1,91 @@
+import { errors } from 'undici';
+
+/**
+ * Why a request got no answer, each with the sentence that may be shown to the customer. The sentences carry no
+ * addresses, and every refused target gets the same one, so that nobody can map a private network with them.
+ */
+export const ERROR_MESSAGES = {
+  target_not_allowed: 'The target address is not allowed.',
+  dns_error: 'The host name could not be resolved.',
+  connection_refused: 'The connection was refused, or the host cannot be reached.',
+  connection_reset: 'The connection was closed before the answer was complete.',
+  connect_timeout: 'The connection could not be made in time.',
+  timeout: 'The answer was not complete in time.',
+  tls_error: 'The secure connection could not be established.',
+  protocol_error: 'The answer is not valid HTTP.',
+  aborted: 'The request was given up.',
+  unknown: 'The request could not be sent.',
+} as const;
+
+export type EgressErrorClass = keyof typeof ERROR_MESSAGES;
+
+const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'connection_refused',
+  EHOSTDOWN: 'connection_refused',
+  ENETUNREACH: 'connection_refused',
+  ENETDOWN: 'connection_refused',
+  EADDRNOTAVAIL: 'connection_refused',
+  ECONNRESET: 'connection_reset',
+  ECONNABORTED: 'connection_reset',
+  EPIPE: 'connection_reset',
+  ETIMEDOUT: 'connection_reset',
+  UND_ERR_SOCKET: 'connection_reset',
+  UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol_error',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol_error',
+  UND_ERR_ABORTED: 'aborted',
+  UND_ERR_CLOSED: 'aborted',
+  UND_ERR_DESTROYED: 'aborted',
+  ABORT_ERR: 'aborted',
+  EPROTO: 'tls_error',
+};
+
+// Node's own TLS errors, OpenSSL's, and the X.509 codes of https://nodejs.org/api/tls.html#x509-certificate-error-codes.
+const TLS_CODES =
+  /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|ERROR_IN_C)/;
+
+// Their codes (`ENOTFOUND`, `CERT_HAS_EXPIRED`) tell the owner of the receiver what to repair, and nothing about us.
+const CLASSES_WITH_CODE: ReadonlySet<EgressErrorClass> = new Set(['dns_error', 'tls_error']);
+
+export type EgressErrorOptions = { message?: string; cause?: unknown; durationMilliseconds?: number };
+
+/** A request that got no usable answer. The message is safe to show; the cause is for the log only. */
+export class EgressError extends Error {
+  override readonly name = 'EgressError';
+  readonly errorClass: EgressErrorClass;
+  readonly durationMilliseconds: number;
+
+  constructor(errorClass: EgressErrorClass, options: EgressErrorOptions = {}) {
+    super(options.message ?? messageOf(errorClass, options.cause), { cause: options.cause });
+    this.errorClass = errorClass;
+    this.durationMilliseconds = options.durationMilliseconds ?? 0;
+  }
+}
+
+/** Names the class of anything that undici, TLS or the operating system throws. */
+export function toEgressError(error: unknown, durationMilliseconds = 0): EgressError {
+  if (error instanceof EgressError) {
+    const { errorClass, message, cause } = error;
+    return new EgressError(errorClass, { message, cause, durationMilliseconds });
+  }
+  return new EgressError(classOf(error), { cause: error, durationMilliseconds });
+}
+
+function classOf(error: unknown): EgressErrorClass {
+  const code = codeOf(error);
+  // Parser errors have no code of their own.
+  if (error instanceof errors.HTTPParserError) return 'protocol_error';
+  return TLS_CODES.test(code) ? 'tls_error' : (CLASSES_BY_CODE[code] ?? 'unknown');
+}
+
+function messageOf(errorClass: EgressErrorClass, cause: unknown): string {
+  const code = CLASSES_WITH_CODE.has(errorClass) ? codeOf(cause) : '';
+  return code ? `${ERROR_MESSAGES[errorClass].slice(0, -1)} (${code}).` : ERROR_MESSAGES[errorClass];
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

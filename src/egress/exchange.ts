@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { EgressError } from './egress-error.ts';
+
+export type EgressRequest = {
+  method: string;
+  url: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body?: string | Buffer;
+  /** From the call to the last byte of the answer, name resolution and waiting for a connection included. */
+  timeoutMilliseconds: number;
+  /** What comes after that many bytes of the body is not read; the connection is cut instead. */
+  maxResponseBytes: number;
+  signal?: AbortSignal;
+};
+
+export type Answer = { statusCode: number; headers: IncomingHttpHeaders; body: Buffer; bodyTruncated: boolean };
+
+// A server may send hints before its answer (RFC 8297), but one that sends nothing else is not answering.
+const MAX_INFORMATIONAL_ANSWERS = 32;
+
+/**
+ * Sends one request and collects its answer, redirects included as they are. The deadline is one timer for all of it:
+ * undici's own timeouts restart with every byte and every informational answer.
+ *
+ * @throws EgressError `timeout`, `aborted` or `protocol_error`; whatever undici reports otherwise.
+ */
+export function exchange(dispatcher: Dispatcher, url: URL, request: EgressRequest): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const chunks: Buffer[] = [];
+  let controller: Dispatcher.DispatchController | undefined;
+  let statusCode = 0;
+  let headers: IncomingHttpHeaders = {};
+  let informationalAnswers = 0;
+  let receivedBytes = 0;
+  let isSettled = false;
+
+  const timer = setTimeout(() => stop(new EgressError('timeout')), request.timeoutMilliseconds);
+  const onAbort = () => stop(new EgressError('aborted'));
+  request.signal?.addEventListener('abort', onAbort, { once: true });
+
+  function settle(): void {
+    isSettled = true;
+    clearTimeout(timer);
+    request.signal?.removeEventListener('abort', onAbort);
+  }
+
+  function stop(error: Error): void {
+    if (isSettled) return;
+    settle();
+    reject(error);
+    controller?.abort(error);
+  }
+
+  function finish(bodyTruncated: boolean): void {
+    if (isSettled) return;
+    settle();
+    const body = Buffer.concat(chunks, Math.min(receivedBytes, request.maxResponseBytes));
+    resolve({ statusCode, headers, body, bodyTruncated });
+  }
+
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      // Given up while it waited for a connection: throwing leaves that connection to the next request.
+      if (isSettled) throw new EgressError('aborted');
+      controller = started;
+    },
+    onResponseStart(_controller, status, received) {
+      if (status >= 200) {
+        statusCode = status;
+        headers = received;
+      } else if (++informationalAnswers > MAX_INFORMATIONAL_ANSWERS) stop(new EgressError('protocol_error'));
+    },
+    onResponseData(_controller, chunk) {
+      if (isSettled) return;
+      receivedBytes += chunk.length;
+      chunks.push(chunk);
+      if (receivedBytes <= request.maxResponseBytes) return;
+      finish(true);
+      controller?.abort(new EgressError('aborted'));
+    },
+    onResponseEnd: () => finish(false),
+    onResponseError: (_controller, error) => stop(error),
+  };
+
+  if (request.signal?.aborted) onAbort();
+  else {
+    const { method, body = null } = request;
+    // Nothing is ever inflated here, so a small answer stays small; this asks servers not to compress it.
+    const sentHeaders = { 'accept-encoding': 'identity', ...request.headers };
+    const path = url.pathname + url.search;
+    const noTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
+    try {
+      dispatcher.dispatch({ origin: url.origin, path, method, headers: sentHeaders, body, ...noTimeouts }, handler);
+    } catch (error) {
+      stop(error instanceof Error ? error : new EgressError('unknown', { cause: error }));
+    }
+  }
+  return promise;
+}

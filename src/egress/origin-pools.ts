@@ -1,0 +1,72 @@
+import { Dispatcher, errors, Pool } from 'undici';
+
+/**
+ * A dispatcher with one keep-alive pool an origin. Unlike undici's Agent it never refuses an origin because too many
+ * are known: it closes idle ones to make room, and forgets an origin when its last connection is gone.
+ */
+export class OriginPools extends Dispatcher {
+  readonly #pools = new Map<string, Pool>();
+  readonly #poolOptions: Pool.Options;
+  readonly #maxOrigins: number;
+  #isClosed = false;
+
+  /** @param maxOrigins how many are kept; beyond it the least recently used idle one makes room for the next. */
+  constructor(poolOptions: Pool.Options, maxOrigins: number) {
+    super();
+    this.#poolOptions = poolOptions;
+    this.#maxOrigins = maxOrigins;
+  }
+
+  /** How many origins are kept at this moment. */
+  get originCount(): number {
+    return this.#pools.size;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (this.#isClosed) throw new errors.ClientClosedError();
+    return this.#poolOf(String(options.origin)).dispatch(options, handler);
+  }
+
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(Array.from(this.#pools.values(), (pool) => pool.close()));
+  }
+
+  override async destroy(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(Array.from(this.#pools.values(), (pool) => pool.destroy()));
+  }
+
+  #poolOf(origin: string): Pool {
+    const known = this.#pools.get(origin);
+    // Taken out and put back, so that the map's order is that of the last use.
+    if (known) this.#pools.delete(origin);
+    else if (this.#pools.size >= this.#maxOrigins) this.#closeOldestIdle();
+    const pool = known ?? this.#openPool(origin);
+    this.#pools.set(origin, pool);
+    return pool;
+  }
+
+  #openPool(origin: string): Pool {
+    const pool = new Pool(origin, this.#poolOptions);
+    const forgetIfUnused = () => {
+      if (pool.stats.connected === 0 && pool.stats.size === 0) this.#forget(origin, pool);
+    };
+    pool.on('disconnect', forgetIfUnused);
+    pool.on('connectionError', forgetIfUnused);
+    return pool;
+  }
+
+  #closeOldestIdle(): void {
+    for (const [origin, pool] of this.#pools) {
+      if (pool.stats.size > 0) continue;
+      this.#forget(origin, pool);
+      return;
+    }
+  }
+
+  #forget(origin: string, pool: Pool): void {
+    if (this.#pools.get(origin) === pool) this.#pools.delete(origin);
+    if (!pool.closed && !pool.destroyed) void pool.close();
+  }
+}

@@ -1,0 +1,79 @@
+import { isIP } from 'node:net';
+import { isPublicAddress } from './address.ts';
+import type { EgressAllow } from './allow-list.ts';
+import { ERROR_MESSAGES } from './egress-error.ts';
+
+export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string };
+
+const MAX_URL_BYTES = 2_048;
+
+// Control, format, space and unassigned characters, and the backslash: URL parsers drop or translate them, so the text
+// that was read by a person would not be the target that is reached.
+const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
+const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
+
+// Names of the own machine or network: RFC 6761 §6.3 (localhost), RFC 6762 §3 (local), RFC 8375 (home.arpa), ICANN's
+// reservation of .internal, and what home and office routers commonly use.
+const LOCAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
+
+/**
+ * Whether a URL is acceptable as the target of a webhook, connector or endpoint, as far as can be told without DNS: an
+ * https URL of a public name or address, or a target that the allow-list covers. A name that does not resolve is
+ * accepted; what it resolves to is judged again at each connection.
+ *
+ * @returns the parsed URL, or a sentence for the person who wrote it.
+ */
+export function checkTargetUrl(text: string, allow: EgressAllow): TargetCheck {
+  if (Buffer.byteLength(text) > MAX_URL_BYTES) return refused(`The URL is longer than ${MAX_URL_BYTES} bytes.`);
+  if (DECEPTIVE_CHARACTERS.test(text)) {
+    return refused('The URL contains a space, a backslash or an invisible character. Percent-encode it.');
+  }
+  const url = ABSOLUTE_HTTP_URL.test(text) ? URL.parse(text) : null;
+  if (!url) return refused('Write an absolute URL, such as https://example.com/path.');
+  if (authorityOf(text).includes('@')) return refused('The URL must not contain a user name or password.');
+  if (text.includes('#')) return refused('Remove the fragment (#…): it is never sent to a server.');
+  if (url.hostname.endsWith('.')) return refused('Remove the dot at the end of the host name.');
+
+  const hostname = hostnameOf(url);
+  const port = portOf(url);
+  const isLiteral = isIP(hostname) !== 0;
+  const isLocal = isLocalHostname(hostname);
+  if (isLiteral ? allow.permits(hostname, port) : (isLocal || url.protocol === 'http:') && allow.coversPort(port)) {
+    return { ok: true, url };
+  }
+  if (isLiteral ? !isPublicAddress(hostname) : isLocal) return refused(ERROR_MESSAGES.target_not_allowed);
+  if (url.protocol !== 'https:') return refused('The URL must begin with https://.');
+  if (!isPublicPort(port)) return refused('The port must be 443, or 1024 and above.');
+  return { ok: true, url };
+}
+
+/** Whether a name belongs to the own machine or network rather than to the public DNS. */
+export function isLocalHostname(hostname: string): boolean {
+  const name = hostname.toLowerCase().replace(/\.$/, '');
+  return !name.includes('.') || LOCAL_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
+}
+
+/** Public targets are reached on the https port and on unprivileged ones, not on those of SSH, mail and the like. */
+export function isPublicPort(port: number): boolean {
+  return port === 443 || port >= 1024;
+}
+
+/** The host of a URL, an IPv6 address without its brackets. */
+export function hostnameOf(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+/** The port of an http or https URL, its scheme's default when it names none. */
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+/** The part between `//` and the path as it was written: `https://@host` has an empty user name that URL forgets. */
+function authorityOf(text: string): string {
+  return text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1)[0]!;
+}
+
+function refused(message: string): TargetCheck {
+  return { ok: false, message };
+}

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isPublicAddress, parseAddress } from '../../src/egress/address.ts';
+import { addressIn, DENIED_IPV4, DENIED_IPV6, PUBLIC_ADDRESSES } from './hostile-targets.ts';
+
+describe('isPublicAddress', () => {
+  it.each(PUBLIC_ADDRESSES)('calls %s public', (address) => {
+    expect(isPublicAddress(address)).toBe(true);
+  });
+
+  // A random IPv4-mapped address of ::/8 would be a public one in a case of 2^88.
+  it.each([...DENIED_IPV4, ...DENIED_IPV6].filter((cidr) => cidr !== '::ffff:0:0/96'))(
+    'calls no address of %s public, and none of its IPv4-mapped and translated forms',
+    (cidr) => {
+      fc.assert(
+        fc.property(addressIn(cidr), (address) => {
+          const text = address.toString();
+          const forms = address.kind() === 'ipv4' ? [`::ffff:${text}`, `64:ff9b::${text}`, `::${text}`] : [];
+          return [text, ...forms].every((form) => !isPublicAddress(form));
+        }),
+        { numRuns: 10_000 },
+      );
+    },
+  );
+
+  it.each(['::8.8.8.8', '::ffff:0:8.8.8.8', '64:ff9b::8.8.8.8', '2002:808:808::', '::808:808'])(
+    'does not call %s public, though the IPv4 address in it is',
+    (address) => {
+      expect(isPublicAddress(address)).toBe(false);
+    },
+  );
+
+  it.each([
+    '',
+    'example.com',
+    '0177.0.0.1',
+    '0x8080808',
+    '8.8.8',
+    '08.8.8.8',
+    '8.8.8.8 ',
+    '[2606:4700::1]',
+    '2606:4700::1%lo',
+  ])('does not take %j for an address', (text) => {
+    expect(isPublicAddress(text)).toBe(false);
+    expect(parseAddress(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { parseEgressAllow } from '../../src/egress/allow-list.ts';
+
+describe('parseEgressAllow', () => {
+  it('permits exactly the addresses and ports that are written', () => {
+    const allow = parseEgressAllow(' 127.0.0.1/32:4010, 10.0.0.0/8:* ,[::1]/128:4010');
+    expect(allow.permits('127.0.0.1', 4010)).toBe(true);
+    expect(allow.permits('::ffff:127.0.0.1', 4010)).toBe(true);
+    expect(allow.permits('::1', 4010)).toBe(true);
+    expect(allow.permits('10.255.255.255', 1)).toBe(true);
+    expect(allow.permits('127.0.0.1', 4011)).toBe(false);
+    expect(allow.permits('127.0.0.2', 4010)).toBe(false);
+    expect(allow.permits('::2', 4010)).toBe(false);
+    expect(allow.permits('11.0.0.0', 1)).toBe(false);
+    expect(allow.permits('::127.0.0.1', 4010)).toBe(false);
+    expect(allow.permits('localhost', 4010)).toBe(false);
+  });
+
+  it('tells which ports its entries are about', () => {
+    const allow = parseEgressAllow('127.0.0.1/32:4010');
+    expect(allow.coversPort(4010)).toBe(true);
+    expect(allow.coversPort(4011)).toBe(false);
+    expect(parseEgressAllow('127.0.0.1/32:*').coversPort(4011)).toBe(true);
+  });
+
+  it.each(['', '  '])('permits nothing when the text is %j', (text) => {
+    const allow = parseEgressAllow(text);
+    expect(allow.permits('127.0.0.1', 4010)).toBe(false);
+    expect(allow.coversPort(4010)).toBe(false);
+  });
+
+  it('names the entries that reach this machine and private networks', () => {
+    const text =
+      '8.8.8.8/32:53,127.0.0.1/32:1,0.0.0.0/32:2,[::1]/128:3,10.0.0.0/8:4,172.16.0.0/12:5,[fd12::]/16:6,8.0.0.0/5:7';
+    const allow = parseEgressAllow(text);
+    expect(allow.loopbackEntries).toEqual(['127.0.0.1/32:1', '0.0.0.0/32:2', '[::1]/128:3']);
+    const privateOnly = ['10.0.0.0/8:4', '172.16.0.0/12:5', '[fd12::]/16:6', '8.0.0.0/5:7'];
+    expect(allow.privateEntries).toEqual([...allow.loopbackEntries, ...privateOnly]);
+  });
+
+  it.each([
+    ['127.0.0.1', 'write <network>'],
+    ['127.0.0.1:4010', 'write <network>'],
+    ['127.0.0.1/32', 'write <network>'],
+    ['127.0.0.1/32:', 'write <network>'],
+    ['127.0.0.1/32:http', 'write <network>'],
+    ['127.0.0.1/32:-1', 'write <network>'],
+    ['::1/128:4010', 'write <network>'],
+    ['[::1/128]:4010', 'write <network>'],
+    ['localhost/32:4010', 'write <network>'],
+    ['*', 'write <network>'],
+    ['127.0.0.1/32:4010,', 'write <network>'],
+    ['127.0.0.1/33:4010', 'not an IPv4'],
+    ['[::1]/129:4010', 'not an IPv4'],
+    ['127.1/32:4010', 'not an IPv4'],
+    ['0177.0.0.1/32:4010', 'not an IPv4'],
+    ['256.0.0.1/32:4010', 'not an IPv4'],
+    ['[127.0.0.1]/32:4010', 'not an IPv4'],
+    ['127.0.0.1/8:4010', 'begins at 127.0.0.0'],
+    ['[fd00::1]/64:4010', 'begins at fd00::'],
+    ['127.0.0.1/32:0', 'between 1 and 65535'],
+    ['127.0.0.1/32:65536', 'between 1 and 65535'],
+  ])('does not accept %j: %s', (text, reason) => {
+    expect(() => parseEgressAllow(text)).toThrow(reason);
+  });
+
+  it.each([
+    ...['169.254.169.254/32:80', '169.254.0.0/16:*', '168.63.129.16/32:80', '100.100.100.200/32:80'],
+    ...['192.0.0.192/32:80', '100.64.0.0/10:*', '0.0.0.0/0:*', '128.0.0.0/1:443'],
+    ...['[fe80::]/10:80', '[fe80::1]/128:80', '[fd00:ec2::254]/128:80', '[fd00::]/8:*', '[::]/0:*'],
+    ...[
+      '[::ffff:169.254.169.254]/128:80',
+      '[::ffff:0:0]/96:80',
+      '[64:ff9b::]/96:*',
+      '[2002::]/16:80',
+      '[2001::]/32:80',
+    ],
+  ])('never accepts %s, which reaches link-local, metadata or translated addresses', (text) => {
+    expect(() => parseEgressAllow(text)).toThrow('never allowed');
+  });
+});

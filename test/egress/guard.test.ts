@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { type EgressError, toEgressError } from '../../src/egress/egress-error.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spellings } from './hostile-targets.ts';
+import { startRawServer } from './raw-server.ts';
+import { createTestEgress } from './support.ts';
+
+const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed.' };
+const DENIED = [...DENIED_IPV4, ...DENIED_IPV6].filter((cidr) => cidr !== '::ffff:0:0/96');
+const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
+
+describe('the guard of outgoing requests', () => {
+  it('refuses every hostile URL with one and the same sentence, without a connection or a lookup', async () => {
+    await using sentinel = await startRawServer();
+    await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
+    for (const url of hostileUrls(sentinel.port)) expect(await egress.failureOf(url), url).toMatchObject(REFUSAL);
+    expect(sentinel.connectionCount()).toBe(0);
+    expect(egress.lookups).toEqual([]);
+  });
+
+  it.each(DENIED)(
+    'refuses random addresses of %s in every spelling, also where only connections are guarded',
+    async (cidr) => {
+      await using sentinel = await startRawServer();
+      await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
+      await fc.assert(
+        fc.asyncProperty(addressIn(cidr), async (address) => {
+          for (const host of spellings(address)) {
+            expect(await egress.failureOf(`https://${host}:${sentinel.port}/`)).toMatchObject(REFUSAL);
+          }
+          // Streaming callers use the dispatcher: undici never hands a literal address to a lookup function.
+          for (const scheme of ['http', 'https']) {
+            const origin = `${scheme}://${bracketed(address.toString())}:${sentinel.port}`;
+            const failure = await request(origin, { dispatcher: egress.dispatcher }).catch(toEgressError);
+            expect(failure).toMatchObject(REFUSAL);
+          }
+        }),
+        { numRuns: 20 },
+      );
+      expect(sentinel.connectionCount()).toBe(0);
+      expect(egress.lookups).toEqual([]);
+    },
+  );
+
+  it.each(DENIED)('refuses a name as soon as one of its addresses is in %s', async (cidr) => {
+    await using sentinel = await startRawServer();
+    let answers: string[] = [];
+    await using egress = createTestEgress({ lookup: async () => answers });
+    await fc.assert(
+      fc.asyncProperty(addressIn(cidr), fc.constantFrom(...PUBLIC_ADDRESSES), async (denied, allowed) => {
+        for (answers of [[denied.toString()], [allowed, denied.toString()], [denied.toString(), allowed]]) {
+          expect(await egress.failureOf(`https://hooks.example.com:${sentinel.port}/`)).toMatchObject(REFUSAL);
+        }
+      }),
+      { numRuns: 50 },
+    );
+    expect(sentinel.connectionCount()).toBe(0);
+  });
+
+  it('refuses a public address over plain http', async () => {
+    await using egress = createTestEgress({ allow: '127.0.0.1/32:8080', lookup: async () => ['93.184.216.34'] });
+    expect(await egress.failureOf('http://hooks.example.com:8080/')).toMatchObject(REFUSAL);
+    expect(egress.lookups).toEqual(['hooks.example.com']);
+  });
+
+  it('keeps the reason in the log, with the addresses and without the path', async () => {
+    await using egress = createTestEgress({ lookup: async () => ['10.1.2.3'] });
+    await egress.failureOf('https://hooks.example.com/secret');
+    await egress.failureOf('https://10.1.2.3/secret');
+    expect(egress.logged).toHaveLength(2);
+    expect(JSON.stringify(egress.logged[0])).toContain('10.1.2.3');
+    expect(JSON.stringify(egress.logged)).not.toContain('secret');
+  });
+
+  it('reaches what the allow-list names and nothing beside it', async () => {
+    await using allowed = await startReceiver();
+    await using other = await startReceiver();
+    await using neighbour = await startRawServer(undefined, { host: '127.0.0.2', port: allowed.port });
+    await using egress = createTestEgress({
+      allow: `127.0.0.1/32:${allowed.port}`,
+      lookup: async (name) => (name === 'both.example' ? ['127.0.0.1', '127.0.0.2'] : ['127.0.0.1']),
+    });
+    expect((await egress.get(`${allowed.url}/a?b=c`)).statusCode).toBe(200);
+    expect((await egress.get(`http://receiver.example:${allowed.port}/`)).statusCode).toBe(200);
+    expect((await egress.get(`http://localhost:${allowed.port}/`)).statusCode).toBe(200);
+    expect(allowed.requests.map((received) => received.path)).toEqual(['/a?b=c', '/', '/']);
+    expect(allowed.requests.map((received) => received.headers.host)).toEqual([
+      `127.0.0.1:${allowed.port}`,
+      `receiver.example:${allowed.port}`,
+      `localhost:${allowed.port}`,
+    ]);
+    expect(await egress.failureOf(other.url)).toMatchObject(REFUSAL);
+    expect(await egress.failureOf(`http://127.0.0.2:${allowed.port}/`)).toMatchObject(REFUSAL);
+    expect(await egress.failureOf(`http://both.example:${allowed.port}/`)).toMatchObject(REFUSAL);
+    expect(other.connectionCount() + neighbour.connectionCount()).toBe(0);
+  });
+
+  it('resolves once a connection, and judges anew when a name points elsewhere later', async () => {
+    await using receiver = await startReceiver();
+    await using inside = await startRawServer(undefined, { host: '127.0.0.2', port: receiver.port });
+    let answers = ['127.0.0.1'];
+    await using egress = createTestEgress({
+      allow: `127.0.0.1/32:${receiver.port}`,
+      lookup: async () => answers,
+      connectionsPerOrigin: 1,
+    });
+    const url = `http://rebind.example:${receiver.port}/`;
+    await egress.get(url);
+    answers = ['127.0.0.2'];
+    receiver.answerNext({ headers: { connection: 'close' } });
+    await egress.get(url);
+    expect(egress.lookups).toHaveLength(1);
+    expect(receiver.connectionCount()).toBe(1);
+    expect(await egress.failureOf(url)).toMatchObject(REFUSAL);
+    expect(egress.lookups).toHaveLength(2);
+    expect(inside.connectionCount()).toBe(0);
+  });
+
+  it('tries the next address of a name when the first does not answer', async () => {
+    await using receiver = await startReceiver();
+    await using egress = createTestEgress({
+      allow: `127.0.0.0/30:${receiver.port}`,
+      lookup: async () => ['127.0.0.2', '127.0.0.1'],
+    });
+    expect((await egress.get(`http://receiver.example:${receiver.port}/`)).statusCode).toBe(200);
+  });
+
+  it.each([301, 302, 303, 307, 308])('hands a %i back instead of following it', async (statusCode) => {
+    await using sentinel = await startRawServer();
+    const location = `http://127.0.0.1:${sentinel.port}/`;
+    await using receiver = await startReceiver(() => ({ statusCode, headers: { location } }));
+    await using egress = createTestEgress({ allow: `127.0.0.1/32:${receiver.port},127.0.0.1/32:${sentinel.port}` });
+    const answer = await egress.get(receiver.url, { method: 'POST', body: '{}' });
+    expect(answer).toMatchObject({ statusCode, headers: { location } });
+    expect(sentinel.connectionCount()).toBe(0);
+  });
+
+  it('puts a loopback server in the place of an overridden host, if the allow-list covers it', async () => {
+    await using receiver = await startReceiver();
+    const options = { hostOverrides: { 'hooks.vendor.example': receiver.url } };
+    await using egress = createTestEgress({ ...options, allow: `127.0.0.1/32:${receiver.port}` });
+    expect((await egress.get('https://hooks.vendor.example/services/T1?x=y')).statusCode).toBe(200);
+    expect(receiver.requests[0]).toMatchObject({
+      path: '/services/T1?x=y',
+      headers: { host: 'hooks.vendor.example' },
+    });
+    expect(egress.lookups).toEqual([]);
+    await using uncovered = createTestEgress(options);
+    expect(await uncovered.failureOf('https://hooks.vendor.example/services/T1')).toMatchObject(REFUSAL);
+    expect(receiver.connectionCount()).toBe(1);
+  });
+
+  it('ignores the proxies that the environment names', async () => {
+    await using proxy = await startRawServer();
+    await using receiver = await startReceiver();
+    const before = { ...process.env };
+    const proxyUrl = `http://127.0.0.1:${proxy.port}`;
+    Object.assign(process.env, {
+      HTTP_PROXY: proxyUrl,
+      http_proxy: proxyUrl,
+      HTTPS_PROXY: proxyUrl,
+      NODE_USE_ENV_PROXY: '1',
+    });
+    try {
+      await using egress = createTestEgress({ allow: `127.0.0.1/32:${receiver.port}` });
+      expect((await egress.get(receiver.url)).statusCode).toBe(200);
+    } finally {
+      process.env = before;
+    }
+    expect(proxy.connectionCount()).toBe(0);
+  });
+
+  it('gives each error its duration', async () => {
+    await using egress = createTestEgress();
+    const failure: EgressError = await egress.failureOf('https://unknown.example/');
+    expect(failure.errorClass).toBe('dns_error');
+    expect(failure.durationMilliseconds).toBeGreaterThanOrEqual(0);
+  });
+});

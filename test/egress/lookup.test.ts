@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { boundLookup, createLookup } from '../../src/egress/lookup.ts';
+import { startDnsServer } from './dns-server.ts';
+import { createTestEgress } from './support.ts';
+
+describe('createLookup', () => {
+  it('returns every address of a name, IPv4 first', async () => {
+    await using dns = await startDnsServer((_name, type) =>
+      type === 'A' ? ['192.0.2.1', '10.0.0.1'] : ['2001:db8::1'],
+    );
+    const lookup = createLookup([dns.address]);
+    expect(await lookup('hooks.example.com')).toEqual(['192.0.2.1', '10.0.0.1', '2001:db8::1']);
+    expect(dns.questions.sort()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
+  });
+
+  it('is content with one family, whatever becomes of the other', async () => {
+    await using dns = await startDnsServer((_name, type) => (type === 'A' ? 'SERVFAIL' : ['2001:db8::1']));
+    expect(await createLookup([dns.address])('hooks.example.com')).toEqual(['2001:db8::1']);
+  });
+
+  it.each([
+    ['SERVFAIL', 'ESERVFAIL'],
+    ['NXDOMAIN', 'ENOTFOUND'],
+    [[], 'ENODATA'],
+  ] as const)('fails when the answer is %j', async (answer, code) => {
+    await using dns = await startDnsServer(() => answer as 'SERVFAIL' | 'NXDOMAIN' | []);
+    await expect(createLookup([dns.address])('hooks.example.com')).rejects.toMatchObject({ code });
+  });
+
+  it('asks the operating system, not the DNS, for names of the own machine', async () => {
+    await using dns = await startDnsServer(() => ['192.0.2.1']);
+    const addresses = await createLookup([dns.address])('localhost');
+    expect(addresses).toEqual(addresses.filter((address) => address === '127.0.0.1' || address === '::1'));
+    expect(addresses).not.toEqual([]);
+    expect(dns.questions).toEqual([]);
+  });
+
+  it('resolves a name while the name servers of a hundred others are silent', async () => {
+    await using dns = await startDnsServer((name) => (name.startsWith('silent') ? 'silent' : ['192.0.2.1']));
+    const lookup = createLookup([dns.address]);
+    const silent = Array.from({ length: 100 }, (_, index) =>
+      lookup(`silent${index}.example`).catch((error) => error.code),
+    );
+    const first = await Promise.race([lookup('quick.example').then(() => 'resolved'), ...silent]);
+    expect(first).toBe('resolved');
+    expect(new Set(await Promise.all(silent))).toEqual(new Set(['ETIMEOUT']));
+  });
+
+  it('feeds the guard: a name with one private address among public ones is refused', async () => {
+    await using dns = await startDnsServer((_name, type) => (type === 'A' ? ['93.184.216.34'] : ['fd00::1']));
+    await using egress = createTestEgress({ lookup: createLookup([dns.address]) });
+    expect(await egress.failureOf('https://mixed.example/')).toMatchObject({ errorClass: 'target_not_allowed' });
+  });
+});
+
+describe('boundLookup', () => {
+  it('shares an answer that is under way and asks again after it', async () => {
+    const asked: string[] = [];
+    const gate = Promise.withResolvers<string[]>();
+    const lookup = boundLookup((hostname) => {
+      asked.push(hostname);
+      return gate.promise;
+    }, 5_000);
+    const answers = [lookup('a.example'), lookup('a.example'), lookup('b.example')];
+    gate.resolve(['192.0.2.1']);
+    await Promise.all(answers);
+    await lookup('a.example');
+    expect(asked).toEqual(['a.example', 'b.example', 'a.example']);
+  });
+
+  it('gives up on a lookup that does not end, and asks anew the next time', async () => {
+    let asked = 0;
+    const lookup = boundLookup(async () => (asked++ === 0 ? new Promise<string[]>(() => {}) : ['192.0.2.1']), 50);
+    await expect(lookup('a.example')).rejects.toMatchObject({ errorClass: 'dns_error' });
+    expect(await lookup('a.example')).toEqual(['192.0.2.1']);
+  });
+});

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { request } from 'undici';
+import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spellings } from './hostile-targets.ts';
+import { startRawServer } from './raw-server.ts';
+import { createTestEgress } from './support.ts';
+
+/** What the probe found out, printed as JSON: how many targets it tried, and at which addresses it was let through. */
+export type ProbeReport = { tried: number; reachedDenied: string[]; reachedPublic: string[]; reachedOwn: string[] };
+
+// Run by namespace.test.ts in a network namespace where every address of the world is this machine: whatever gets past
+// the guard, wherever it goes, is accepted by the sentinel and counted.
+const PORT = 8443;
+const ADDRESSES_PER_RANGE = 25;
+
+let reached: string[] = [];
+await using _sentinel = await startRawServer(
+  (socket) => {
+    reached.push(socket.localAddress ?? 'unknown');
+    socket.destroy();
+  },
+  { host: '::', port: PORT },
+);
+let answers: string[] = [];
+await using egress = createTestEgress({ lookup: async () => answers });
+
+const urlOf = (address: string) => `https://${address.includes(':') ? `[${address}]` : address}:${PORT}/`;
+
+/** The addresses that were reached since the last call. A connection that is let through on purpose marks the end. */
+async function takeReached(): Promise<string[]> {
+  const marker = PUBLIC_ADDRESSES[0]!;
+  await egress.failureOf(urlOf(marker));
+  const taken = reached;
+  reached = [];
+  if (!taken.at(-1)?.endsWith(marker)) throw new Error('The sentinel cannot be reached: the probe proves nothing.');
+  return taken.slice(0, -1);
+}
+
+let tried = 0;
+async function attempt(url: string): Promise<void> {
+  tried += 1;
+  await egress.failureOf(url);
+}
+
+answers = ['127.0.0.1'];
+for (const url of hostileUrls(PORT)) await attempt(url);
+for (const cidr of [...DENIED_IPV4, ...DENIED_IPV6]) {
+  for (const address of fc.sample(addressIn(cidr), ADDRESSES_PER_RANGE)) {
+    if (cidr === '::ffff:0:0/96' && (address.range() as string) === 'ipv4Mapped') continue;
+    for (const host of spellings(address)) await attempt(`https://${host}:${PORT}/`);
+    answers = [PUBLIC_ADDRESSES[1]!, address.toString()];
+    await attempt(`https://mixed.example:${PORT}/`);
+    tried += 1;
+    await request(urlOf(address.toString()), { dispatcher: egress.dispatcher }).catch(() => {});
+  }
+}
+const reachedDenied = await takeReached();
+for (const address of PUBLIC_ADDRESSES) await egress.failureOf(urlOf(address));
+const reachedPublic = await takeReached();
+await egress.failureOf(urlOf(process.argv[2]!));
+const reachedOwn = await takeReached();
+
+const report: ProbeReport = { tried, reachedDenied, reachedPublic, reachedOwn };
+process.stdout.write(JSON.stringify(report));

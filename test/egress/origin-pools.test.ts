@@ -1,0 +1,76 @@
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { OriginPools } from '../../src/egress/origin-pools.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startRawServer } from './raw-server.ts';
+
+const statusOf = async (url: string, dispatcher: OriginPools) => {
+  const { statusCode, body } = await request(url, { dispatcher });
+  await body.dump();
+  return statusCode;
+};
+
+describe('OriginPools', () => {
+  it('closes the least recently used idle origin when it has no room for a new one', async () => {
+    await using first = await startReceiver();
+    await using second = await startReceiver();
+    await using third = await startReceiver();
+    const pools = new OriginPools({}, 2);
+    for (const { url } of [first, second, first, third]) await statusOf(url, pools);
+    expect(pools.originCount).toBe(2);
+    for (const { url } of [first, second]) await statusOf(url, pools);
+    expect([first, second].map((receiver) => receiver.connectionCount())).toEqual([1, 2]);
+    await pools.close();
+  });
+
+  it('never closes an origin that is busy', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    await using busy = await startReceiver(async () => {
+      await gate.promise;
+      return { statusCode: 202 };
+    });
+    await using other = await startReceiver();
+    const pools = new OriginPools({}, 1);
+    const answer = statusOf(busy.url, pools);
+    await busy.waitFor(1);
+    expect(await statusOf(other.url, pools)).toBe(200);
+    expect(pools.originCount).toBe(2);
+    gate.resolve(undefined);
+    expect(await answer).toBe(202);
+    await pools.close();
+  });
+
+  it('forgets an origin that cannot be reached', async () => {
+    const gone = await startRawServer();
+    await gone.close();
+    const pools = new OriginPools({ connections: 4 }, 100);
+    const url = `http://127.0.0.1:${gone.port}/`;
+    const failures = await Promise.allSettled(Array.from({ length: 20 }, () => statusOf(url, pools)));
+    expect(failures.every((failure) => failure.status === 'rejected')).toBe(true);
+    expect(pools.originCount).toBe(0);
+    await pools.close();
+  });
+
+  it('forgets an origin when its last connection is closed', async () => {
+    const disconnected = Promise.withResolvers<void>();
+    await using receiver = await startReceiver((_request, response) => {
+      response.on('close', () => disconnected.resolve());
+      return { headers: { connection: 'close' } };
+    });
+    const pools = new OriginPools({}, 100);
+    await statusOf(receiver.url, pools);
+    await disconnected.promise;
+    await expect.poll(() => pools.originCount).toBe(0);
+    await pools.close();
+  });
+
+  it('takes no more requests once it is closed or destroyed', async () => {
+    await using receiver = await startReceiver();
+    for (const end of ['close', 'destroy'] as const) {
+      const pools = new OriginPools({}, 100);
+      await statusOf(receiver.url, pools);
+      await pools[end]();
+      await expect(statusOf(receiver.url, pools)).rejects.toMatchObject({ code: 'UND_ERR_CLOSED' });
+    }
+  });
+});

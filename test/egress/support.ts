@@ -1,0 +1,49 @@
+import { parseEgressAllow } from '../../src/egress/allow-list.ts';
+import { createEgress, type Egress, type EgressOptions } from '../../src/egress/egress.ts';
+import type { EgressError } from '../../src/egress/egress-error.ts';
+import type { EgressRequest } from '../../src/egress/exchange.ts';
+
+export type LoggedRefusal = { fields: object; message: string };
+
+export type TestEgress = Egress & {
+  /** Sends a GET with generous limits, changed by `changes`. */
+  get: (url: string, changes?: Partial<EgressRequest>) => ReturnType<Egress['send']>;
+  /** The error of a request that must fail. */
+  failureOf: (url: string, changes?: Partial<EgressRequest>) => Promise<EgressError>;
+  /** Every name that was looked up, in order. */
+  lookups: string[];
+  logged: LoggedRefusal[];
+  [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type TestEgressOptions = Omit<Partial<EgressOptions>, 'allow'> & { allow?: string };
+
+/** An egress whose names resolve only as the test says: without a `lookup`, to nothing. */
+export function createTestEgress({
+  allow = '',
+  lookup = async () => [],
+  ...options
+}: TestEgressOptions = {}): TestEgress {
+  const lookups: string[] = [];
+  const logged: LoggedRefusal[] = [];
+  const egress = createEgress({
+    ...options,
+    allow: parseEgressAllow(allow),
+    log: { debug: (fields, message) => void logged.push({ fields, message }) },
+    lookup: (hostname) => {
+      lookups.push(hostname);
+      return lookup(hostname);
+    },
+  });
+  const limits = { timeoutMilliseconds: 20_000, maxResponseBytes: 65_536 };
+  const get: TestEgress['get'] = (url, changes) =>
+    egress.send({ method: 'GET', url, headers: {}, ...limits, ...changes });
+  const failureOf: TestEgress['failureOf'] = (url, changes) =>
+    get(url, changes).then(
+      ({ statusCode }) => {
+        throw new Error(`${url} was answered with status ${statusCode}`);
+      },
+      (error: EgressError) => error,
+    );
+  return { ...egress, get, failureOf, lookups, logged, [Symbol.asyncDispose]: egress.close };
+}

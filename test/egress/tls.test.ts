@@ -1,0 +1,70 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
+import { startRawServer } from './raw-server.ts';
+import { createTestEgress } from './support.ts';
+
+const serverNames: unknown[] = [];
+const hosts: unknown[] = [];
+const server = createServer({ cert: CERTIFICATE, key: PRIVATE_KEY }, (request, response) => {
+  serverNames.push((request.socket as import('node:tls').TLSSocket).servername);
+  hosts.push(request.headers.host);
+  response.end('secure');
+});
+let port = 0;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()));
+
+const testEgress = () => createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup: async () => ['127.0.0.1'] });
+
+describe('a secure connection', () => {
+  it('fails when the certificate is not trusted', async () => {
+    await using egress = testEgress();
+    const failure = await egress.failureOf(`https://receiver.test:${port}/`);
+    expect(failure).toMatchObject({ errorClass: 'tls_error' });
+    expect(failure.message).toContain('DEPTH_ZERO_SELF_SIGNED_CERT');
+  });
+
+  it('fails when the server does not speak TLS', async () => {
+    await using plain = await startRawServer(
+      (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 No\r\n\r\n')),
+    );
+    await using egress = createTestEgress({ allow: `127.0.0.1/32:${plain.port}` });
+    expect(await egress.failureOf(`https://127.0.0.1:${plain.port}/`)).toMatchObject({ errorClass: 'tls_error' });
+  });
+
+  it('is not waited for longer than connecting may take', async () => {
+    await using silent = await startRawServer();
+    await using egress = createTestEgress({ allow: `127.0.0.1/32:${silent.port}`, connectTimeoutMilliseconds: 200 });
+    expect(await egress.failureOf(`https://127.0.0.1:${silent.port}/`)).toMatchObject({
+      errorClass: 'connect_timeout',
+    });
+  });
+
+  describe('to a server with a trusted certificate', () => {
+    const trustedBefore = getCACertificates('default');
+    beforeAll(() => setDefaultCACertificates([...trustedBefore, CERTIFICATE]));
+    afterAll(() => setDefaultCACertificates(trustedBefore));
+
+    it('goes to the judged address under the name of the URL', async () => {
+      await using egress = testEgress();
+      const answer = await egress.get(`https://receiver.test:${port}/`);
+      expect(answer.body.toString()).toBe('secure');
+      expect(serverNames).toEqual(['receiver.test']);
+      expect(hosts).toEqual([`receiver.test:${port}`]);
+    });
+
+    it.each(['another.test', '127.0.0.1'])('fails when the certificate is not for %s', async (host) => {
+      await using egress = testEgress();
+      const failure = await egress.failureOf(`https://${host}:${port}/`);
+      expect(failure).toMatchObject({ errorClass: 'tls_error' });
+      expect(failure.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+    });
+  });
+});
