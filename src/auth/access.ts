@@ -1,0 +1,37 @@
+import { AppError, notFound } from '../errors.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { type IdType, isId } from '../ids.ts';
+import type { Viewer } from './viewer.ts';
+
+/**
+ * The one place where tenancy is decided: the projects a viewer may see. Every query of every feature is filtered by it,
+ * so what belongs to somebody else looks exactly like what does not exist.
+ */
+export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
+  return viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId };
+}
+
+/** The same filter for everything that hangs under a project. */
+export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } {
+  return { project: visibleProjects(viewer) };
+}
+
+/**
+ * Projects are made and deleted, and keys minted and revoked, by people only: a leaked key must not be able to outlive
+ * its own revocation.
+ *
+ * @throws AppError `FORBIDDEN` for API keys.
+ */
+export function requireUser(viewer: Viewer): asserts viewer is Extract<Viewer, { kind: 'user' }> {
+  if (viewer.kind !== 'user') throw new AppError('FORBIDDEN');
+}
+
+/**
+ * Refuses identifiers that cannot exist before they reach the database, which would choke on NUL bytes.
+ *
+ * @throws AppError `NOT_FOUND`
+ */
+export function requireId(type: IdType, id: string): string {
+  if (!isId(type, id)) throw notFound();
+  return id;
+}

@@ -1,0 +1,61 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Keyring } from '../secrets/keyring.ts';
+
+export type KeyEnvironment = 'LIVE' | 'TEST';
+
+const ENVIRONMENTS: Readonly<Record<string, KeyEnvironment>> = { live: 'LIVE', test: 'TEST' };
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_BYTES = 32;
+// 62^43 > 2^256 and 62^6 > 2^32.
+const RANDOM_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+
+/** What a whole key looks like. Secret scanners search for it as `\btg_(live|test)_[0-9A-Za-z]{49}\b`. */
+const PATTERN = /^tg_(live|test)_[0-9A-Za-z]{49}$/;
+
+/**
+ * Makes an API key: `tg_live_` or `tg_test_`, 256 random bits in base62, and the CRC-32 of all that in base62. The
+ * checksum keeps typing errors from the database and false alarms from secret scanners.
+ */
+export function newApiKey(environment: KeyEnvironment): string {
+  const random = BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`);
+  const body = `tg_${environment.toLowerCase()}_${toBase62(random, RANDOM_LENGTH)}`;
+  return body + checksum(body);
+}
+
+/** Reads an API key, or returns undefined when no key of ours has ever looked like that. */
+export function parseApiKey(text: string): { environment: KeyEnvironment } | undefined {
+  const match = PATTERN.exec(text);
+  if (!match || checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return undefined;
+  return { environment: ENVIRONMENTS[match[1]!]! };
+}
+
+/** Whether the sender meant this to be an API key, well-formed or not. */
+export function looksLikeApiKey(text: string): boolean {
+  return text.startsWith('tg_');
+}
+
+/**
+ * The hashes under which a key may be stored: `<key id>$<HMAC-SHA256 in hex>` for each key of the keyring, the current
+ * one first. New API keys are stored under the first.
+ */
+export function apiKeyHashes(apiKey: string, keyring: Keyring): string[] {
+  const others = [...keyring.all.values()].filter((entry) => entry !== keyring.current);
+  return [keyring.current, ...others].map(
+    ({ id, apiKeyHashKey }) => `${id}$${createHmac('sha256', apiKeyHashKey).update(apiKey).digest('hex')}`,
+  );
+}
+
+function checksum(body: string): string {
+  return toBase62(BigInt(crc32(body)), CHECKSUM_LENGTH);
+}
+
+function toBase62(value: bigint, length: number): string {
+  let text = '';
+  for (let index = 0; index < length; index++) {
+    text = BASE62[Number(value % 62n)] + text;
+    value /= 62n;
+  }
+  return text;
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
+import type { Tier } from '../limits/tiers.ts';
+import { readOrCreate } from '../secrets/create-once.ts';
+import type { IssuerConfig } from './issuer-config.ts';
+
+export type DevIssuer = {
+  /** For the token verifier, like that of any other issuer. */
+  config: IssuerConfig;
+  /**
+   * Makes a token. Without a tier or a rate the user keeps what is stored.
+   *
+   * @param requestsPerMinute rate of an enterprise user, null for unlimited.
+   * @param expiresInSeconds 8 hours when not given.
+   */
+  sign(claims: {
+    subject: string;
+    tier?: Tier | undefined;
+    requestsPerMinute?: number | null | undefined;
+    expiresInSeconds?: number | undefined;
+  }): Promise<string>;
+};
+
+export const DEV_ISSUER = 'https://dev.tollgate.invalid';
+const AUDIENCE = 'tollgate';
+const ALGORITHM = 'ES256';
+const DEFAULT_LIFETIME_SECONDS = 8 * 60 * 60;
+
+/**
+ * The local issuer of development: an ES256 key in `<dataDir>/dev-issuer.json`, made on first use. Its tokens pass the
+ * same verifier as all others. A host name under `.invalid` (RFC 2606) can never be a real issuer's.
+ */
+export async function openDevIssuer({ dataDir }: { dataDir: string }): Promise<DevIssuer> {
+  const privateJwk = JSON.parse(await readOrCreate(join(dataDir, 'dev-issuer.json'), newPrivateJwk)) as JWK;
+  const { d: _private, ...publicJwk } = privateJwk;
+  const key = await importJWK(privateJwk, ALGORITHM);
+  const { kid = '' } = privateJwk;
+
+  return {
+    config: {
+      issuer: DEV_ISSUER,
+      jwks: { keys: [publicJwk] },
+      audience: AUDIENCE,
+      algorithms: [ALGORITHM],
+      tierClaim: 'tier',
+      requestsPerMinuteClaim: 'requestsPerMinute',
+    },
+    sign({ subject, tier, requestsPerMinute, expiresInSeconds = DEFAULT_LIFETIME_SECONDS }) {
+      const issuedAt = Math.floor(Date.now() / 1000);
+      return new SignJWT({ tier, requestsPerMinute })
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+        .setIssuer(DEV_ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(subject)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + expiresInSeconds)
+        .sign(key);
+    },
+  };
+}
+
+async function newPrivateJwk(): Promise<string> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
+  const jwk = await exportJWK(privateKey);
+  return `${JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk), alg: ALGORITHM, use: 'sig' })}\n`;
+}

@@ -1,0 +1,94 @@
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+
+// Asymmetric ones only: with a shared secret whoever can verify a token could also make one.
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+
+type ClaimValue = string | number | boolean;
+
+/** An identity provider whose tokens are accepted, and under which conditions. */
+export type IssuerConfig = {
+  /** The exact `iss` of its tokens. */
+  issuer: string;
+  /** Where its public keys are (RFC 7517). Either this or `jwks`. */
+  jwksUri?: string | undefined;
+  /** Its public keys themselves. */
+  jwks?: JSONWebKeySet | undefined;
+  /** What the token's `aud` must contain, or one of several. Required unless `requiredClaims` ties tokens to this service. */
+  audience?: string | string[] | undefined;
+  /**
+   * Claims the token must carry with exactly this value, or with one of several: for providers that set no `aud`, such
+   * as `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
+   */
+  requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;
+  /** Accepted signature algorithms. */
+  algorithms: string[];
+  /** The claim that names the user's tier (`starter`, `pro`, …). Set it only when the provider's word on that is to be trusted. */
+  tierClaim?: string | undefined;
+  /** The claim that holds an enterprise user's requests per minute, null for unlimited. Trusted likewise. */
+  requestsPerMinuteClaim?: string | undefined;
+};
+
+const text = z.string('Must be text.').min(1, 'Must not be empty.');
+const claimValue = z.union([z.string(), z.number(), z.boolean()]);
+
+const issuerSchema = z
+  .strictObject({
+    issuer: text,
+    jwksUri: z.url({ protocol: /^https?$/, error: 'Must be the http(s) URL of a JSON Web Key Set.' }),
+    audience: z.union([text, z.array(text).min(1)], 'Must be a text or a list of texts.').optional(),
+    requiredClaims: z
+      .record(text, z.union([claimValue, z.array(claimValue).min(1)]), 'Must be an object of claims and their values.')
+      .optional(),
+    algorithms: z
+      .array(z.enum(ALGORITHMS, `Must be of ${ALGORITHMS.join(', ')}.`), 'Must be a list of algorithms.')
+      .min(1, 'Must not be empty.')
+      .default(['RS256', 'ES256', 'EdDSA']),
+    tierClaim: text.optional(),
+    requestsPerMinuteClaim: text.optional(),
+  })
+  .refine(
+    ({ audience, requiredClaims = {} }) => audience !== undefined || Object.keys(requiredClaims).length > 0,
+    'Needs `audience`, or `requiredClaims` for a provider that sets none: else tokens made for others would be accepted.',
+  );
+
+const issuersSchema = z
+  .array(issuerSchema, 'Must be a list of issuers.')
+  .refine((issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length, 'Names an issuer twice.');
+
+/**
+ * Reads `AUTH_ISSUERS`, a JSON list of issuers. Each has `issuer`, `jwksUri`, `audience` or `requiredClaims`, and
+ * optionally `algorithms`, `tierClaim` and `requestsPerMinuteClaim`; see `IssuerConfig` for their meaning.
+ *
+ * @throws Error naming every field that is wrong.
+ */
+export function parseAuthIssuers(json: string): IssuerConfig[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new Error(`Must be JSON: ${(error as Error).message}`);
+  }
+  const result = issuersSchema.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => `${nameOf(path)}${message}`);
+  throw new Error(problems.join(' '));
+}
+
+/** `[0].audience: ` for the path `[0, 'audience']`. */
+function nameOf(path: readonly PropertyKey[]): string {
+  const name = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  return name && `${name}: `;
+}

@@ -1,0 +1,177 @@
+import { decodeJwt, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
+import type { Logger } from 'pino';
+import { AppError } from '../errors.ts';
+import { isRequestsPerMinute, parseTier, type Tier } from '../limits/tiers.ts';
+import type { IssuerConfig } from './issuer-config.ts';
+import { createRemoteKeys, createStaticKeys, type FetchJson, type KeySource } from './jwks.ts';
+import { badCredential } from './unauthenticated.ts';
+
+/** What a verified token says. `tier` and `requestsPerMinute` only when its issuer is trusted for them and sent them. */
+export type TokenClaims = {
+  issuer: string;
+  subject: string;
+  expiresAt: Date;
+  tier?: Tier | undefined;
+  /** null: unlimited. */
+  requestsPerMinute?: number | null | undefined;
+};
+
+export type TokenVerifier = {
+  /**
+   * @throws AppError `UNAUTHENTICATED` when the token is not acceptable, `UNAVAILABLE` when that cannot be decided since
+   *   the keys of its issuer could not be fetched for 24 hours, or not once.
+   */
+  verify(token: string): Promise<TokenClaims>;
+  /** Fetches all keys once, without failing, and keeps them fresh from then on. */
+  start(): Promise<void>;
+  stop(): void;
+};
+
+const MAX_TOKEN_LENGTH = 8 * 1024;
+const MAX_SUBJECT_LENGTH = 255;
+const CLOCK_TOLERANCE_SECONDS = 30;
+const RETRY_MILLISECONDS = 30_000;
+// RFC 7519 §5.1 and RFC 9068 §2.1. Tokens made for another purpose say so here (RFC 8725 §3.11).
+const TOKEN_TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
+/**
+ * Verifies JSON Web Tokens of the configured issuers as RFC 8725 asks: signature algorithms by list, exact issuer,
+ * audience, `exp`, `iat` and `sub` required, 30 s of clock skew. Keys come from the configuration only; `jwk`, `jku` and
+ * `x5u` headers are not looked at, and a `crit` header is refused.
+ *
+ * @param now milliseconds since 1970.
+ * @param refreshMilliseconds how often the keys are fetched again in the background.
+ */
+export function createTokenVerifier(options: {
+  issuers: readonly IssuerConfig[];
+  fetchJson: FetchJson;
+  log: Logger;
+  now?: () => number;
+  refreshMilliseconds?: number;
+}): TokenVerifier {
+  const { fetchJson, log, now = Date.now, refreshMilliseconds = 5 * 60_000 } = options;
+  const issuers = new Map(options.issuers.map((config) => [config.issuer, { config, keys: openKeys(config) }]));
+  const timers = new Map<KeySource, NodeJS.Timeout>();
+  let isRunning = false;
+
+  function openKeys({ issuer, jwks, jwksUri, audience, requiredClaims = {} }: IssuerConfig): KeySource {
+    // `jose` takes a missing audience for "any audience".
+    if (!audience && Object.keys(requiredClaims).length === 0) {
+      throw new Error(`The issuer ${issuer} has neither audience nor requiredClaims.`);
+    }
+    if (jwks) return createStaticKeys(jwks);
+    if (!jwksUri) throw new Error(`The issuer ${issuer} has neither jwksUri nor jwks.`);
+    return createRemoteKeys({ uri: jwksUri, fetchJson, log, now });
+  }
+
+  async function verify(token: string): Promise<TokenClaims> {
+    if (token.length > MAX_TOKEN_LENGTH) throw badCredential('The token is larger than 8 KB.');
+    const issuer = issuers.get(unverifiedIssuer(token));
+    if (!issuer) throw badCredential('The token is from an issuer that is not configured here.');
+    const payload = await verifiedPayload(token, issuer.config, issuer.keys);
+    return readClaims(payload, issuer.config);
+  }
+
+  async function verifiedPayload(token: string, config: IssuerConfig, keys: KeySource): Promise<JWTPayload> {
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, keys.getKey, {
+        issuer: config.issuer,
+        ...(config.audience && { audience: config.audience }),
+        algorithms: config.algorithms,
+        requiredClaims: ['exp', 'iat', 'sub', ...Object.keys(config.requiredClaims ?? {})],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(now()),
+      });
+      checkType(protectedHeader);
+      checkRequiredClaims(payload, config);
+      return payload;
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      if (!(error instanceof errors.JOSEError)) {
+        log.warn({ err: error, issuer: config.issuer }, 'a token could not be verified');
+      }
+      throw badCredential(detailOf(error));
+    }
+  }
+
+  async function keepFresh(keys: KeySource): Promise<void> {
+    const isFresh = await keys.refresh();
+    if (!isRunning) return;
+    const delay = isFresh ? refreshMilliseconds : Math.min(refreshMilliseconds, RETRY_MILLISECONDS);
+    timers.set(keys, setTimeout(() => void keepFresh(keys), delay).unref());
+  }
+
+  return {
+    verify,
+    async start() {
+      isRunning = true;
+      await Promise.all([...issuers.values()].map(({ keys }) => keepFresh(keys)));
+    },
+    stop() {
+      isRunning = false;
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+/** The `iss` that the token claims, to find whose keys and rules apply. It counts for nothing until it is verified. */
+function unverifiedIssuer(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? '';
+  } catch {
+    throw badCredential('The credential is neither an API key nor a well-formed token.');
+  }
+}
+
+function checkType({ typ }: JWTHeaderParameters): void {
+  if (typ === undefined || (typeof typ === 'string' && TOKEN_TYPES.has(typ.toLowerCase()))) return;
+  throw badCredential('The token is of a type that is not meant for access.');
+}
+
+function checkRequiredClaims(payload: JWTPayload, { requiredClaims = {} }: IssuerConfig): void {
+  for (const [claim, expected] of Object.entries(requiredClaims)) {
+    const accepted: unknown[] = Array.isArray(expected) ? expected : [expected];
+    if (!accepted.includes(payload[claim])) throw badCredential(`The claim ${claim} of the token is not accepted.`);
+  }
+}
+
+function readClaims(payload: JWTPayload, config: IssuerConfig): TokenClaims {
+  const { sub: subject, exp } = payload;
+  const expiresAt = new Date(Number(exp) * 1000);
+  if (Number.isNaN(expiresAt.getTime())) throw badCredential('The claim exp of the token is not a time.');
+  if (typeof subject !== 'string' || !isSubject(subject)) {
+    throw badCredential(`The claim sub of the token must be 1 to ${MAX_SUBJECT_LENGTH} printable characters.`);
+  }
+  const claims: TokenClaims = { issuer: config.issuer, subject, expiresAt };
+  const tier = config.tierClaim === undefined ? undefined : payload[config.tierClaim];
+  if (typeof tier === 'string') claims.tier = parseTier(tier);
+  const rate = config.requestsPerMinuteClaim === undefined ? undefined : payload[config.requestsPerMinuteClaim];
+  if (rate === null || isRequestsPerMinute(rate)) claims.requestsPerMinute = rate;
+  return claims;
+}
+
+/** Whether it can name a user: it is stored, shown and compared, so no control characters and no broken Unicode. */
+export function isSubject(text: string): boolean {
+  return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && text.isWellFormed() && /^\P{Cc}+$/u.test(text);
+}
+
+const DETAILS: Readonly<Record<string, string>> = {
+  ERR_JWT_EXPIRED: 'The token has expired.',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'The token is signed with an algorithm that is not accepted from its issuer.',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'The signature of the token is not valid.',
+  ERR_JWKS_NO_MATCHING_KEY: 'No key of the issuer fits the token.',
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'More than one key of the issuer fits the token.',
+};
+
+const CLAIM_DETAILS: Readonly<Record<string, string>> = {
+  aud: 'The token is meant for another audience.',
+  nbf: 'The token is not valid yet.',
+};
+
+function detailOf(error: unknown): string {
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.reason === 'missing') return `The token lacks the claim ${error.claim}.`;
+    return CLAIM_DETAILS[error.claim] ?? `The claim ${error.claim} of the token is not accepted.`;
+  }
+  return (error instanceof errors.JOSEError && DETAILS[error.code]) || 'The token is malformed.';
+}

@@ -1,0 +1,166 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/client.ts';
+import { newId } from '../ids.ts';
+import type { Tier } from '../limits/tiers.ts';
+import type { Keyring } from '../secrets/keyring.ts';
+import { apiKeyHashes, looksLikeApiKey, parseApiKey } from './api-keys.ts';
+import type { TokenClaims, TokenVerifier } from './jwt.ts';
+import { badCredential, noCredential } from './unauthenticated.ts';
+
+type Account = {
+  userId: string;
+  tier: Tier;
+  /** Rate agreed with an enterprise account; null for none. `limitsOf` makes the limits of it. */
+  requestsPerMinute: number | null;
+};
+
+/** Who is asking: a person with a token, or a program with an API key of one project. */
+export type Viewer =
+  | (Account & { kind: 'user'; expiresAt: Date })
+  | (Account & { kind: 'apiKey'; apiKeyId: string; projectId: string; expiresAt: null });
+
+export type Authenticator = {
+  /**
+   * Settles who sends a request.
+   *
+   * @param authorization the value of the `Authorization` header.
+   * @throws AppError `UNAUTHENTICATED`, or `UNAVAILABLE` as `TokenVerifier.verify` does.
+   */
+  authenticate(authorization: string | undefined): Promise<Viewer>;
+  /** Waits for the notes on used API keys that are still being written. */
+  close(): Promise<void>;
+};
+
+type UserRow = { id: string; tier: Tier; requestsPerMinute: number | null };
+
+type ApiKeyRow = {
+  id: string;
+  projectId: string;
+  hash: string;
+  isRevoked: boolean;
+  isUseNoted: boolean;
+  userId: string;
+  tier: Tier;
+  requestsPerMinute: number | null;
+};
+
+// RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
+const BEARER_PATTERN = /^bearer +([\w.~+/-]+=*)$/i;
+
+/** What requests per minute are counted under: the account, so that a user and all API keys of theirs share one allowance. */
+export function rateLimitScope(viewer: Viewer): string {
+  return viewer.userId;
+}
+
+/**
+ * What idempotency keys are kept under: the credential's holder. Two API keys of an account never share stored answers,
+ * since one may not see what was answered to the other.
+ */
+export function idempotencyScope(viewer: Viewer): string {
+  return viewer.kind === 'apiKey' ? viewer.apiKeyId : viewer.userId;
+}
+
+/**
+ * Settles who is asking, by token or API key. Nothing is kept between requests: every one reads the account from the
+ * database, so a revoked key or a changed tier counts on every node with the next request.
+ */
+export function createAuthenticator(options: {
+  db: Pick<Database, 'pool'>;
+  verifier: Pick<TokenVerifier, 'verify'>;
+  keyring: Keyring;
+  log: Logger;
+}): Authenticator {
+  const { db, verifier, keyring, log } = options;
+  const notes = new Map<string, Promise<void>>();
+
+  async function authenticate(authorization: string | undefined): Promise<Viewer> {
+    if (!authorization) throw noCredential();
+    const credential = BEARER_PATTERN.exec(authorization)?.[1];
+    if (!credential)
+      throw badCredential('The Authorization header must be the word Bearer, a space and the credential.');
+    return looksLikeApiKey(credential) ? viewerOfApiKey(credential) : viewerOfToken(credential);
+  }
+
+  async function viewerOfToken(token: string): Promise<Viewer> {
+    const claims = await verifier.verify(token);
+    const user = (await findUser(claims)) ?? (await createUser(claims));
+    const { tier = user.tier, requestsPerMinute = user.requestsPerMinute } = claims;
+    if (tier !== user.tier || requestsPerMinute !== user.requestsPerMinute) {
+      await db.pool.query('UPDATE "User" SET tier = $2::"Tier", "requestsPerMinute" = $3 WHERE id = $1', [
+        user.id,
+        tier,
+        requestsPerMinute,
+      ]);
+    }
+    return { kind: 'user', userId: user.id, tier, requestsPerMinute, expiresAt: claims.expiresAt };
+  }
+
+  async function findUser({ issuer, subject }: TokenClaims): Promise<UserRow | undefined> {
+    const { rows } = await db.pool.query<UserRow>({
+      name: 'user-of-token',
+      text: 'SELECT id, tier, "requestsPerMinute" FROM "User" WHERE issuer = $1 AND subject = $2',
+      values: [issuer, subject],
+    });
+    return rows[0];
+  }
+
+  async function createUser({ issuer, subject, tier, requestsPerMinute }: TokenClaims): Promise<UserRow> {
+    // Another request may be first: then this one gets its row. DO NOTHING would return none.
+    const { rows } = await db.pool.query<UserRow>(
+      `INSERT INTO "User" (id, issuer, subject, tier, "requestsPerMinute")
+       VALUES ($1, $2, $3, coalesce($4::"Tier", 'STARTER'), $5)
+       ON CONFLICT (issuer, subject) DO UPDATE SET subject = excluded.subject
+       RETURNING id, tier, "requestsPerMinute"`,
+      [newId('User'), issuer, subject, tier, requestsPerMinute],
+    );
+    return rows[0]!;
+  }
+
+  async function viewerOfApiKey(apiKey: string): Promise<Viewer> {
+    if (!parseApiKey(apiKey)) throw badCredential('The API key is mistyped or incomplete.');
+    const hashes = apiKeyHashes(apiKey, keyring);
+    const row = await findApiKey(hashes);
+    if (!row) throw badCredential('There is no such API key.');
+    if (row.isRevoked) throw badCredential('The API key has been revoked.');
+    noteUse(row, hashes[0]!);
+    const { id: apiKeyId, projectId, userId, tier, requestsPerMinute } = row;
+    return { kind: 'apiKey', apiKeyId, projectId, userId, tier, requestsPerMinute, expiresAt: null };
+  }
+
+  async function findApiKey(hashes: string[]): Promise<ApiKeyRow | undefined> {
+    const { rows } = await db.pool.query<ApiKeyRow>({
+      name: 'api-key-by-hash',
+      text: `SELECT k.id, k."projectId", k.hash, k."revokedAt" IS NOT NULL AS "isRevoked",
+                    coalesce(k."lastUsedAt" > now() - interval '1 minute', false) AS "isUseNoted",
+                    p."userId", u.tier, u."requestsPerMinute"
+               FROM "ApiKey" k
+               JOIN "Project" p ON p.id = k."projectId"
+               JOIN "User" u ON u.id = p."userId"
+              WHERE k.hash = ANY ($1::text[])`,
+      values: [hashes],
+    });
+    return rows[0];
+  }
+
+  /** Notes the time of use, at most once a minute, and replaces a hash that was made with an older key. Not waited for. */
+  function noteUse({ id, hash, isUseNoted }: ApiKeyRow, currentHash: string): void {
+    if ((isUseNoted && hash === currentHash) || notes.has(id)) return;
+    const note = db.pool
+      .query(
+        `UPDATE "ApiKey" SET "lastUsedAt" = now(), hash = $2
+          WHERE id = $1 AND (hash <> $2 OR "lastUsedAt" IS NULL OR "lastUsedAt" <= now() - interval '1 minute')`,
+        [id, currentHash],
+      )
+      .then(() => {})
+      .catch((error) => log.warn({ err: error, apiKeyId: id }, 'the use of an API key was not noted'))
+      .finally(() => notes.delete(id));
+    notes.set(id, note);
+  }
+
+  return {
+    authenticate,
+    async close() {
+      await Promise.all(notes.values());
+    },
+  };
+}

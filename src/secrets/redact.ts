@@ -1,0 +1,72 @@
+/** Stands for what must not be shown. */
+export const MASK = '••••';
+
+const SHOWN_CHARACTERS = 4;
+const MIN_LENGTH_TO_SHOW = 12;
+// Shorter pieces would hit innocent text, and guessing them is easy anyway.
+const MIN_PART_LENGTH = 16;
+const MIN_BASE64_LENGTH = 6;
+
+/** How a secret is read back: the mask and its last four characters, or the mask alone when it is too short for that. */
+export function redactSecret(value: string): string {
+  const characters = [...value];
+  return characters.length < MIN_LENGTH_TO_SHOW ? MASK : MASK + characters.slice(-SHOWN_CHARACTERS).join('');
+}
+
+/**
+ * Masks every occurrence of the secrets in a text that somebody else wrote, such as the body of a vendor's answer: as
+ * they are, URL-encoded, JSON- and HTML-escaped, in base64 (also inside a longer value, as in Basic authentication),
+ * and the telling parts of secrets that are URLs. Scrub before cutting a text short, not after.
+ */
+export function scrub(text: string, secrets: readonly string[]): string {
+  const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
+  spellings.delete('');
+  // The longest first: a spelling may contain another one.
+  const ordered = [...spellings].sort((left, right) => right.length - left.length);
+  return ordered.reduce((scrubbed, spelling) => scrubbed.replaceAll(spelling, MASK), text);
+}
+
+/** The secret, and for a URL also what identifies it without its host: path, query, long segments and values. */
+function partsOf(secret: string): string[] {
+  if (!/^https?:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
+  const { href, pathname, search, searchParams } = new URL(secret);
+  const parts = [pathname + search, pathname, search, ...pathname.split('/'), ...searchParams.values()];
+  return [secret, href, ...parts.filter((part) => part.length >= MIN_PART_LENGTH)];
+}
+
+function spellingsOf(secret: string): string[] {
+  const wellFormed = secret.toWellFormed();
+  const percent = encodeURIComponent(wellFormed);
+  const form = new URLSearchParams({ '': wellFormed }).toString().slice(1);
+  const json = JSON.stringify(secret).slice(1, -1);
+  const asciiJson = json.replace(/[^ -~]/g, (character) => `\\u${hex(character)}`);
+  const texts = [percent, form, json, asciiJson, json.replaceAll('/', '\\/'), asciiJson.replaceAll('/', '\\/')];
+  const inLowerCaseHex = [percent, form].map((text) => text.replace(/%../g, (octet) => octet.toLowerCase()));
+  return [secret, ...texts, ...inLowerCaseHex, escapeHtml(secret), ...base64Of(secret)];
+}
+
+function hex(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(4, '0');
+}
+
+function escapeHtml(text: string): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return escaped.replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+}
+
+/**
+ * The whole of it, and what it looks like inside a longer value: three bytes make four characters, so there are three
+ * alignments, and of each only the characters that depend on nothing else.
+ */
+function base64Of(secret: string): string[] {
+  const bytes = Buffer.from(secret, 'utf8');
+  const inside = [0, 1, 2].map((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    const first = Math.ceil((offset * 8) / 6);
+    const last = Math.floor(((offset + bytes.length) * 8) / 6);
+    return encoded.slice(first, last);
+  });
+  const encodings = [bytes.toString('base64'), ...inside].filter((text) => text.length >= MIN_BASE64_LENGTH);
+  const urlSafe = encodings.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
+  return [...encodings, ...urlSafe, ...encodings.map(encodeURIComponent)];
+}

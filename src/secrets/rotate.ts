@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/client.ts';
+import type { Keyring } from './keyring.ts';
+import { type SecretBox, sealedPrefix } from './secret-box.ts';
+
+export type RotationReport = {
+  /** Secrets that are now sealed under the current key, and were not before. */
+  rotated: number;
+  /** Cells that could not be opened under any key of the keyring. They were left as they are. */
+  unreadable: { table: string; column: string; rowId: string }[];
+  /** Secrets still under another key, the unreadable ones included: changed while this ran, or written by a process
+   * that does not have the new key yet. Run the command again. */
+  remaining: number;
+  /** API keys in use whose hash was made with an older key. Each is hashed anew when it is next used. */
+  apiKeysUnderOlderKeys: number;
+};
+
+type SealedColumn = { table: string; column: string };
+type SealedRow = { id: string; projectId: string; sealed: string };
+
+const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: 'Webhook', column: 'secret' },
+  { table: 'Webhook', column: 'previousSecret' },
+  { table: 'Connector', column: 'secretConfig' },
+];
+
+/**
+ * Seals every stored secret anew under the current key while the service runs. Safe to stop and to run again: rows that
+ * are current already are passed over. Stored answers of idempotent requests are not touched, since they are deleted
+ * after 24 hours: keep the old key for as long.
+ *
+ * @param batchSize rows read at once.
+ */
+export async function rotateSecrets(options: {
+  db: Pick<Database, 'pool'>;
+  keyring: Keyring;
+  secretBox: SecretBox;
+  log: Logger;
+  batchSize?: number;
+}): Promise<RotationReport> {
+  const { db, keyring, secretBox, log, batchSize = 200 } = options;
+  const prefix = sealedPrefix(keyring.current.id);
+  const report: RotationReport = { rotated: 0, unreadable: [], remaining: 0, apiKeysUnderOlderKeys: 0 };
+
+  for (const target of SEALED_COLUMNS) {
+    let cursor = '';
+    for (;;) {
+      const rows = await readBatch(target, cursor);
+      if (rows.length === 0) break;
+      await Promise.all(rows.map((row) => rotateRow(target, row)));
+      cursor = rows.at(-1)!.id;
+      log.info(
+        { ...target, rotated: report.rotated, unreadable: report.unreadable.length, cursor },
+        'rotating secrets',
+      );
+    }
+    report.remaining += await countRemaining(target);
+  }
+  report.apiKeysUnderOlderKeys = await countOlderApiKeys();
+  return report;
+
+  async function readBatch({ table, column }: SealedColumn, cursor: string): Promise<SealedRow[]> {
+    const { rows } = await db.pool.query<SealedRow>(
+      `SELECT id, "projectId", "${column}" AS sealed FROM "${table}"
+        WHERE id > $1 AND NOT starts_with("${column}", $2) ORDER BY id LIMIT $3`,
+      [cursor, prefix, batchSize],
+    );
+    return rows;
+  }
+
+  async function rotateRow({ table, column }: SealedColumn, { id, projectId, sealed }: SealedRow): Promise<void> {
+    const context = { table, column, rowId: id, projectId };
+    let resealed: string;
+    try {
+      resealed = secretBox.seal(secretBox.open(sealed, context), context);
+    } catch (error) {
+      log.error({ err: error, table, column, rowId: id }, 'a stored secret cannot be opened and stays as it is');
+      report.unreadable.push({ table, column, rowId: id });
+      return;
+    }
+    // Only if nobody replaced it meanwhile: their value is the newer one.
+    const { rowCount } = await db.pool.query(
+      `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
+      [resealed, id, sealed],
+    );
+    report.rotated += rowCount ?? 0;
+  }
+
+  async function countRemaining({ table, column }: SealedColumn): Promise<number> {
+    return count(`SELECT count(*)::int AS count FROM "${table}" WHERE NOT starts_with("${column}", $1)`, prefix);
+  }
+
+  async function countOlderApiKeys(): Promise<number> {
+    const current = `${keyring.current.id}$`;
+    return count(
+      `SELECT count(*)::int AS count FROM "ApiKey" WHERE "revokedAt" IS NULL AND NOT starts_with(hash, $1)`,
+      current,
+    );
+  }
+
+  async function count(sql: string, parameter: string): Promise<number> {
+    const { rows } = await db.pool.query<{ count: number }>(sql, [parameter]);
+    return rows[0]!.count;
+  }
+}

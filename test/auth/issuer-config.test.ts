@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { parseAuthIssuers } from '../../src/auth/issuer-config.ts';
+
+const GOOD = { issuer: 'https://idp.example', jwksUri: 'https://idp.example/jwks.json', audience: 'tollgate' };
+
+describe('AUTH_ISSUERS', () => {
+  test('reads a minimal issuer and fills in the algorithms', () => {
+    expect(parseAuthIssuers(JSON.stringify([GOOD]))).toEqual([{ ...GOOD, algorithms: ['RS256', 'ES256', 'EdDSA'] }]);
+  });
+
+  test('reads every field', () => {
+    const full = {
+      ...GOOD,
+      audience: ['a', 'b'],
+      requiredClaims: { token_use: 'access', azp: ['https://a.example', 'https://b.example'], mfa: true },
+      algorithms: ['PS256'],
+      tierClaim: 'https://tollgate.example/tier',
+      requestsPerMinuteClaim: 'rpm',
+    };
+    expect(parseAuthIssuers(JSON.stringify([full]))).toEqual([full]);
+  });
+
+  test('reads an empty list and an issuer that is known by required claims alone', () => {
+    expect(parseAuthIssuers('[]')).toEqual([]);
+    const cognito = { ...GOOD, audience: undefined, requiredClaims: { client_id: 'x', token_use: 'access' } };
+    expect(parseAuthIssuers(JSON.stringify([cognito]))).toHaveLength(1);
+  });
+
+  test.each([
+    ['no JSON', '{', /^Must be JSON: /],
+    ['an object', '{}', 'Must be a list of issuers.'],
+    ['no issuer', [{ ...GOOD, issuer: undefined }], '[0].issuer: Must be text.'],
+    ['an empty issuer', [{ ...GOOD, issuer: '' }], '[0].issuer: Must not be empty.'],
+    ['no jwksUri', [{ ...GOOD, jwksUri: undefined }], '[0].jwksUri: Must be the http(s) URL of a JSON Web Key Set.'],
+    ['a file', [{ ...GOOD, jwksUri: 'file:///etc/passwd' }], /^\[0\]\.jwksUri: Must be the http/],
+    ['neither audience nor claims', [GOOD, { ...GOOD, audience: undefined }], /\[1\]: Needs `audience`/],
+    ['an empty audience', [{ ...GOOD, audience: '' }], /\[0\]\.audience: /],
+    ['an empty list of audiences', [{ ...GOOD, audience: [] }], /\[0\]\.audience: /],
+    ['empty claims', [{ ...GOOD, audience: undefined, requiredClaims: {} }], /\[0\]: Needs `audience`/],
+    ['a claim without accepted values', [{ ...GOOD, requiredClaims: { azp: [] } }], /\[0\]\.requiredClaims\.azp: /],
+    ['a shared-secret algorithm', [{ ...GOOD, algorithms: ['HS256'] }], /\[0\]\.algorithms\[0\]: Must be of RS256/],
+    ['the algorithm none', [{ ...GOOD, algorithms: ['none'] }], /\[0\]\.algorithms\[0\]/],
+    ['no algorithm', [{ ...GOOD, algorithms: [] }], '[0].algorithms: Must not be empty.'],
+    ['an unknown field', [{ ...GOOD, audiences: 'x' }], /"audiences"/],
+    ['keys of its own', [{ ...GOOD, jwks: { keys: [] } }], /"jwks"/],
+    ['an issuer twice', [GOOD, GOOD], 'Names an issuer twice.'],
+  ])('%s is refused with a message that says where', (_what, value, message) => {
+    expect(() => parseAuthIssuers(typeof value === 'string' ? value : JSON.stringify(value))).toThrow(message);
+  });
+});

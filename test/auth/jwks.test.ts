@@ -1,0 +1,213 @@
+import pino from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTokenVerifier, type TokenVerifier } from '../../src/auth/jwt.ts';
+import {
+  goodClaims,
+  type IdentityProvider,
+  makeToken,
+  newSigningKey,
+  type SigningKey,
+  startIdentityProvider,
+} from './identity-provider.ts';
+
+const log = pino({ level: 'silent' });
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+let provider: IdentityProvider;
+let verifier: TokenVerifier;
+let first: SigningKey;
+let second: SigningKey;
+let time: number;
+
+beforeEach(async () => {
+  provider = await startIdentityProvider();
+  first = await newSigningKey();
+  second = await newSigningKey();
+  provider.publish(first);
+  time = Date.now();
+  verifier = verifierOf(provider);
+});
+
+afterEach(async () => {
+  verifier.stop();
+  await provider.close();
+});
+
+function verifierOf({ config, fetchJson }: IdentityProvider, refreshMilliseconds?: number): TokenVerifier {
+  const options = { issuers: [config], fetchJson, log, now: () => time };
+  return createTokenVerifier({ ...options, ...(refreshMilliseconds && { refreshMilliseconds }) });
+}
+
+const tokenOf = (key: SigningKey, header = {}) => makeToken(key, goodClaims(Math.floor(time / 1000)), header);
+const verify = async (key: SigningKey) => (await verifier.verify(tokenOf(key))).subject;
+const fetches = () => provider.receiver.requests.length;
+
+describe('keys of an issuer', () => {
+  test('are fetched once at the start and serve all tokens after that', async () => {
+    await verifier.start();
+    await Promise.all(Array.from({ length: 50 }, () => verify(first)));
+    expect(fetches()).toBe(1);
+  });
+
+  test('are fetched by the first token when nothing was fetched before, and once for many at the same moment', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => verify(first)));
+    expect(fetches()).toBe(1);
+  });
+
+  test('a new key works at once after the issuer rotates, and the old one is refused once it is gone', async () => {
+    await verifier.start();
+    provider.publish(second);
+    await expect(verify(second)).rejects.toThrow('No key of the issuer');
+    time += 5 * SECOND;
+    expect(await verify(second)).toBe('alice');
+    expect(fetches()).toBe(2);
+    await expect(verify(first)).rejects.toThrow('No key of the issuer');
+  });
+
+  test('two hundred unknown key ids cause one fetch in five seconds', async () => {
+    await verifier.start();
+    time += 5 * SECOND;
+    const unknown = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          expect(verifier.verify(tokenOf(second, { kid: `k${index}` }))).rejects.toThrow('No key'),
+        ),
+      );
+    await unknown(200);
+    expect(fetches()).toBe(2);
+    time += 4.9 * SECOND;
+    await unknown(20);
+    expect(fetches()).toBe(2);
+    time += 0.1 * SECOND;
+    await unknown(20);
+    expect(fetches()).toBe(3);
+  });
+
+  test('are fetched again in the background', async () => {
+    verifier = verifierOf(provider, 10);
+    await verifier.start();
+    provider.publish(second);
+    // Every background round finds the clock past the pause.
+    const clock = setInterval(() => {
+      time += 5 * SECOND;
+    }, 1);
+    await provider.receiver.waitFor(4);
+    clearInterval(clock);
+    verifier.stop();
+    provider.fail();
+    expect(await verify(second)).toBe('alice');
+  });
+});
+
+describe('while the issuer is down', () => {
+  test('for an hour no good token is refused, and at most one fetch is made in five seconds', async () => {
+    await verifier.start();
+    provider.fail();
+    for (let minute = 0; minute < 60; minute++) {
+      time += 60 * SECOND;
+      expect(await verify(first)).toBe('alice');
+      for (let index = 0; index < 5; index++) await expect(verify(second)).rejects.toThrow('No key of the issuer');
+      expect(fetches()).toBe(minute + 2);
+    }
+  });
+
+  test('its keys are used for 24 hours and not longer, and again as soon as it is back', async () => {
+    await verifier.start();
+    provider.fail();
+    time += 24 * HOUR;
+    expect(await verify(first)).toBe('alice');
+    time += 1;
+    await expect(verify(first)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 5 });
+    provider.publish(first);
+    time += 5 * SECOND;
+    expect(await verify(first)).toBe('alice');
+  });
+
+  test('from the start, the server starts all the same and says "unavailable", not "wrong token"', async () => {
+    provider.fail();
+    await verifier.start();
+    const attempts = Array.from({ length: 20 }, () => verify(first));
+    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+    expect(fetches()).toBe(1);
+    provider.publish(first);
+    time += 5 * SECOND;
+    expect(await verify(first)).toBe('alice');
+  });
+
+  test.each([
+    ['no JSON', { body: '<html>' }],
+    ['no key set', { body: '{"error":"x"}' }],
+    ['a list', { body: '[]' }],
+    ['a redirect', { statusCode: 302, headers: { location: 'https://evil.example/' } }],
+    ['one megabyte', { body: JSON.stringify({ keys: [], filler: 'x'.repeat(1e6) }) }],
+  ])('answering with %s, the keys it had go on being used', async (_what, answer) => {
+    await verifier.start();
+    provider.receiver.handle(() => answer);
+    time += 5 * SECOND;
+    await expect(verify(second)).rejects.toThrow('No key of the issuer');
+    expect(fetches()).toBe(2);
+    expect(await verify(first)).toBe('alice');
+  });
+
+  test('hanging, it holds up only tokens whose key is not known', async () => {
+    await verifier.start();
+    provider.hang();
+    time += 5 * SECOND;
+    let isRefused = false;
+    const stranger = verify(second).catch(() => {
+      isRefused = true;
+    });
+    await provider.receiver.waitFor(2);
+    for (let index = 0; index < 50; index++) expect(await verify(first)).toBe('alice');
+    expect(isRefused).toBe(false);
+    await provider.receiver.close();
+    await stranger;
+    expect(isRefused).toBe(true);
+    expect(fetches()).toBe(2);
+  });
+
+  test('a clock that is set back does not stop keys from being fetched', async () => {
+    await verifier.start();
+    provider.publish(second);
+    time -= 10 * HOUR;
+    expect(await verify(second)).toBe('alice');
+  });
+});
+
+test('an issuer that is down does not hinder another one', async () => {
+  const other = await startIdentityProvider();
+  other.config.issuer = 'https://other.example';
+  other.fail();
+  other.publish(second);
+  provider.fail();
+  const both = createTokenVerifier({
+    issuers: [provider.config, other.config],
+    fetchJson: (url, limits) => (url.startsWith(other.receiver.url) ? other : provider).fetchJson(url, limits),
+    log,
+    now: () => time,
+  });
+  await both.start();
+  const token = makeToken(second, { ...goodClaims(), iss: 'https://other.example' });
+  expect((await both.verify(token)).issuer).toBe('https://other.example');
+  both.stop();
+  await other.close();
+});
+
+test('a token of one issuer that is signed with the key of another is refused', async () => {
+  const other = await startIdentityProvider();
+  other.config.issuer = 'https://other.example';
+  other.publish(second);
+  const both = createTokenVerifier({
+    issuers: [provider.config, other.config],
+    fetchJson: (url, limits) => (url.startsWith(other.receiver.url) ? other : provider).fetchJson(url, limits),
+    log,
+    now: () => time,
+  });
+  await both.start();
+  const forged = makeToken(second, goodClaims(), { kid: first.kid });
+  await expect(both.verify(forged)).rejects.toThrow('The signature of the token is not valid.');
+  await expect(both.verify(makeToken(second, goodClaims()))).rejects.toThrow('No key of the issuer');
+  both.stop();
+  await other.close();
+});

@@ -1,0 +1,223 @@
+import { createHmac, createPublicKey } from 'node:crypto';
+import { inspect } from 'node:util';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTokenVerifier, type TokenVerifier } from '../../src/auth/jwt.ts';
+import { AppError } from '../../src/errors.ts';
+import {
+  encode,
+  goodClaims,
+  type IdentityProvider,
+  makeToken,
+  newSigningKey,
+  type SigningKey,
+  startIdentityProvider,
+} from './identity-provider.ts';
+
+const log = pino({ level: 'silent' });
+const NOW_SECONDS = 1_800_000_000;
+const now = () => NOW_SECONDS * 1000;
+
+let provider: IdentityProvider;
+let attackerServer: IdentityProvider;
+let verifier: TokenVerifier;
+let attacker: SigningKey;
+let spki: string;
+const keys = {} as Record<'ES256' | 'RS256' | 'EdDSA' | 'twinA' | 'twinB' | 'encryption', SigningKey>;
+
+beforeAll(async () => {
+  provider = await startIdentityProvider();
+  attackerServer = await startIdentityProvider();
+  keys.ES256 = await newSigningKey('ES256');
+  keys.RS256 = await newSigningKey('RS256');
+  keys.EdDSA = await newSigningKey('EdDSA');
+  keys.twinA = await newSigningKey('ES256', 'twin');
+  keys.twinB = await newSigningKey('ES256', 'twin');
+  keys.encryption = await newSigningKey('ES256', 'for-encryption');
+  keys.encryption.publicJwk.use = 'enc';
+  attacker = await newSigningKey('ES256');
+  attackerServer.publish(attacker);
+  provider.publish(...Object.values(keys));
+  const rsaKey = createPublicKey({ key: { ...keys.RS256.publicJwk }, format: 'jwk' });
+  spki = rsaKey.export({ type: 'spki', format: 'pem' }).toString();
+  verifier = createTokenVerifier({ issuers: [provider.config], fetchJson: provider.fetchJson, log, now });
+  await verifier.start();
+});
+
+afterAll(async () => {
+  verifier.stop();
+  await provider.close();
+  await attackerServer.close();
+});
+
+const good = (changes: Record<string, unknown> = {}) => ({ ...goodClaims(NOW_SECONDS), ...changes });
+const signed = (changes: Record<string, unknown> = {}, header: Record<string, unknown> = {}) =>
+  makeToken(keys.ES256, good(changes), header);
+const withHmac = (key: string | Buffer, alg = 'HS256') => {
+  const input = `${encode({ alg, kid: keys.RS256.kid, typ: 'JWT' })}.${encode(good())}`;
+  return `${input}.${createHmac('sha256', key).update(input).digest('base64url')}`;
+};
+
+describe('a good token', () => {
+  test.each(['ES256', 'RS256', 'EdDSA'] as const)('signed with %s is accepted', async (algorithm) => {
+    expect(await verifier.verify(makeToken(keys[algorithm], good()))).toEqual({
+      issuer: 'https://idp.example',
+      subject: 'alice',
+      expiresAt: new Date((NOW_SECONDS + 300) * 1000),
+    });
+  });
+
+  test.each([
+    ['that expired 29 s ago', {}, { exp: NOW_SECONDS - 29 }],
+    ['that is valid in 29 s', {}, { nbf: NOW_SECONDS + 29 }],
+    ['of type at+jwt', { typ: 'at+jwt' }, {}],
+    ['of type application/at+jwt', { typ: 'application/at+jwt' }, {}],
+    ['without a type', { typ: undefined }, {}],
+    ['for several audiences', {}, { aud: ['other', 'tollgate-api'] }],
+  ])('%s is accepted', async (_what, header, changes) => {
+    expect((await verifier.verify(signed(changes, header))).subject).toBe('alice');
+  });
+
+  test('keeps its tier and rate to itself when its issuer is not trusted for them', async () => {
+    const claims = await verifier.verify(signed({ tier: 'enterprise', requestsPerMinute: 9 }));
+    expect(claims).not.toHaveProperty('tier');
+    expect(claims).not.toHaveProperty('requestsPerMinute');
+  });
+});
+
+// Each is as good as can be apart from the one thing it is named after.
+const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
+  ['empty', () => '', /neither an API key nor a well-formed token/],
+  ['not a token', () => 'hello', /well-formed/],
+  ['three empty parts', () => '..', /well-formed/],
+  ['a payload that is no object', () => makeToken(keys.ES256, ['alice']), /well-formed/],
+  ['a payload that is no JSON', () => signed().replace(/\.[^.]*\./, '.e30x.'), /well-formed/],
+  ['alg none without signature', () => `${encode({ alg: 'none' })}.${encode(good())}.`, /algorithm/],
+  ['alg NONE with a signature', () => signed({}, { alg: 'NONE' }), /algorithm/],
+  ['alg missing', () => signed({}, { alg: undefined }), 'The token is malformed.'],
+  ['HS256 with the public key in PEM', () => withHmac(spki), /algorithm/],
+  ['HS256 with the public key in JSON', () => withHmac(JSON.stringify(keys.RS256.publicJwk)), /algorithm/],
+  ['HS256 with the modulus', () => withHmac(Buffer.from(keys.RS256.publicJwk.n!, 'base64url')), /algorithm/],
+  ['HS256 with an empty key', () => withHmac(''), /algorithm/],
+  ['an algorithm off the list', () => makeToken(keys.RS256, good(), { alg: 'PS256' }), /algorithm/],
+  ['RS256 under the id of an ES256 key', () => makeToken(keys.RS256, good(), { kid: keys.ES256.kid }), /No key/],
+  ['signed by a stranger', () => makeToken(attacker, good(), { kid: keys.ES256.kid }), /signature/],
+  ['unknown key id', () => makeToken(attacker, good()), /No key/],
+  ['key id that two keys share', () => makeToken(keys.twinA, good()), /More than one key/],
+  ['key that is for encryption', () => makeToken(keys.encryption, good()), /No key/],
+  ['no key id', () => signed({}, { kid: undefined }), /More than one key/],
+  ['key id with a path', () => signed({}, { kid: '../../dev/null' }), /No key/],
+  ['own key in jwk', () => makeToken(attacker, good(), { kid: keys.ES256.kid, jwk: attacker.publicJwk }), /signature/],
+  ['own key at jku', () => makeToken(attacker, good(), { jku: attackerServer.config.jwksUri }), /No key/],
+  ['own key at x5u', () => makeToken(attacker, good(), { x5u: `${attackerServer.receiver.url}/x5u` }), /No key/],
+  ['own key in x5c', () => makeToken(attacker, good(), { kid: keys.ES256.kid, x5c: ['MIIB'] }), /signature/],
+  ['crit with an unknown extension', () => signed({}, { crit: ['exp-2'], 'exp-2': 1 }), 'The token is malformed.'],
+  ['crit with b64', () => signed({}, { crit: ['b64'], b64: false }), 'The token is malformed.'],
+  [
+    'payload changed after signing',
+    () => signed().replace(/\.[^.]*\./, `.${encode(good({ sub: 'root' }))}.`),
+    /signature/,
+  ],
+  ['signature cut off', () => signed().replace(/[^.]*$/, ''), /signature/],
+  ['signature of zeros', () => signed().replace(/[^.]*$/, 'A'.repeat(86)), /signature/],
+  ['wrong iss', () => signed({ iss: 'https://evil.example' }), /not configured/],
+  ['iss with a trailing slash', () => signed({ iss: 'https://idp.example/' }), /not configured/],
+  ['iss in a list', () => signed({ iss: ['https://idp.example'] }), /not configured/],
+  ['no iss', () => signed({ iss: undefined }), /not configured/],
+  ['wrong aud', () => signed({ aud: 'other-api' }), 'The token is meant for another audience.'],
+  ['aud that begins like ours', () => signed({ aud: 'tollgate-api-2' }), 'The token is meant for another audience.'],
+  ['no aud', () => signed({ aud: undefined }), 'The token lacks the claim aud.'],
+  ['empty aud list', () => signed({ aud: [] }), 'The token is meant for another audience.'],
+  ['typ of a logout token', () => signed({}, { typ: 'logout+jwt' }), /not meant for access/],
+  ['typ of a DPoP proof', () => signed({}, { typ: 'dpop+jwt' }), /not meant for access/],
+  ['typ that is no text', () => signed({}, { typ: 5 }), /malformed|not meant for access/],
+  ['no exp', () => signed({ exp: undefined }), 'The token lacks the claim exp.'],
+  ['exp 31 s ago', () => signed({ exp: NOW_SECONDS - 31 }), 'The token has expired.'],
+  ['exp as text', () => signed({ exp: String(NOW_SECONDS + 300) }), /exp/],
+  ['exp beyond all dates', () => signed({ exp: 1e300 }), 'The claim exp of the token is not a time.'],
+  ['nbf in 31 s', () => signed({ nbf: NOW_SECONDS + 31 }), 'The token is not valid yet.'],
+  ['no iat', () => signed({ iat: undefined }), 'The token lacks the claim iat.'],
+  ['iat as text', () => signed({ iat: 'now' }), /iat/],
+  ['no sub', () => signed({ sub: undefined }), 'The token lacks the claim sub.'],
+  ['empty sub', () => signed({ sub: '' }), /claim sub/],
+  ['sub that is a number', () => signed({ sub: 7 }), /claim sub/],
+  ['sub with a NUL byte', () => signed({ sub: 'alice\0' }), /claim sub/],
+  ['sub with broken Unicode', () => makeToken(keys.ES256, good({ sub: '\ud800' })), /claim sub/],
+  ['sub of 256 characters', () => signed({ sub: 'a'.repeat(256) }), /claim sub/],
+  ['more than 8 KB', () => signed({ filler: 'x'.repeat(8192) }), 'The token is larger than 8 KB.'],
+  ['an encrypted token', () => `${encode({ alg: 'dir', enc: 'A256GCM' })}..AAAA.AAAA.AAAA`, /well-formed/],
+];
+
+describe('a forged token is refused', () => {
+  test.each(FORGED)('%s', async (_name, token, detail) => {
+    const error = await verifier.verify(token()).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(AppError);
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('alice');
+    expect(error).toMatchObject({ code: 'UNAUTHENTICATED', status: 401, message: expect.stringMatching(detail) });
+  });
+
+  test('and none of them made us fetch anything from where the attacker wants', async () => {
+    for (const [, token] of FORGED) await verifier.verify(token()).catch(() => {});
+    expect(attackerServer.receiver.requests).toEqual([]);
+  });
+
+  test('the challenge tells what is wrong, in characters that RFC 6750 allows', async () => {
+    for (const [, token] of FORGED) {
+      const error = (await verifier.verify(token()).catch((reason: unknown) => reason)) as AppError;
+      expect(error.headers['www-authenticate']).toMatch(
+        /^Bearer realm="tollgate", error="invalid_token", error_description="[ !#-[\]-~]+"$/,
+      );
+    }
+  });
+});
+
+describe('an issuer without audience', () => {
+  const cognito = () => ({
+    ...provider.config,
+    audience: undefined,
+    requiredClaims: { token_use: 'access', client_id: ['app-1', 'app-2'] },
+  });
+  const verify = (changes: Record<string, unknown>) => {
+    const verifierOfIt = createTokenVerifier({ issuers: [cognito()], fetchJson: provider.fetchJson, log, now });
+    return verifierOfIt.verify(signed({ aud: undefined, ...changes }));
+  };
+
+  test('is held to its required claims instead', async () => {
+    expect((await verify({ token_use: 'access', client_id: 'app-2' })).subject).toBe('alice');
+    await expect(verify({ token_use: 'id', client_id: 'app-1' })).rejects.toThrow('The claim token_use');
+    await expect(verify({ token_use: 'access', client_id: 'app-3' })).rejects.toThrow('The claim client_id');
+    await expect(verify({ token_use: 'access' })).rejects.toThrow('The token lacks the claim client_id.');
+    await expect(verify({ token_use: 'access', client_id: ['app-1'] })).rejects.toThrow('The claim client_id');
+  });
+
+  test.each([[{}], [{ requiredClaims: {} }], [{ audience: '' }]])(
+    'cannot be configured with %j, which would accept tokens made for anybody',
+    (changes) => {
+      const config = { ...provider.config, audience: undefined, ...changes };
+      expect(() => createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log })).toThrow(
+        'neither audience nor requiredClaims',
+      );
+    },
+  );
+});
+
+describe('an issuer that is trusted for tiers', () => {
+  const verify = async (changes: Record<string, unknown>) => {
+    const config = { ...provider.config, tierClaim: 'https://tollgate.example/tier', requestsPerMinuteClaim: 'rpm' };
+    const trusting = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log, now });
+    const { tier, requestsPerMinute } = await trusting.verify(signed(changes));
+    return [tier, requestsPerMinute];
+  };
+
+  test.each([
+    [{ 'https://tollgate.example/tier': 'pro' }, ['PRO', undefined]],
+    [{ 'https://tollgate.example/tier': 'ENTERPRISE', rpm: 5000 }, ['ENTERPRISE', 5000]],
+    [{ rpm: null }, [undefined, null]],
+    [{}, [undefined, undefined]],
+    [{ 'https://tollgate.example/tier': 'gold', rpm: -1 }, [undefined, undefined]],
+    [{ 'https://tollgate.example/tier': ['pro'], rpm: '5' }, [undefined, undefined]],
+    [{ 'https://tollgate.example/tier': 'constructor', rpm: 1.5 }, [undefined, undefined]],
+  ])('from %j takes %j', async (changes, expected) => {
+    expect(await verify(changes)).toEqual(expected);
+  });
+});

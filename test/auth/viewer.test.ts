@@ -1,0 +1,284 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { apiKeyHashes, newApiKey } from '../../src/auth/api-keys.ts';
+import { createTokenVerifier, type TokenVerifier } from '../../src/auth/jwt.ts';
+import {
+  type Authenticator,
+  createAuthenticator,
+  idempotencyScope,
+  rateLimitScope,
+  type Viewer,
+} from '../../src/auth/viewer.ts';
+import { type Database, openDatabase } from '../../src/database/client.ts';
+import type { AppError } from '../../src/errors.ts';
+import { newId } from '../../src/ids.ts';
+import { type Keyring, parseKeyring } from '../../src/secrets/keyring.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  goodClaims,
+  type IdentityProvider,
+  makeToken,
+  newSigningKey,
+  type SigningKey,
+  startIdentityProvider,
+} from './identity-provider.ts';
+
+const log = pino({ level: 'silent' });
+const OLD = `old:${randomBytes(32).toString('base64')}`;
+const NEW = `new:${randomBytes(32).toString('base64')}`;
+const keyring = parseKeyring(OLD);
+
+let database: TestDatabase;
+let db: Database;
+let otherDb: Database;
+let provider: IdentityProvider;
+let signingKey: SigningKey;
+let verifier: TokenVerifier;
+let authenticator: Authenticator;
+let queryCount = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = await openDatabase({ url: database.url, poolSize: 8, log });
+  otherDb = await openDatabase({ url: database.url, poolSize: 2, log });
+  db.pool.on('acquire', () => queryCount++);
+  provider = await startIdentityProvider();
+  signingKey = await newSigningKey();
+  provider.publish(signingKey);
+});
+
+afterAll(async () => {
+  await provider.close();
+  await otherDb.close();
+  await db.close();
+  await database.drop();
+});
+
+beforeEach(() => {
+  verifier = createTokenVerifier({ issuers: [provider.config], fetchJson: provider.fetchJson, log });
+  authenticator = createAuthenticator({ db, verifier, keyring, log });
+  queryCount = 0;
+});
+afterEach(() => authenticator.close());
+
+const trustingVerifier = () =>
+  createTokenVerifier({
+    issuers: [{ ...provider.config, tierClaim: 'tier', requestsPerMinuteClaim: 'rpm' }],
+    fetchJson: provider.fetchJson,
+    log,
+  });
+const tokenFor = (subject: string, claims = {}) => makeToken(signingKey, { ...goodClaims(), sub: subject, ...claims });
+const newSubject = () => `user-${randomBytes(6).toString('hex')}`;
+
+type MintedKey = { key: string; id: string; projectId: string; userId: string };
+
+async function mintApiKey(ring: Keyring = keyring): Promise<MintedKey> {
+  const userId = newId('User');
+  const projectId = newId('Project');
+  const id = newId('ApiKey');
+  const key = newApiKey('TEST');
+  await db.prisma.user.create({
+    data: {
+      id: userId,
+      issuer: 'https://idp.example',
+      subject: newSubject(),
+      tier: 'PRO',
+      projects: { create: { id: projectId, name: 'Shop', walletAddress: `0x${'0'.repeat(40)}` } },
+    },
+  });
+  await db.prisma.apiKey.create({
+    data: { id, projectId, name: 'key', environment: 'TEST', hash: apiKeyHashes(key, ring)[0]!, last4: key.slice(-4) },
+  });
+  return { key, id, projectId, userId };
+}
+
+describe('the Authorization header', () => {
+  test.each([[undefined], ['']])('%j is answered with a bare challenge', async (authorization) => {
+    const error = (await authenticator.authenticate(authorization).catch((reason: unknown) => reason)) as AppError;
+    expect(error).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      headers: { 'www-authenticate': 'Bearer realm="tollgate"' },
+    });
+    expect(queryCount).toBe(0);
+  });
+
+  test.each([
+    'Bearer',
+    'Bearer ',
+    'Basic dXNlcjpwYXNz',
+    'Token abc',
+    'Bearer a b',
+    'Bearer\tabc',
+    'Bearer "abc"',
+    'Bearerabc',
+    'Bearer abc, Bearer def',
+    'abc',
+    `Bearer ${'='.repeat(50_000)}`,
+  ])('%j is refused', async (authorization) => {
+    await expect(authenticator.authenticate(authorization)).rejects.toThrow(
+      'the word Bearer, a space and the credential',
+    );
+    expect(queryCount).toBe(0);
+  });
+
+  test.each(['Bearer ', 'bearer ', 'BEARER    '])('the scheme may be written %j', async (scheme) => {
+    expect((await authenticator.authenticate(scheme + tokenFor(newSubject()))).kind).toBe('user');
+  });
+});
+
+describe('a token', () => {
+  test('makes a starter of whoever is seen for the first time, and finds the same user again', async () => {
+    const subject = newSubject();
+    const first = await authenticator.authenticate(`Bearer ${tokenFor(subject)}`);
+    expect(first).toEqual({
+      kind: 'user',
+      userId: expect.stringMatching(/^usr_/),
+      tier: 'STARTER',
+      requestsPerMinute: null,
+      expiresAt: expect.any(Date),
+    });
+    const second = await authenticator.authenticate(`Bearer ${tokenFor(subject)}`);
+    expect(second.userId).toBe(first.userId);
+  });
+
+  test('seen for the first time by twenty requests at once makes one user', async () => {
+    const subject = newSubject();
+    const viewers = await Promise.all(
+      Array.from({ length: 20 }, () => authenticator.authenticate(`Bearer ${tokenFor(subject)}`)),
+    );
+    expect(new Set(viewers.map(({ userId }) => userId)).size).toBe(1);
+    expect(await db.prisma.user.count({ where: { subject } })).toBe(1);
+  });
+
+  test('with the subject of another issuer is another user', async () => {
+    const subject = newSubject();
+    const config = { ...provider.config, issuer: 'https://second.example' };
+    const second = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log });
+    const secondAuthenticator = createAuthenticator({ db, verifier: second, keyring, log });
+    const one = await authenticator.authenticate(`Bearer ${tokenFor(subject)}`);
+    const two = await secondAuthenticator.authenticate(
+      `Bearer ${tokenFor(subject, { iss: 'https://second.example' })}`,
+    );
+    expect(two.userId).not.toBe(one.userId);
+  });
+
+  test('of a trusted issuer sets tier and rate, which then hold for tokens that say nothing', async () => {
+    const subject = newSubject();
+    const trusting = createAuthenticator({ db, verifier: trustingVerifier(), keyring, log });
+    const claims = { tier: 'enterprise', rpm: 5000 };
+    const asEnterprise = { tier: 'ENTERPRISE', requestsPerMinute: 5000 };
+    expect(await trusting.authenticate(`Bearer ${tokenFor(subject, claims)}`)).toMatchObject(asEnterprise);
+    expect(await trusting.authenticate(`Bearer ${tokenFor(subject)}`)).toMatchObject(asEnterprise);
+    expect(await authenticator.authenticate(`Bearer ${tokenFor(subject, { tier: 'pro' })}`)).toMatchObject(
+      asEnterprise,
+    );
+
+    const changed = await trusting.authenticate(`Bearer ${tokenFor(subject, { tier: 'business', rpm: null })}`);
+    expect(changed).toMatchObject({ tier: 'BUSINESS', requestsPerMinute: null });
+    const stored = await db.prisma.user.findFirstOrThrow({ where: { subject } });
+    expect(stored).toMatchObject({ tier: 'BUSINESS', requestsPerMinute: null });
+  });
+
+  test('that is refused makes no user', async () => {
+    const subject = newSubject();
+    const expired = tokenFor(subject, { exp: Math.floor(Date.now() / 1000) - 60 });
+    await expect(authenticator.authenticate(`Bearer ${expired}`)).rejects.toThrow('The token has expired.');
+    expect(queryCount).toBe(0);
+  });
+});
+
+describe('an API key', () => {
+  test('stands for its project and the account of its owner', async () => {
+    const { key, id, projectId, userId } = await mintApiKey();
+    expect(await authenticator.authenticate(`Bearer ${key}`)).toEqual({
+      kind: 'apiKey',
+      apiKeyId: id,
+      projectId,
+      userId,
+      tier: 'PRO',
+      requestsPerMinute: null,
+      expiresAt: null,
+    });
+  });
+
+  test('that was never made is refused', async () => {
+    await expect(authenticator.authenticate(`Bearer ${newApiKey('LIVE')}`)).rejects.toThrow(
+      'There is no such API key.',
+    );
+  });
+
+  test('of which ten thousand wrong ones are tried never reaches the database', async () => {
+    const { key } = await mintApiKey();
+    queryCount = 0;
+    for (let index = 0; index < 10_000; index++) {
+      const random = randomBytes(64)
+        .toString('base64')
+        .replace(/[^0-9A-Za-z]/g, '');
+      const guess = index % 2 === 0 ? `tg_live_${random.slice(0, 49)}` : key.slice(0, -7) + random.slice(0, 7);
+      await expect(authenticator.authenticate(`Bearer ${guess}`)).rejects.toThrow('mistyped or incomplete');
+    }
+    expect(queryCount).toBe(0);
+  });
+
+  test('that is revoked on one node is refused by the next request on another', async () => {
+    const { key, id } = await mintApiKey();
+    const otherNode = createAuthenticator({ db: otherDb, verifier, keyring, log });
+    for (let index = 0; index < 3; index++) await otherNode.authenticate(`Bearer ${key}`);
+    await db.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } });
+    await expect(otherNode.authenticate(`Bearer ${key}`)).rejects.toThrow('The API key has been revoked.');
+    await otherNode.close();
+  });
+
+  test('ends with its project', async () => {
+    const { key, projectId } = await mintApiKey();
+    await db.prisma.project.delete({ where: { id: projectId } });
+    await expect(authenticator.authenticate(`Bearer ${key}`)).rejects.toThrow('There is no such API key.');
+  });
+
+  test('has its use noted, but not again within a minute', async () => {
+    const { key, id } = await mintApiKey();
+    const use = async () => {
+      await Promise.all(Array.from({ length: 10 }, () => authenticator.authenticate(`Bearer ${key}`)));
+      await authenticator.close();
+      return (await db.prisma.apiKey.findUniqueOrThrow({ where: { id } })).lastUsedAt?.getTime();
+    };
+    const first = await use();
+    expect(first).toEqual(expect.any(Number));
+    expect(await use()).toBe(first);
+    await db.pool.query(`UPDATE "ApiKey" SET "lastUsedAt" = "lastUsedAt" - interval '61 seconds' WHERE id = $1`, [id]);
+    expect(await use()).toBeGreaterThanOrEqual(first!);
+  });
+
+  test('is accepted also while its use cannot be noted', async () => {
+    const { key } = await mintApiKey();
+    const client = await db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE "ApiKey" IN EXCLUSIVE MODE');
+    expect((await authenticator.authenticate(`Bearer ${key}`)).kind).toBe('apiKey');
+    await client.query('ROLLBACK');
+    client.release();
+  });
+
+  test('goes on working when the key of the keyring is replaced, and is hashed anew on its next use', async () => {
+    const { key, id } = await mintApiKey(parseKeyring(OLD));
+    const ring = parseKeyring(`${NEW},${OLD}`);
+    const rotated = createAuthenticator({ db, verifier, keyring: ring, log });
+    expect(await rotated.authenticate(`Bearer ${key}`)).toMatchObject({ apiKeyId: id });
+    await rotated.close();
+    const { hash } = await db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
+    expect(hash).toBe(apiKeyHashes(key, ring)[0]);
+
+    const afterwards = createAuthenticator({ db, verifier, keyring: parseKeyring(NEW), log });
+    expect(await afterwards.authenticate(`Bearer ${key}`)).toMatchObject({ apiKeyId: id });
+    await afterwards.close();
+  });
+});
+
+test('a user and the API keys of theirs share one rate, and no stored answers', () => {
+  const account = { userId: 'usr_1', tier: 'PRO' as const, requestsPerMinute: null };
+  const user: Viewer = { ...account, kind: 'user', expiresAt: new Date() };
+  const apiKey: Viewer = { ...account, kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', expiresAt: null };
+  expect(rateLimitScope(apiKey)).toBe(rateLimitScope(user));
+  expect(idempotencyScope(apiKey)).not.toBe(idempotencyScope(user));
+});

@@ -1,0 +1,126 @@
+import pg from 'pg';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.ts';
+import {
+  createMemoryRateLimiter,
+  createPostgresRateLimiter,
+  type RateLimiter,
+  sweepRateLimits,
+} from '../../src/limits/rate-limit.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const log = pino({ level: 'silent' });
+let database: TestDatabase;
+let nodes: Database[];
+let limiters: RateLimiter[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  nodes = await Promise.all([1, 2, 3].map(() => openDatabase({ url: database.url, poolSize: 8, log })));
+  const fallback = { take: () => Promise.reject(new Error('The fallback was used.')) };
+  limiters = nodes.map(({ pool }) => createPostgresRateLimiter({ pool, log, fallback }));
+});
+
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.close()));
+  await database.drop();
+});
+
+/** Lets time pass for a key: the database's clock cannot be moved, but what is stored can. */
+async function pass(key: string, seconds: number): Promise<void> {
+  await nodes[0]!.pool.query(
+    `UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2 * interval '1 second' WHERE key = $1`,
+    [key, seconds],
+  );
+}
+
+describe('counting in the database', () => {
+  test('three nodes with a thousand requests at once admit a hundred, and what comes back while they run', async () => {
+    const startedAt = performance.now();
+    const results = await Promise.all(
+      Array.from({ length: 1000 }, (_, index) => limiters[index % limiters.length]!.take('crowd', 100)),
+    );
+    const comeBack = Math.floor((performance.now() - startedAt) / 600);
+    const admitted = results.filter(({ allowed }) => allowed).length;
+    expect(admitted).toBeGreaterThanOrEqual(100);
+    expect(admitted).toBeLessThanOrEqual(100 + comeBack);
+    for (const { allowed, retryAfterSeconds } of results) expect(retryAfterSeconds).toBe(allowed ? 0 : 1);
+  });
+
+  test('gives the same answers as counting in memory', async () => {
+    let time = 0;
+    const memory = createMemoryRateLimiter({ now: () => time });
+    // Rates that come back so slowly that the time the test itself takes makes no difference.
+    for (const limit of [1, 2, 3]) {
+      for (const [seconds, cost] of [
+        [0, 1],
+        [0, 2],
+        [25, 1],
+        [0, 1],
+        [0, 0],
+        [61, 3],
+        [10, 1],
+        [50, 1],
+      ] as const) {
+        await pass(`same-${limit}`, seconds);
+        time += seconds * 1000;
+        const { resetSeconds, retryAfterSeconds, ...stored } = await limiters[0]!.take(`same-${limit}`, limit, cost);
+        const expected = await memory.take(`same-${limit}`, limit, cost);
+        expect(stored).toEqual({ allowed: expected.allowed, limit, remaining: expected.remaining });
+        expect(Math.abs(resetSeconds - expected.resetSeconds)).toBeLessThanOrEqual(1);
+        expect(Math.abs(retryAfterSeconds - expected.retryAfterSeconds)).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+
+  test.each([1, 7, 60, 300, 999, 1000, 7919])(
+    'a limit of %i is admitted at once, to the last request',
+    async (limit) => {
+      const key = `burst-${limit}`;
+      expect(await limiters[0]!.take(key, limit, limit - 1)).toMatchObject({ allowed: true });
+      expect(await limiters[1]!.take(key, limit)).toMatchObject({ allowed: true });
+      await pass(key, 61);
+      expect(await limiters[2]!.take(key, limit, limit)).toMatchObject({ allowed: true });
+    },
+  );
+
+  test('sweeping removes only counters that say nothing any more', async () => {
+    await limiters[0]!.take('finished', 60);
+    await limiters[0]!.take('running', 1);
+    await pass('finished', 60);
+    expect(await sweepRateLimits(nodes[0]!.pool)).toBeGreaterThanOrEqual(1);
+    const { rows } = await nodes[0]!.pool.query(`SELECT key FROM "RateLimit" WHERE key IN ('finished', 'running')`);
+    expect(rows).toEqual([{ key: 'running' }]);
+  });
+});
+
+describe('while the database fails', () => {
+  test('memory decides, so requests are neither refused for it nor unlimited; afterwards the database does again', async () => {
+    const messages: string[] = [];
+    const listeningLog = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) });
+    const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    const limiter = createPostgresRateLimiter({ pool, log: listeningLog, fallback: createMemoryRateLimiter() });
+    await limiter.take('outage', 3, 3);
+    await nodes[0]!.pool.query('ALTER TABLE "RateLimit" RENAME TO "Gone"');
+    try {
+      const results = await Promise.all(Array.from({ length: 10 }, () => limiter.take('outage', 3)));
+      expect(results.filter(({ allowed }) => allowed)).toHaveLength(3);
+    } finally {
+      await nodes[0]!.pool.query('ALTER TABLE "Gone" RENAME TO "RateLimit"');
+    }
+    expect(await limiter.take('outage', 3)).toMatchObject({ allowed: false });
+    expect(messages).toEqual([
+      'rate limits are counted in memory: the database failed',
+      'rate limits are counted in the database again',
+    ]);
+    await pool.end();
+  });
+
+  test('also when it cannot be reached at all', async () => {
+    const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
+    const limiter = createPostgresRateLimiter({ pool, log, fallback: createMemoryRateLimiter() });
+    expect(await limiter.take('a', 60)).toMatchObject({ allowed: true, remaining: 59 });
+    await pool.end();
+  });
+});

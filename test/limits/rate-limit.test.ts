@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createMemoryRateLimiter, rateLimitHeaders } from '../../src/limits/rate-limit.ts';
+
+const MINUTE = 60_000;
+
+/** A limiter whose clock stands still until it is moved. */
+function limiterWithClock(maxKeys?: number) {
+  let time = 1_000_000;
+  const limiter = createMemoryRateLimiter({ now: () => time, ...(maxKeys && { maxKeys }) });
+  return {
+    take: limiter.take,
+    pass: (milliseconds: number) => {
+      time += milliseconds;
+    },
+    async takeMany(count: number, limit: number, key = 'a') {
+      const results = await Promise.all(Array.from({ length: count }, () => limiter.take(key, limit)));
+      return results.filter(({ allowed }) => allowed).length;
+    },
+  };
+}
+
+const limits = fc.integer({ min: 1, max: 2000 });
+
+describe('the rate limit', () => {
+  test('admits the whole limit at once, then one at a time as it comes back', async () => {
+    const { takeMany, take, pass } = limiterWithClock();
+    expect(await takeMany(100, 60)).toBe(60);
+    pass(999);
+    expect(await takeMany(5, 60)).toBe(0);
+    pass(1);
+    expect(await takeMany(5, 60)).toBe(1);
+    pass(MINUTE);
+    expect(await take('a', 60)).toMatchObject({ allowed: true, limit: 60, remaining: 59, resetSeconds: 1 });
+  });
+
+  test('of every number is admitted exactly, and is whole again a minute later', () =>
+    fc.assert(
+      fc.asyncProperty(limits, async (limit) => {
+        const { takeMany, pass } = limiterWithClock();
+        expect(await takeMany(limit + 5, limit)).toBe(limit);
+        pass(MINUTE);
+        expect(await takeMany(limit + 5, limit)).toBe(limit);
+      }),
+      { numRuns: 50 },
+    ));
+
+  test('in no window admits more than the limit and what has come back meanwhile', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 120 }),
+        fc.array(fc.record({ wait: fc.integer({ min: 0, max: 5000 }), burst: fc.integer({ min: 1, max: 40 }) })),
+        async (limit, steps) => {
+          const { takeMany, pass } = limiterWithClock();
+          const admitted: number[] = [];
+          let elapsed = 0;
+          for (const { wait, burst } of steps) {
+            pass(wait);
+            elapsed += wait;
+            admitted.push(...Array<number>(await takeMany(burst, limit)).fill(elapsed));
+          }
+          for (const [first, start] of admitted.entries()) {
+            for (const [last, end] of admitted.entries()) {
+              const comeBack = Math.floor(((end - start) * limit) / MINUTE + 1e-3);
+              expect(last - first + 1).toBeLessThanOrEqual(limit + comeBack);
+            }
+          }
+        },
+      ),
+    ));
+
+  test('never refuses who keeps to an even pace', () =>
+    fc.assert(
+      fc.asyncProperty(limits, async (limit) => {
+        const { takeMany, take, pass } = limiterWithClock();
+        await takeMany(limit, limit);
+        for (let index = 0; index < 50; index++) {
+          pass(MINUTE / limit);
+          expect((await take('a', limit)).allowed).toBe(true);
+        }
+      }),
+      { numRuns: 50 },
+    ));
+
+  test('tells the truth about what remains and how long to wait', () =>
+    fc.assert(
+      fc.asyncProperty(
+        limits,
+        fc.nat(2500),
+        fc.nat(90_000),
+        fc.integer({ min: 1, max: 20 }),
+        async (limit, used, wait, cost) => {
+          const clock = limiterWithClock();
+          await clock.takeMany(used, limit);
+          clock.pass(wait);
+          const { remaining } = await clock.take('a', limit, 0);
+          expect(await clock.takeMany(remaining + 3, limit)).toBe(remaining);
+          const refused = await clock.take('a', limit, cost);
+          expect(refused.allowed).toBe(false);
+          expect(refused.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+          expect(refused.retryAfterSeconds).toBeLessThanOrEqual(60);
+          clock.pass((refused.retryAfterSeconds - 1) * 1000);
+          if (refused.retryAfterSeconds > 1) expect((await clock.take('a', limit, cost)).allowed).toBe(false);
+          clock.pass(1000);
+          expect((await clock.take('a', limit, cost)).allowed).toBe(true);
+        },
+      ),
+      { numRuns: 300 },
+    ));
+
+  test('counts a cost as that many requests, and one above the limit as the limit', async () => {
+    const { take, takeMany, pass } = limiterWithClock();
+    expect(await take('a', 60, 50)).toMatchObject({ allowed: true, remaining: 10 });
+    expect(await take('a', 60, 11)).toMatchObject({ allowed: false, remaining: 10, retryAfterSeconds: 1 });
+    expect(await takeMany(20, 60)).toBe(10);
+    expect(await take('a', 60, 1000)).toMatchObject({ allowed: false, retryAfterSeconds: 60 });
+    pass(MINUTE);
+    expect(await take('a', 60, 1000)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test('is kept for each key apart, and a new limit counts from the next request', async () => {
+    const { takeMany } = limiterWithClock();
+    expect(await takeMany(60, 60, 'a')).toBe(60);
+    expect(await takeMany(60, 60, 'b')).toBe(60);
+    expect(await takeMany(10, 600, 'a')).toBe(0);
+  });
+
+  test('forgets the keys used least recently when there are too many', async () => {
+    const { take, takeMany } = limiterWithClock(2);
+    await takeMany(60, 60, 'victim');
+    await take('attacker', 60);
+    expect((await take('victim', 60)).allowed).toBe(false);
+    await take('stranger', 60);
+    expect(await take('attacker', 60)).toMatchObject({ remaining: 59 });
+  });
+});
+
+describe('the headers', () => {
+  test('of an admitted request', async () => {
+    const { take } = limiterWithClock();
+    expect(rateLimitHeaders(await take('a', 60, 30))).toEqual({
+      'ratelimit-policy': '"default";q=60;w=60',
+      ratelimit: '"default";r=30;t=30',
+    });
+  });
+
+  test('of a refused one say when to come back', async () => {
+    const { take } = limiterWithClock();
+    await take('a', 4, 4);
+    expect(rateLimitHeaders(await take('a', 4))).toEqual({
+      'ratelimit-policy': '"default";q=4;w=60',
+      ratelimit: '"default";r=0;t=60',
+      'retry-after': '15',
+    });
+  });
+});

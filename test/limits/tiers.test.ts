@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { isRequestsPerMinute, limitsOf, parseTier } from '../../src/limits/tiers.ts';
+
+test.each([
+  ['STARTER', null, 60, 0],
+  ['PRO', null, 300, 5],
+  ['BUSINESS', null, 1000, 15],
+  ['ENTERPRISE', null, null, null],
+  ['ENTERPRISE', 12_000, 12_000, null],
+  ['STARTER', 12_000, 60, 0],
+] as const)(
+  'the tier %s with an agreed rate of %s has %s requests a minute and %s connectors',
+  (tier, rate, requestsPerMinute, maxConnectors) => {
+    expect(limitsOf(tier, rate)).toEqual({ requestsPerMinute, maxConnectors });
+  },
+);
+
+test('tiers are read in any case, and nothing else is', () => {
+  expect(['pro', 'Pro', 'PRO'].map(parseTier)).toEqual(['PRO', 'PRO', 'PRO']);
+  expect(['', 'gold', 'toString', '__proto__'].map(parseTier)).toEqual(Array(4).fill(undefined));
+});
+
+test('an agreed rate is a whole number from 1 to a million', () => {
+  expect([1, 60, 1_000_000].every(isRequestsPerMinute)).toBe(true);
+  expect(
+    [0, -1, 1.5, 1_000_001, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined].some(isRequestsPerMinute),
+  ).toBe(false);
+});
