@@ -1,0 +1,108 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { type Claim, claimDeliveries } from './claim.ts';
+import type { createDestinations } from './destinations.ts';
+import type { ClaimedDelivery } from './types.ts';
+import { createWakeSignal } from './wake-signal.ts';
+
+export type ClaimLoopOptions = {
+  pool: pg.Pool;
+  log: Logger;
+  destinations: ReturnType<typeof createDestinations>;
+  settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
+  freeSlots: () => number;
+  onClaimed: (deliveries: ClaimedDelivery[]) => void | Promise<void>;
+};
+
+/** While there is more to take than room for it: how long slots are gathered before the next claim. */
+const GATHER_MILLISECONDS = 20;
+const MIN_BACKOFF_MILLISECONDS = 100;
+const MAX_BACKOFF_MILLISECONDS = 5_000;
+const LOG_EVERY_MILLISECONDS = 10_000;
+
+/** Keeps the worker's slots filled: claims when told that something is due, when it falls due, and now and then. */
+export function createClaimLoop(options: ClaimLoopOptions) {
+  const { pool, log, destinations, settings, freeSlots, onClaimed } = options;
+  const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
+  const enough = Math.ceil(claimBatch / 4);
+  const signal = createWakeSignal();
+  let isRunning = true;
+  let finished: Promise<void> = Promise.resolve();
+  let isHungry = false;
+  let freed = 0;
+  let after = '';
+
+  async function claim(): Promise<Claim> {
+    const room = destinations.room();
+    const isCrowded = [...room.values()].some((slots) => slots === 0);
+    freed = 0;
+    const result = await claimDeliveries(pool, {
+      limit: Math.min(claimBatch, freeSlots()),
+      leaseSeconds,
+      room,
+      defaultRoom: destinations.share(),
+      ...(isCrowded && { after }),
+    });
+    after = result.after;
+    isHungry = result.hasMore || isCrowded;
+    return result;
+  }
+
+  /** Milliseconds until the next claim, unless something happens before. */
+  function pauseAfter({ deliveries, hasMore, nextDueInMilliseconds }: Claim): number {
+    if (hasMore && deliveries.length > 0 && freeSlots() >= enough) return 0;
+    if (isHungry && freeSlots() > 0) return freed >= enough ? 0 : GATHER_MILLISECONDS;
+    const poll = pollMilliseconds * (0.75 + Math.random() / 2);
+    return nextDueInMilliseconds === null ? poll : Math.min(Math.ceil(nextDueInMilliseconds) + 1, poll);
+  }
+
+  async function run(): Promise<void> {
+    let backoff = MIN_BACKOFF_MILLISECONDS;
+    let loggedAt = Number.NEGATIVE_INFINITY;
+    while (isRunning) {
+      if (freeSlots() <= 0) {
+        isHungry = true;
+        await signal.wait(GATHER_MILLISECONDS);
+        continue;
+      }
+      try {
+        const result = await claim();
+        backoff = MIN_BACKOFF_MILLISECONDS;
+        if (result.deliveries.length > 0) await onClaimed(result.deliveries);
+        await signal.wait(pauseAfter(result));
+      } catch (error) {
+        if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
+          loggedAt = performance.now();
+          log.error({ err: error }, 'deliveries cannot be claimed, trying again');
+        }
+        await signal.wait(0);
+        await pause(backoff);
+        backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLISECONDS);
+      }
+    }
+  }
+
+  /** Waits whatever is announced meanwhile, except the end. */
+  async function pause(milliseconds: number): Promise<void> {
+    const until = performance.now() + milliseconds * (0.5 + Math.random() / 2);
+    while (isRunning && performance.now() < until) await signal.wait(until - performance.now());
+  }
+
+  return {
+    run(): Promise<void> {
+      finished = run();
+      return finished;
+    },
+    wake: () => signal.notify(),
+    /** Slots have become free. */
+    onFreed(count: number): void {
+      freed += count;
+      if (isHungry && (freed >= enough || freeSlots() === maxInFlight)) signal.notify();
+    },
+    stop(): void {
+      isRunning = false;
+      signal.notify();
+    },
+    finished: () => finished,
+  };
+}

@@ -1,0 +1,153 @@
+import type { Logger } from 'pino';
+import type { Queryable } from './queue.ts';
+import type { HealthEffect, Settlement } from './settle.ts';
+
+/** A receiver that has only failed for this long is disabled. */
+export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
+
+const SKIP_CHUNK = 5_000;
+
+type Kind = 'webhook' | 'connector';
+
+/** How each kind is told apart in SQL, and which of its columns says that it is still the one that was sent to. */
+const KINDS = {
+  webhook: { table: '"Webhook"', column: '"webhookId"', target: '"url"' },
+  connector: { table: '"Connector"', column: '"connectorId"', target: '"secretConfig"' },
+} as const;
+
+export type HealthOptions = { db: Queryable; log: Logger; failingLimitSeconds?: number };
+
+/**
+ * Keeps the health of webhooks and connectors: since when they have been failing, and whether they are disabled or
+ * paused because of what they answered.
+ */
+export function createHealth({ db, log, failingLimitSeconds = FAILING_LIMIT_SECONDS }: HealthOptions) {
+  // Those this process has marked as failing since it last saw them succeed.
+  const marked = new Set<string>();
+
+  /** Applies what a batch of results says. Safe to repeat. */
+  async function apply(settlements: readonly Settlement[]): Promise<void> {
+    for (const settlement of settlements) {
+      if (Object.keys(settlement.remember).length > 0) await remember(settlement);
+    }
+    const bySubscriber = Map.groupBy(
+      settlements.filter(({ health }) => health !== null),
+      ({ delivery }) => delivery.destination,
+    );
+    for (const kind of ['webhook', 'connector'] as const) await applyKind(kind, bySubscriber);
+  }
+
+  async function applyKind(kind: Kind, bySubscriber: Map<string, Settlement[]>): Promise<void> {
+    const groups = [...bySubscriber.values()].filter(([first]) => first!.delivery[kind] !== null);
+    const has = (group: Settlement[], wanted: HealthEffect['kind']) =>
+      group.some(({ health }) => health?.kind === wanted);
+    const idOf = (group: Settlement[]) => group[0]!.delivery.destination;
+    const wasFailing = (group: Settlement[]) =>
+      marked.has(idOf(group)) || group.some(({ delivery }) => delivery[kind]?.isFailing);
+
+    const healthy = groups.filter((group) => has(group, 'healthy'));
+    await clearFailing(kind, healthy.filter(wasFailing).map(idOf));
+    const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
+    await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
+    await disableFailing(kind, failing.filter(wasFailing).map(idOf));
+
+    for (const { delivery, health } of groups.flat()) {
+      if (health?.kind === 'disable') await disable(kind, delivery, health.reason);
+      if (health?.kind === 'pause') await pause(delivery, health.reason);
+    }
+  }
+
+  async function clearFailing(kind: Kind, ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await db.query(
+      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL WHERE "id" = ANY($1) AND "failingSince" IS NOT NULL`,
+      [ids],
+    );
+    for (const id of ids) marked.delete(id);
+  }
+
+  async function markFailing(kind: Kind, ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await db.query(
+      `UPDATE ${KINDS[kind].table} SET "failingSince" = now() WHERE "id" = ANY($1) AND "failingSince" IS NULL`,
+      [ids],
+    );
+    for (const id of ids) marked.add(id);
+  }
+
+  async function disableFailing(kind: Kind, ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const { rows } = await db.query<{ id: string; projectId: string }>(
+      `UPDATE ${KINDS[kind].table}
+       SET "isActive" = false, "disabledReason" = 'failing', "disabledAt" = now(), "updatedAt" = now()
+       WHERE "id" = ANY($1) AND "isActive" AND "failingSince" < now() - make_interval(secs => $2)
+       RETURNING "id", "projectId"`,
+      [ids, failingLimitSeconds],
+    );
+    for (const row of rows) await onDisabled(kind, row.id, row.projectId, 'failing');
+  }
+
+  async function disable(kind: Kind, delivery: Settlement['delivery'], reason: string): Promise<void> {
+    const { table, target } = KINDS[kind];
+    // Not when it was pointed elsewhere meanwhile: the answer was about the old target.
+    const { rowCount } = await db.query(
+      `UPDATE ${table} SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
+       WHERE "id" = $1 AND "isActive" AND ${target} = $3`,
+      [delivery.destination, reason, delivery.webhook?.url ?? delivery.connector?.secretConfig],
+    );
+    if (rowCount === 1) await onDisabled(kind, delivery.destination, delivery.projectId, reason);
+  }
+
+  async function onDisabled(kind: Kind, id: string, projectId: string, reason: string): Promise<void> {
+    marked.delete(id);
+    log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} disabled`);
+    await skipPending(kind, id);
+  }
+
+  /** What waits for a disabled subscriber is skipped; in portions, since it may be much. */
+  async function skipPending(kind: Kind, id: string): Promise<void> {
+    const { table, column } = KINDS[kind];
+    for (;;) {
+      const { rowCount } = await db.query(
+        `UPDATE "Delivery" SET
+           "status" = 'SKIPPED', "reason" = 'disabled', "nextAttemptAt" = NULL, "completedAt" = now(), "updatedAt" = now()
+         WHERE "id" = ANY(ARRAY(
+           SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
+           WHERE d.${column} = $1 AND d."status" = 'PENDING' AND NOT s."isActive"
+           LIMIT $2 FOR UPDATE OF d SKIP LOCKED
+         ))`,
+        [id, SKIP_CHUNK],
+      );
+      if ((rowCount ?? 0) < SKIP_CHUNK) return;
+    }
+  }
+
+  async function pause({ connector, projectId }: Settlement['delivery'], reason: string): Promise<void> {
+    if (!connector) return;
+    const { rowCount } = await db.query(
+      `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()
+       WHERE "id" = $1 AND "pausedAt" IS NULL AND "secretConfig" = $3`,
+      [connector.id, reason, connector.secretConfig],
+    );
+    if (rowCount === 0) return;
+    log.warn({ connectorId: connector.id, projectId, reason }, 'connector paused');
+    await db.query(
+      `UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'paused', "updatedAt" = now()
+       WHERE "connectorId" = $1 AND "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL`,
+      [connector.id],
+    );
+  }
+
+  async function remember({ delivery: { connector }, remember: patch }: Settlement): Promise<void> {
+    if (!connector) return;
+    const entries = Object.entries(patch);
+    const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));
+    const forgotten = entries.filter(([, value]) => value === '').map(([name]) => name);
+    await db.query(
+      `UPDATE "Connector" SET "memory" = ("memory" || $2::jsonb) - $3::text[] WHERE "id" = $1 AND "secretConfig" = $4`,
+      [connector.id, JSON.stringify(kept), forgotten, connector.secretConfig],
+    );
+  }
+
+  return { apply };
+}

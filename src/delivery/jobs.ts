@@ -1,0 +1,104 @@
+import type { ConnectorDefinition } from '../connectors/definition.ts';
+import type { EventKind } from '../features/events/kinds.ts';
+import { type ConnectorGroup, type createConnectorSender, selectedKinds } from './send-connector.ts';
+import type { createWebhookSender, SendControl } from './send-webhook.ts';
+import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from './types.ts';
+
+/** Deliveries that are carried out together; `run` has a result for each. */
+export type Job = {
+  deliveries: readonly ClaimedDelivery[];
+  run: (control: SendControl) => Promise<SendResult[]>;
+};
+
+export type JobOptions = {
+  sendWebhook: ReturnType<typeof createWebhookSender>;
+  sendToConnector: ReturnType<typeof createConnectorSender>;
+  findConnector: (type: string) => ConnectorDefinition | undefined;
+};
+
+/** Decides what is to be done with claimed deliveries. */
+export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOptions): Job[] {
+  const jobs: Job[] = [];
+  const forConnectors: ClaimedDelivery[] = [];
+  for (const delivery of deliveries) {
+    const { webhook } = delivery;
+    if (!webhook) forConnectors.push(delivery);
+    else if (!webhook.isActive) jobs.push(decided([delivery], { kind: 'skip', reason: 'disabled' }));
+    else {
+      const run = async (control: SendControl) => [await options.sendWebhook(delivery, webhook, control)];
+      jobs.push({ deliveries: [delivery], run });
+    }
+  }
+  for (const group of Map.groupBy(forConnectors, ({ destination }) => destination).values()) {
+    jobs.push(...planConnector(group, group[0]!.connector!, options));
+  }
+  return jobs;
+}
+
+function planConnector(
+  deliveries: ClaimedDelivery[],
+  connector: ClaimedConnector,
+  { findConnector, sendToConnector }: JobOptions,
+): Job[] {
+  const definition = findConnector(connector.type);
+  if (!connector.isActive) return [decided(deliveries, { kind: 'skip', reason: 'disabled' })];
+  if (!definition) return [decided(deliveries, { kind: 'skip', reason: 'unknown_type' })];
+
+  const jobs: Job[] = [];
+  const toSend: ClaimedDelivery[] = [];
+  for (const delivery of deliveries) {
+    // A test event is how the seller finds out whether the credential works again.
+    if (connector.isPaused && !delivery.event.test) jobs.push(decided([delivery], { kind: 'hold' }));
+    else if (!isCarried(definition, connector, delivery)) {
+      jobs.push(decided([delivery], { kind: 'skip', reason: 'not_carried' }));
+    } else toSend.push(delivery);
+  }
+
+  const secondsToWait = definition.batch ? secondsUntilWindow(toSend, definition.batch.windowSeconds) : 0;
+  if (secondsToWait > 0) return [...jobs, decided(toSend, { kind: 'wait', afterSeconds: secondsToWait })];
+  for (const group of chunks(toSend, definition.batch?.maxEvents ?? 1)) {
+    jobs.push({ deliveries: group, run: (control) => sendToConnector(group, connector, definition, control) });
+  }
+  return jobs;
+}
+
+function decided(deliveries: readonly ClaimedDelivery[], verdict: Verdict): Job {
+  return { deliveries, run: async () => deliveries.map(() => ({ attempts: [], verdict })) };
+}
+
+function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {
+  return definition.carries(event.type as EventKind, selectedKinds(connector));
+}
+
+/**
+ * Time is cut into windows, the same for all workers: what comes within one waits for its end and then goes out
+ * together. Nothing waits twice, and one that must not wait takes the others along.
+ *
+ * @returns 0 when it is time to send.
+ */
+function secondsUntilWindow(deliveries: readonly ClaimedDelivery[], windowSeconds: number): number {
+  const [first] = deliveries;
+  if (!first) return 0;
+  // Connectors do not all have their windows end in the same second.
+  const now = first.databaseTime() / 1000 + offsetOf(first.destination);
+  const windowOf = (seconds: number) => Math.floor(seconds / windowSeconds);
+  const isTime = deliveries.some(
+    ({ ageSeconds, attemptCount, trigger, event }) =>
+      attemptCount > 0 || trigger === 'MANUAL' || event.test || windowOf(now - ageSeconds) < windowOf(now),
+  );
+  return isTime ? 0 : (windowOf(now) + 1) * windowSeconds - now;
+}
+
+function offsetOf(id: string): number {
+  let hash = 0;
+  for (let index = 0; index < id.length; index++) hash = (hash * 31 + id.charCodeAt(index)) % 86_400;
+  return hash;
+}
+
+function chunks(deliveries: readonly ClaimedDelivery[], size: number): ConnectorGroup[] {
+  const result: ConnectorGroup[] = [];
+  for (let start = 0; start < deliveries.length; start += size) {
+    result.push(deliveries.slice(start, start + size) as unknown as ConnectorGroup);
+  }
+  return result;
+}

@@ -1,0 +1,133 @@
+import type pg from 'pg';
+
+/** Where statements are sent: the pool, or a client of it. */
+export type Queryable = Pick<pg.Pool, 'query'>;
+
+/** A claim that this process holds. */
+export type Lease = { id: string; leaseToken: number };
+
+/**
+ * Makes a delivery due now, whatever its state, with the whole retry schedule before it. Afterwards publish
+ * `topics.deliveriesDue`.
+ *
+ * @returns `running` when a worker is sending it this moment: its result will come by itself.
+ */
+export async function requeue(db: Queryable, deliveryId: string): Promise<'queued' | 'running' | 'not_found'> {
+  const { rowCount } = await db.query(
+    `UPDATE "Delivery" SET
+       "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
+       "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+     WHERE "id" = $1 AND ("status" <> 'RUNNING' OR "leasedUntil" <= now())`,
+    [deliveryId],
+  );
+  if (rowCount === 1) return 'queued';
+  const found = await db.query('SELECT FROM "Delivery" WHERE "id" = $1', [deliveryId]);
+  return found.rowCount === 0 ? 'not_found' : 'running';
+}
+
+/**
+ * Makes the deliveries that a paused connector held back due now. Call it when the pause has been lifted, then publish
+ * `topics.deliveriesDue`.
+ *
+ * @returns how many were held.
+ */
+export async function releaseHeld(db: Queryable, connectorId: string): Promise<number> {
+  const { rowCount } = await db.query(
+    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+     WHERE "connectorId" = $1 AND "status" = 'PENDING' AND "nextAttemptAt" IS NULL`,
+    [connectorId],
+  );
+  return rowCount ?? 0;
+}
+
+/**
+ * Makes held deliveries due whose connector is no longer paused: those that were held while the pause was being lifted,
+ * and those of a connector that was disabled meanwhile.
+ */
+export async function releaseStranded(db: Queryable): Promise<number> {
+  const { rowCount } = await db.query(
+    `UPDATE "Delivery" d SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+     FROM "Connector" c
+     WHERE d."status" = 'PENDING' AND d."nextAttemptAt" IS NULL
+       AND c."id" = d."connectorId" AND (c."pausedAt" IS NULL OR NOT c."isActive")`,
+  );
+  return rowCount ?? 0;
+}
+
+/** Prolongs leases that are still ours. */
+export async function extendLeases(db: Queryable, leases: readonly Lease[], leaseSeconds: number): Promise<void> {
+  await db.query(
+    `UPDATE "Delivery" d SET "leasedUntil" = now() + make_interval(secs => $3)
+     FROM unnest($1::text[], $2::int[]) AS lease(id, token)
+     WHERE d."id" = lease.id AND d."leaseToken" = lease.token AND d."status" = 'RUNNING'`,
+    [...columnsOf(leases), leaseSeconds],
+  );
+}
+
+/**
+ * Gives back leases without a result: the deliveries are due at once, for any worker.
+ *
+ * @param errorClass what to remember of it; null when nothing had been sent.
+ */
+export async function releaseLeases(
+  db: Queryable,
+  leases: readonly Lease[],
+  errorClass: 'interrupted' | null,
+): Promise<void> {
+  await db.query(
+    `UPDATE "Delivery" d SET
+       "status" = 'PENDING', "nextAttemptAt" = now(), "leasedUntil" = NULL, "updatedAt" = now(),
+       "errorClass" = coalesce($3, d."errorClass")
+     FROM unnest($1::text[], $2::int[]) AS lease(id, token)
+     WHERE d."id" = lease.id AND d."leaseToken" = lease.token AND d."status" = 'RUNNING'`,
+    [...columnsOf(leases), errorClass],
+  );
+}
+
+/**
+ * Makes the deliveries due whose lease has ended: their worker was killed, or is cut off from the database. Whether they
+ * had been sent nobody knows.
+ *
+ * @returns how many there were.
+ */
+export async function reclaimExpired(db: Queryable): Promise<number> {
+  const { rowCount } = await db.query(
+    `UPDATE "Delivery" SET
+       "status" = 'PENDING', "nextAttemptAt" = now(), "leasedUntil" = NULL, "updatedAt" = now(),
+       "errorClass" = 'interrupted'
+     WHERE "id" = ANY(ARRAY(
+       SELECT "id" FROM "Delivery" WHERE "status" = 'RUNNING' AND "leasedUntil" <= now()
+       ORDER BY "leasedUntil" LIMIT 1000 FOR UPDATE SKIP LOCKED
+     ))`,
+  );
+  return rowCount ?? 0;
+}
+
+export type QueueStats = {
+  /** Deliveries waiting, whether due or not; counted up to `QUEUE_COUNT_LIMIT`. */
+  pending: number;
+  running: number;
+  /** Age of the oldest delivery that is due and not taken; 0 when there is none. */
+  oldestDueSeconds: number;
+};
+
+/** Counting further would make a long queue slower still. */
+export const QUEUE_COUNT_LIMIT = 100_000;
+
+/** What the queue looks like, at a cost that is bounded however long it is. */
+export async function readQueueStats(db: Queryable): Promise<QueueStats> {
+  const count = (status: string) =>
+    `(SELECT count(*)::int FROM (SELECT FROM "Delivery" WHERE "status" = '${status}' LIMIT $1) AS counted)`;
+  const { rows } = await db.query<QueueStats>(
+    `SELECT ${count('PENDING')} AS "pending", ${count('RUNNING')} AS "running", coalesce((
+       SELECT extract(epoch FROM now() - "nextAttemptAt")::float8 FROM "Delivery"
+       WHERE "status" = 'PENDING' AND "nextAttemptAt" <= now() ORDER BY "nextAttemptAt" LIMIT 1
+     ), 0) AS "oldestDueSeconds"`,
+    [QUEUE_COUNT_LIMIT],
+  );
+  return rows[0]!;
+}
+
+function columnsOf(leases: readonly Lease[]): [ids: string[], tokens: number[]] {
+  return [leases.map(({ id }) => id), leases.map(({ leaseToken }) => leaseToken)];
+}

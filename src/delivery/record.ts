@@ -1,0 +1,92 @@
+import { newId } from '../ids.ts';
+import type { Queryable } from './queue.ts';
+import type { Settlement } from './settle.ts';
+
+/**
+ * Writes a batch in one statement, all or nothing. A delivery whose lease token has moved on is left alone, and so are
+ * its attempts: somebody else has it now. An attempt that is not the first of its claim was not asked for by hand.
+ */
+const RECORD = `
+  WITH result AS (
+    SELECT * FROM unnest(
+      $1::text[], $2::int[], $3::text[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::int[], $9::int[], $10::text[]
+    ) AS result(id, token, status, reason, due, step, made, code, ms, class)
+  ),
+  updated AS (
+    UPDATE "Delivery" d SET
+      "status" = result.status::"DeliveryStatus",
+      "reason" = result.reason,
+      "trigger" = CASE WHEN result.status = 'PENDING' AND made > 0 THEN 'SCHEDULED' ELSE d."trigger" END,
+      "attemptCount" = d."attemptCount" + made,
+      "retryStep" = step,
+      "nextAttemptAt" = now() + make_interval(secs => due),
+      "leasedUntil" = NULL,
+      "statusCode" = CASE WHEN made > 0 THEN code ELSE d."statusCode" END,
+      "responseTimeMs" = CASE WHEN made > 0 THEN ms ELSE d."responseTimeMs" END,
+      "errorClass" = CASE WHEN made > 0 THEN class ELSE d."errorClass" END,
+      "updatedAt" = now(),
+      "completedAt" = CASE WHEN result.status <> 'PENDING' THEN now() END
+    FROM result
+    WHERE d."id" = result.id AND d."leaseToken" = token AND d."status" = 'RUNNING'
+    RETURNING d."id"
+  ),
+  attempted AS (
+    INSERT INTO "Attempt" (
+      "id", "deliveryId", "number", "trigger", "startedAt", "durationMs", "statusCode", "errorClass", "errorMessage",
+      "responseBody"
+    )
+    SELECT
+      attempt.id, delivery, number, attempt.trigger::"AttemptTrigger", to_timestamp(started / 1000), ms, code, class,
+      message, body
+    FROM unnest(
+      $11::text[], $12::text[], $13::int[], $14::text[], $15::float8[], $16::int[], $17::int[], $18::text[], $19::text[],
+      $20::text[]
+    ) AS attempt(id, delivery, number, trigger, started, ms, code, class, message, body)
+    JOIN updated ON updated."id" = delivery
+    ON CONFLICT DO NOTHING
+  )
+  SELECT "id" FROM updated`;
+
+/**
+ * Writes what came of claims: the deliveries' next states and their attempts.
+ *
+ * @returns the ids that were written. The others had lost their lease, and their results are void.
+ */
+export async function recordSettlements(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const attempts = settlements.flatMap(({ delivery, attempts }) =>
+    attempts.map((attempt, index) => ({
+      ...attempt,
+      deliveryId: delivery.id,
+      number: delivery.attemptCount + index + 1,
+      trigger: index === 0 ? delivery.trigger : 'SCHEDULED',
+    })),
+  );
+  const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
+  const { rows } = await db.query<{ id: string }>({
+    name: 'delivery_record',
+    text: RECORD,
+    values: [
+      settlements.map(({ delivery }) => delivery.id),
+      settlements.map(({ delivery }) => delivery.leaseToken),
+      settlements.map(({ status }) => status),
+      settlements.map(({ reason }) => reason),
+      settlements.map(({ dueInSeconds }) => dueInSeconds),
+      settlements.map(({ retryStep }) => retryStep),
+      settlements.map(({ attempts }) => attempts.length),
+      settlements.map((settlement) => lastOf(settlement)?.statusCode),
+      settlements.map((settlement) => lastOf(settlement)?.durationMs),
+      settlements.map((settlement) => lastOf(settlement)?.errorClass),
+      attempts.map(() => newId('Attempt')),
+      attempts.map(({ deliveryId }) => deliveryId),
+      attempts.map(({ number }) => number),
+      attempts.map(({ trigger }) => trigger),
+      attempts.map(({ startedAt }) => startedAt),
+      attempts.map(({ durationMs }) => durationMs),
+      attempts.map(({ statusCode }) => statusCode),
+      attempts.map(({ errorClass }) => errorClass),
+      attempts.map(({ errorMessage }) => errorMessage),
+      attempts.map(({ responseBody }) => responseBody),
+    ],
+  });
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { createHealth } from './health.ts';
+import { recordSettlements } from './record.ts';
+import type { Settlement } from './settle.ts';
+import type { AttemptRecord } from './types.ts';
+
+export type RecorderOptions = {
+  pool: pg.Pool;
+  health: ReturnType<typeof createHealth>;
+  log: Logger;
+  /** Told of every settlement once it is written or void. */
+  onRecorded: (settlements: readonly Settlement[]) => void;
+};
+
+const BATCH_SIZE = 256;
+const COLLECT_MILLISECONDS = 3;
+const MIN_BACKOFF_MILLISECONDS = 100;
+const MAX_BACKOFF_MILLISECONDS = 2_000;
+const LOG_EVERY_MILLISECONDS = 10_000;
+
+/**
+ * Collects results and writes them in batches, one after the other. While the database is away they are kept: the worker
+ * takes nothing new meanwhile, so they cannot become more than it may have in flight.
+ */
+export function createRecorder({ pool, health, log, onRecorded }: RecorderOptions) {
+  let waiting: Settlement[] = [];
+  let running: Promise<void> | undefined;
+  let isAbandoned = false;
+
+  function add(settlements: readonly Settlement[]): void {
+    if (isAbandoned) return;
+    waiting.push(...settlements);
+    running ??= run();
+  }
+
+  async function run(): Promise<void> {
+    if (waiting.length < BATCH_SIZE) await sleep(COLLECT_MILLISECONDS);
+    while (waiting.length > 0 && !isAbandoned) {
+      const batch = waiting.slice(0, BATCH_SIZE);
+      waiting = waiting.slice(BATCH_SIZE);
+      await write(batch);
+    }
+    running = undefined;
+  }
+
+  async function write(batch: readonly Settlement[]): Promise<void> {
+    let backoff = MIN_BACKOFF_MILLISECONDS;
+    let loggedAt = Number.NEGATIVE_INFINITY;
+    while (!isAbandoned) {
+      try {
+        await health.apply(batch);
+        const written = await recordSettlements(pool, batch);
+        warnOfVoid(batch, written);
+        onRecorded(batch);
+        return;
+      } catch (error) {
+        if (isPermanent(error)) return writeApart(batch, error);
+        if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
+          loggedAt = performance.now();
+          log.error(
+            { err: error, results: batch.length + waiting.length },
+            'results of deliveries wait for the database',
+          );
+        }
+        await sleep(backoff);
+        backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLISECONDS);
+      }
+    }
+  }
+
+  /** One result that the database will not take must not hold up the others. */
+  async function writeApart(batch: readonly Settlement[], error: unknown): Promise<void> {
+    const [first] = batch;
+    if (batch.length > 1) {
+      for (const settlement of batch) await write([settlement]);
+    } else if (
+      first?.attempts.some(({ responseBody, errorMessage }) => responseBody !== null || errorMessage !== null)
+    ) {
+      await write([{ ...first, attempts: first.attempts.map(withoutTexts) }]);
+    } else {
+      log.error({ err: error, deliveryId: first?.delivery.id }, 'the result of a delivery cannot be written');
+      onRecorded(batch);
+    }
+  }
+
+  function warnOfVoid(batch: readonly Settlement[], written: ReadonlySet<string>): void {
+    const deliveryIds = batch.map(({ delivery }) => delivery.id).filter((id) => !written.has(id));
+    if (deliveryIds.length > 0) log.warn({ deliveryIds }, 'results came after the lease had passed on, and are void');
+  }
+
+  return {
+    add,
+    /** Resolves when nothing is left to write. */
+    async drained(): Promise<void> {
+      while (running) await running;
+    },
+    /** Forgets what is not written; somebody else will do it again. */
+    abandon(): void {
+      isAbandoned = true;
+      waiting = [];
+    },
+  };
+}
+
+function withoutTexts(attempt: AttemptRecord): AttemptRecord {
+  return { ...attempt, responseBody: null, errorMessage: null };
+}
+
+// SQLSTATE classes that say that the data or the statement is at fault: https://www.postgresql.org/docs/current/errcodes-appendix.html
+const PERMANENT_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '42']);
+
+function isPermanent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && code.length === 5 && PERMANENT_CLASSES.has(code.slice(0, 2));
+}

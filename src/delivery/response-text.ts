@@ -1,0 +1,24 @@
+import { scrub } from '../secrets/redact.ts';
+
+/** How much of an answer is read. */
+export const MAX_RESPONSE_BYTES = 65_536;
+
+const MAX_STORED_BYTES = 16_384;
+const MAX_MESSAGE_LENGTH = 500;
+
+/**
+ * An answer's body as it is kept: valid UTF-8 without NUL characters (PostgreSQL stores none), secrets masked, at most
+ * 16 KB. Null when it is empty.
+ */
+export function storedBody(body: Buffer, secrets: readonly string[]): string | null {
+  if (body.length === 0) return null;
+  const text = scrub(body.toString('utf8').replaceAll('\0', ''), secrets);
+  if (Buffer.byteLength(text) <= MAX_STORED_BYTES) return text;
+  // A character that the cut falls into is left out.
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, MAX_STORED_BYTES), { stream: true });
+}
+
+/** A message about a failure as it is kept: secrets masked, without NUL characters, at most 500 characters. */
+export function storedMessage(message: string, secrets: readonly string[]): string {
+  return scrub(message.replaceAll('\0', ''), secrets).slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+}

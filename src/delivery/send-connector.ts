@@ -1,0 +1,203 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type {
+  BuildContext,
+  ConnectorDefinition,
+  ConnectorEvent,
+  ConnectorMemory,
+  ConnectorRequest,
+  ConnectorResponse,
+  Outcome,
+} from '../connectors/definition.ts';
+import { secretsOf } from '../connectors/describe.ts';
+import type { EgressResponse } from '../egress/egress.ts';
+import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
+import { type AttemptErrorClass, isAmbiguous } from './error-classes.ts';
+import { type Try, withQuickTries } from './quick-tries.ts';
+import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
+import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
+import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from './types.ts';
+
+/** Deliveries of one connector that go out together; one alone unless the type takes batches. */
+export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
+
+export type ConnectorSenderOptions = SenderOptions & {
+  /** Address of an event in the console, when the deployment has a public one. */
+  consoleUrl?: (event: { id: string; projectId: string }) => string;
+};
+
+const MAX_STEPS = 5;
+
+/** Makes the function that carries out claimed deliveries of a connector, each with its result. It never throws. */
+export function createConnectorSender(options: ConnectorSenderOptions) {
+  return async function sendToConnector(
+    group: ConnectorGroup,
+    connector: ClaimedConnector,
+    definition: ConnectorDefinition,
+    control: SendControl,
+  ): Promise<SendResult[]> {
+    const result = await sendGroup(group, connector, definition, control, options);
+    // One event that is not accepted must not take the others of its batch with it.
+    if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
+    const middle = Math.ceil(group.length / 2);
+    const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
+    const results: SendResult[] = [];
+    for (const half of halves) results.push(...(await sendToConnector(half, connector, definition, control)));
+    return results.map((later, index) => mergeResults(forMember(result, index), later));
+  };
+}
+
+async function sendGroup(
+  group: ConnectorGroup,
+  connector: ClaimedConnector,
+  definition: ConnectorDefinition,
+  { mayRetry, signal }: SendControl,
+  options: ConnectorSenderOptions,
+): Promise<SendResult> {
+  const [first] = group;
+  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl } = options;
+  const timeoutMilliseconds = definition.timeoutSeconds
+    ? definition.timeoutSeconds * 1000
+    : options.timeoutMilliseconds;
+  let memory = connector.memory;
+
+  function remember(patch: Record<string, string> | undefined, into: Record<string, string>): void {
+    if (!patch) return;
+    Object.assign(into, patch);
+    memory = mergeMemory(memory, patch);
+  }
+
+  async function call(request: ConnectorRequest): Promise<EgressResponse> {
+    const { method, url, headers, body } = request;
+    return egress.send({
+      method,
+      url,
+      headers: { 'user-agent': userAgent, ...headers },
+      ...(body !== undefined && { body }),
+      timeoutMilliseconds,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+      signal,
+    });
+  }
+
+  async function tryOnce(number: number, previous: Try | undefined): Promise<Try> {
+    const startedAt = first.databaseTime();
+    const learned: Record<string, string> = {};
+    try {
+      const config = openConfig(first, connector, secretBox);
+      const secrets = secretsOf(definition, config);
+      const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
+      const context: BuildContext = {
+        connectorId: connector.id,
+        projectId: first.projectId,
+        projectName: first.projectName,
+        selectedKinds: selectedKinds(connector),
+        memory,
+        attemptNumber: Math.max(...group.map(({ attemptCount }) => attemptCount)) + number,
+        previousAttemptAmbiguous: previous
+          ? isAmbiguous(previous.attempt?.errorClass ?? null)
+          : group.some(({ previousErrorClass }) => isAmbiguous(previousErrorClass)),
+        now: new Date(startedAt),
+        ...(consoleUrl && { consoleUrl: consoleUrl({ id: first.event.id, projectId: first.projectId }) }),
+      };
+
+      const built = definition.build(events, config, context);
+      if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
+      let request = built;
+      let durationMs = 0;
+      for (let steps = 1; ; steps++) {
+        const response = await call(request);
+        durationMs += response.durationMilliseconds;
+        const step = request.step ?? 'send';
+        const outcome = definition.classify(toResponse(response), { ...context, memory, config, events, step });
+        if ('remember' in outcome) remember(outcome.remember, learned);
+        if (outcome.kind === 'next' && steps < MAX_STEPS) {
+          request = outcome.request;
+          continue;
+        }
+        return { ...judge(outcome, response, secrets, startedAt, durationMs), remember: learned };
+      }
+    } catch (error) {
+      return { ...failedTry(error, startedAt, first, log), remember: learned };
+    }
+  }
+
+  return withQuickTries(tryOnce, { isRepeatable: false, mayRetry, ...(quickRetries && { policy: quickRetries }) });
+}
+
+function judge(
+  outcome: Outcome,
+  response: EgressResponse,
+  secrets: readonly string[],
+  startedAt: number,
+  durationMs: number,
+): Try {
+  const verdict = toVerdict(outcome, secrets);
+  const { statusCode, body } = response;
+  const isDelivered = verdict.kind === 'delivered';
+  const errorClass: AttemptErrorClass = statusCode < 200 || statusCode > 299 ? 'http_status' : 'rejected';
+  const attempt = {
+    startedAt,
+    durationMs,
+    statusCode,
+    errorClass: isDelivered ? null : errorClass,
+    errorMessage: isDelivered || !('reason' in verdict) ? null : (verdict.reason ?? null),
+    responseBody: storedBody(body, secrets),
+  };
+  return { attempt, verdict };
+}
+
+function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
+  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery takes too many calls.' };
+  if (outcome.kind === 'delivered') {
+    return { kind: 'delivered', ...(outcome.note && { reason: storedMessage(outcome.note, secrets) }) };
+  }
+  const reason = storedMessage(outcome.reason, secrets);
+  if (outcome.kind !== 'retry') return { kind: outcome.kind, reason };
+  const { afterSeconds } = outcome;
+  return { kind: 'retry', reason, ...(afterSeconds !== undefined && { afterSeconds }) };
+}
+
+function openConfig(
+  { projectId }: ClaimedDelivery,
+  { id, secretConfig }: ClaimedConnector,
+  secretBox: SenderOptions['secretBox'],
+): Record<string, unknown> {
+  const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
+  return JSON.parse(secretBox.open(secretConfig, cell));
+}
+
+function toConnectorEvent({ event, projectId }: ClaimedDelivery): ConnectorEvent {
+  const { id, type, test, timestamp, data } = event;
+  return { id, type, timestamp: timestamp.toISOString(), projectId, test, data: JSON.parse(data) } as ConnectorEvent;
+}
+
+function toResponse({ statusCode, headers, body }: EgressResponse): ConnectorResponse {
+  return { statusCode, headers: flatHeaders(headers), body: body.toString('utf8') };
+}
+
+function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+/** The kinds a connector has subscribed to, `*` expanded. */
+export function selectedKinds({ eventTypes }: Pick<ClaimedConnector, 'eventTypes'>): ReadonlySet<EventKind> {
+  return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
+}
+
+function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {
+  return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
+}
+
+/** What a batch has learned is kept once. */
+function forMember(result: SendResult, index: number): SendResult {
+  return index === 0 ? result : { ...result, remember: {} };
+}
+
+function mergeResults(earlier: SendResult, later: SendResult): SendResult {
+  const remember = { ...earlier.remember, ...later.remember };
+  return { attempts: [...earlier.attempts, ...later.attempts], verdict: later.verdict, remember };
+}

@@ -1,0 +1,120 @@
+import type { Logger } from 'pino';
+import type { Egress, EgressResponse } from '../egress/egress.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+import type { AttemptErrorClass } from './error-classes.ts';
+import { webhookBody } from './payload.ts';
+import { type Try, withQuickTries } from './quick-tries.ts';
+import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
+import { parseRetryAfter, type QuickRetryPolicy } from './retry-policy.ts';
+import { signWebhook } from './signing.ts';
+import type { AttemptRecord, ClaimedDelivery, ClaimedWebhook, SendResult, Verdict } from './types.ts';
+
+export type SenderOptions = {
+  egress: Pick<Egress, 'send'>;
+  secretBox: Pick<SecretBox, 'open'>;
+  log: Logger;
+  userAgent: string;
+  timeoutMilliseconds: number;
+  quickRetries?: QuickRetryPolicy;
+};
+
+/** How a claim is carried out: cut short when the process stops. */
+export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
+
+type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
+
+/** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
+export function judgeAnswer(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
+  if (statusCode >= 200 && statusCode < 300) return { verdict: { kind: 'delivered' }, errorClass: null };
+  if (statusCode === 410) return { verdict: { kind: 'disable', reason: 'gone' }, errorClass: 'http_status' };
+  if (statusCode >= 300 && statusCode < 400) {
+    const message = 'The receiver answered with a redirect. Redirects are not followed.';
+    return { verdict: { kind: 'retry' }, errorClass: 'redirect', message };
+  }
+  const mayAskToWait = statusCode === 429 || statusCode === 503;
+  const afterSeconds = mayAskToWait ? retryAfterSeconds : undefined;
+  return { verdict: { kind: 'retry', ...(afterSeconds !== undefined && { afterSeconds }) }, errorClass: 'http_status' };
+}
+
+/** Makes the function that sends one claimed delivery to its webhook, signed by Standard Webhooks. It never throws. */
+export function createWebhookSender(options: SenderOptions) {
+  const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
+
+  function openSecrets({ id, secret, previousSecret }: ClaimedWebhook, projectId: string): string[] {
+    const cell = { table: 'Webhook', rowId: id, projectId };
+    const secrets = [secretBox.open(secret, { ...cell, column: 'secret' })];
+    if (previousSecret !== null) secrets.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
+    return secrets;
+  }
+
+  return async function sendWebhook(
+    delivery: ClaimedDelivery,
+    webhook: ClaimedWebhook,
+    { mayRetry, signal }: SendControl,
+  ): Promise<SendResult> {
+    const body = webhookBody(delivery.event, delivery.projectId);
+
+    async function post(startedAt: number): Promise<Try> {
+      const secrets = openSecrets(webhook, delivery.projectId);
+      const timestampSeconds = Math.floor(startedAt / 1000);
+      const response = await egress.send({
+        method: 'POST',
+        url: webhook.url,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': userAgent,
+          'webhook-id': delivery.event.id,
+          'webhook-timestamp': String(timestampSeconds),
+          'webhook-signature': signWebhook({ id: delivery.event.id, timestampSeconds, body, secrets }),
+        },
+        body,
+        timeoutMilliseconds,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
+        signal,
+      });
+      return judge(response, startedAt, secrets);
+    }
+
+    async function tryOnce(): Promise<Try> {
+      const startedAt = delivery.databaseTime();
+      try {
+        return await post(startedAt);
+      } catch (error) {
+        return failedTry(error, startedAt, delivery, log);
+      }
+    }
+
+    return withQuickTries(tryOnce, { isRepeatable: true, mayRetry, ...(quickRetries && { policy: quickRetries }) });
+  };
+}
+
+function judge(response: EgressResponse, startedAt: number, secrets: readonly string[]): Try {
+  const { statusCode, headers, body, durationMilliseconds } = response;
+  const retryAfter = headers['retry-after'] === undefined ? undefined : parseRetryAfter(headers, startedAt);
+  const { verdict, errorClass, message } = judgeAnswer(statusCode, retryAfter);
+  const attempt: AttemptRecord = {
+    startedAt,
+    durationMs: durationMilliseconds,
+    statusCode,
+    errorClass,
+    errorMessage: message ?? null,
+    responseBody: storedBody(body, secrets),
+  };
+  return { attempt, verdict };
+}
+
+/** A try without an answer. What is not the network's fault is ours: logged, and told without details. */
+export function failedTry(error: unknown, startedAt: number, delivery: ClaimedDelivery, log: Logger): Try {
+  const isNetwork = error instanceof EgressError;
+  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, 'a delivery could not be sent: internal error');
+  const attempt: AttemptRecord = {
+    startedAt,
+    durationMs: isNetwork ? error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
+    statusCode: null,
+    errorClass: isNetwork ? error.errorClass : ('internal' satisfies AttemptErrorClass),
+    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. It will be tried again.',
+    responseBody: null,
+  };
+  return { attempt, verdict: { kind: 'retry' } };
+}

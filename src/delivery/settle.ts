@@ -1,0 +1,58 @@
+import { RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from './retry-policy.ts';
+import type { AttemptRecord, ClaimedDelivery, SendResult, Verdict } from './types.ts';
+
+/** What a subscriber's health learns from a delivery. */
+export type HealthEffect =
+  | { kind: 'healthy' }
+  | { kind: 'failing' }
+  | { kind: 'disable'; reason: string }
+  | { kind: 'pause'; reason: string };
+
+/** A delivery's next state, as it is written. */
+export type Settlement = {
+  delivery: ClaimedDelivery;
+  status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
+  reason: string | null;
+  /** Null for a delivery that is finished or held. */
+  dueInSeconds: number | null;
+  retryStep: number;
+  attempts: AttemptRecord[];
+  health: HealthEffect | null;
+  remember: Record<string, string>;
+};
+
+type Change = Pick<Settlement, 'status' | 'reason'> &
+  Partial<Pick<Settlement, 'dueInSeconds' | 'retryStep' | 'health'>>;
+
+type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
+
+type RuleContext = { step: number; schedule: readonly number[]; isOurFault: boolean };
+
+const RULES: Rules = {
+  delivered: ({ reason = null }) => ({ status: 'SUCCEEDED', reason, health: { kind: 'healthy' } }),
+  retry: ({ reason = null, afterSeconds }, { step, schedule, isOurFault }) => {
+    const dueInSeconds = retryDelaySeconds(schedule, step, afterSeconds);
+    const health: HealthEffect | null = isOurFault ? null : { kind: 'failing' };
+    if (dueInSeconds === undefined) return { status: 'FAILED', reason: reason ?? 'exhausted', health };
+    return { status: 'PENDING', reason, dueInSeconds, retryStep: step + 1, health };
+  },
+  drop: ({ reason }) => ({ status: 'FAILED', reason }),
+  pause: ({ reason }) => ({ status: 'PENDING', reason: 'paused', health: { kind: 'pause', reason } }),
+  disable: ({ reason }) => ({ status: 'FAILED', reason, health: { kind: 'disable', reason } }),
+  skip: ({ reason }) => ({ status: 'SKIPPED', reason }),
+  wait: ({ afterSeconds }) => ({ status: 'PENDING', reason: null, dueInSeconds: afterSeconds }),
+  hold: () => ({ status: 'PENDING', reason: 'paused' }),
+};
+
+/** Turns what came of a claim into the delivery's next state. */
+export function settle(
+  delivery: ClaimedDelivery,
+  result: SendResult,
+  schedule: readonly number[] = RETRY_SCHEDULE_SECONDS,
+): Settlement {
+  const { attempts, verdict, remember = {} } = result;
+  const isOurFault = attempts.at(-1)?.errorClass === 'internal';
+  const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
+  const change = rule(verdict, { step: delivery.retryStep, schedule, isOurFault });
+  return { delivery, attempts, remember, dueInSeconds: null, retryStep: delivery.retryStep, health: null, ...change };
+}

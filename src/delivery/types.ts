@@ -1,0 +1,87 @@
+import type { ConnectorMemory } from '../connectors/definition.ts';
+
+/** A delivery that this process holds the lease of, with all that is needed to send it. */
+export type ClaimedDelivery = {
+  id: string;
+  projectId: string;
+  projectName: string;
+  trigger: 'SCHEDULED' | 'MANUAL';
+  /** Tries made before this claim. */
+  attemptCount: number;
+  retryStep: number;
+  /** Proves that the lease is still ours: every claim has another one. */
+  leaseToken: number;
+  /** What went wrong last time, if anything. */
+  previousErrorClass: string | null;
+  /** Seconds since the delivery was created. */
+  ageSeconds: number;
+  /** The id of the webhook or connector. */
+  destination: string;
+  event: ClaimedEvent;
+  webhook: ClaimedWebhook | null;
+  connector: ClaimedConnector | null;
+  /** The time of the database, in milliseconds, as it passes. */
+  databaseTime: () => number;
+};
+
+export type ClaimedEvent = {
+  id: string;
+  type: string;
+  test: boolean;
+  timestamp: Date;
+  /** JSON, byte for byte as it was stored. */
+  data: string;
+};
+
+export type ClaimedWebhook = {
+  id: string;
+  url: string;
+  isActive: boolean;
+  isFailing: boolean;
+  /** Encrypted, as are all secrets here. */
+  secret: string;
+  /** Null once its time is over. */
+  previousSecret: string | null;
+};
+
+export type ClaimedConnector = {
+  id: string;
+  type: string;
+  isActive: boolean;
+  isFailing: boolean;
+  isPaused: boolean;
+  secretConfig: string;
+  eventTypes: string[];
+  memory: ConnectorMemory;
+};
+
+/** One try as it is recorded. */
+export type AttemptRecord = {
+  /** Milliseconds since 1970 by the clock of the database. */
+  startedAt: number;
+  durationMs: number;
+  statusCode: number | null;
+  errorClass: string | null;
+  errorMessage: string | null;
+  responseBody: string | null;
+};
+
+/** What the last try of a claim means for the delivery. `reason` is a stable code or a sentence for the seller. */
+export type Verdict =
+  | { kind: 'delivered'; reason?: string }
+  | { kind: 'retry'; reason?: string; afterSeconds?: number }
+  | { kind: 'drop'; reason: string }
+  | { kind: 'pause'; reason: string }
+  | { kind: 'disable'; reason: string }
+  | { kind: 'skip'; reason: string }
+  /** Not sent now and no fault of anybody: due again after so many seconds, or when the connector is released. */
+  | { kind: 'wait'; afterSeconds: number }
+  | { kind: 'hold' };
+
+/** What came of one claim. */
+export type SendResult = {
+  attempts: AttemptRecord[];
+  verdict: Verdict;
+  /** Facts to keep for the connector's next deliveries; an empty text forgets one. */
+  remember?: Record<string, string>;
+};

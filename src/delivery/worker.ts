@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ConnectorDefinition } from '../connectors/definition.ts';
+import type { Database } from '../database/client.ts';
+import type { Egress } from '../egress/egress.ts';
+import { type Bus, topics } from '../live/bus.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+import { createClaimLoop } from './claim-loop.ts';
+import { createDestinations } from './destinations.ts';
+import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
+import { type Job, planJobs } from './jobs.ts';
+import { extendLeases, reclaimExpired, releaseLeases, releaseStranded } from './queue.ts';
+import { createRecorder } from './recorder.ts';
+import { createReporter, type DeliveryMetrics } from './reporter.ts';
+import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './retry-policy.ts';
+import { createConnectorSender } from './send-connector.ts';
+import { createWebhookSender, failedTry } from './send-webhook.ts';
+import { type Settlement, settle } from './settle.ts';
+import type { ClaimedDelivery, SendResult } from './types.ts';
+
+export type DeliverySettings = {
+  /** Shown to receivers as `user-agent: Tollgate/<version>`. */
+  version: string;
+  /** Deliveries this process has in its hands at once. */
+  maxInFlight: number;
+  /** What one destination may always have in flight; more while others leave room. */
+  perDestination: number;
+  /** The most taken from the database at once. */
+  claimBatch: number;
+  leaseSeconds: number;
+  /** Of one request, all in all; a connector type may have its own. */
+  timeoutMilliseconds: number;
+  /** How often the queue is looked at when nothing announces itself. */
+  pollMilliseconds: number;
+  /** How long `stop` waits for what is in flight. */
+  drainMilliseconds: number;
+  retryScheduleSeconds: readonly number[];
+  quickRetries: QuickRetryPolicy;
+  failingLimitSeconds: number;
+  /** Address of an event in the console, when the deployment has a public one. */
+  consoleUrl?: (event: { id: string; projectId: string }) => string;
+};
+
+const DEFAULTS: Omit<DeliverySettings, 'version'> = {
+  maxInFlight: 1_024,
+  perDestination: 64,
+  claimBatch: 256,
+  leaseSeconds: 30,
+  timeoutMilliseconds: 15_000,
+  pollMilliseconds: 1_000,
+  drainMilliseconds: 25_000,
+  retryScheduleSeconds: RETRY_SCHEDULE_SECONDS,
+  quickRetries: QUICK_RETRIES,
+  failingLimitSeconds: FAILING_LIMIT_SECONDS,
+};
+
+export type DeliveryWorkerOptions = {
+  db: Pick<Database, 'pool'>;
+  egress: Pick<Egress, 'send'>;
+  secretBox: Pick<SecretBox, 'open'>;
+  bus: Bus;
+  connectors: (type: string) => ConnectorDefinition | undefined;
+  log: Logger;
+  metrics?: DeliveryMetrics;
+  settings: Partial<DeliverySettings> & Pick<DeliverySettings, 'version'>;
+};
+
+export type DeliveryWorker = {
+  start(): void;
+  /** Takes nothing new, lets what is in flight finish, and gives back the leases of what does not finish in time. */
+  stop(): Promise<void>;
+  stats(): { inFlight: number; attempts: number; delivered: number; failed: number };
+};
+
+const MAINTENANCE_MILLISECONDS = 1_000;
+const STRANDED_EVERY_ROUNDS = 10;
+
+/**
+ * Sends webhooks and connector calls: takes due deliveries under a lease, sends them outside any transaction, writes
+ * what came of it in batches. At-least-once: a process that is killed loses its leases, not its deliveries.
+ */
+export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
+  const { db, egress, secretBox, bus, log, metrics } = options;
+  const settings: DeliverySettings = { ...DEFAULTS, ...options.settings };
+  const { maxInFlight, leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
+
+  // When each lease was last prolonged, by the clock that only goes forward.
+  const held = new Map<ClaimedDelivery, number>();
+  const given = new AbortController();
+  let isStopping = false;
+  let isAbandoned = false;
+  let onIdle = () => {};
+
+  const destinations = createDestinations(settings);
+  const reporter = createReporter({ log, ...(metrics && { metrics }) });
+  const health = createHealth({ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds });
+  const recorder = createRecorder({ pool: db.pool, health, log, onRecorded });
+  const senderOptions = {
+    ...{ egress, secretBox, log, timeoutMilliseconds, quickRetries },
+    userAgent: `Tollgate/${settings.version}`,
+  };
+  const jobOptions = {
+    sendWebhook: createWebhookSender(senderOptions),
+    sendToConnector: createConnectorSender({ ...senderOptions, ...(consoleUrl && { consoleUrl }) }),
+    findConnector: options.connectors,
+  };
+  const claimLoop = createClaimLoop({
+    ...{ pool: db.pool, log, destinations, settings },
+    freeSlots: () => maxInFlight - held.size,
+    onClaimed,
+  });
+
+  let unsubscribe = () => {};
+  let loops: Promise<unknown> = Promise.resolve();
+
+  async function onClaimed(deliveries: ClaimedDelivery[]): Promise<void> {
+    if (isStopping) return giveBack(deliveries, null);
+    const now = performance.now();
+    for (const delivery of deliveries) {
+      held.set(delivery, now);
+      destinations.take(delivery.destination);
+    }
+    for (const job of planJobs(deliveries, jobOptions)) void carryOut(job);
+  }
+
+  async function carryOut(job: Job): Promise<void> {
+    const control = { mayRetry: () => !isStopping, signal: given.signal };
+    const results = await job
+      .run(control)
+      .catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
+    if (isAbandoned) return;
+    const settlements = job.deliveries.map((delivery, index) =>
+      settle(delivery, results[index]!, retryScheduleSeconds),
+    );
+    for (const settlement of settlements) {
+      reporter.report(settlement);
+      if (settlement.health?.kind === 'healthy') destinations.onHealthy(settlement.delivery.destination);
+      if (settlement.health?.kind === 'failing') destinations.onFailure(settlement.delivery.destination);
+    }
+    recorder.add(settlements);
+  }
+
+  function ourFault(error: unknown, delivery: ClaimedDelivery): SendResult {
+    const { attempt, verdict } = failedTry(error, delivery.databaseTime(), delivery, log);
+    return { attempts: attempt ? [attempt] : [], verdict };
+  }
+
+  function onRecorded(settlements: readonly Settlement[]): void {
+    for (const { delivery } of settlements) {
+      held.delete(delivery);
+      destinations.free(delivery.destination);
+    }
+    for (const projectId of new Set(settlements.map(({ delivery }) => delivery.projectId))) {
+      bus.publish(topics.deliveries(projectId));
+    }
+    claimLoop.onFreed(settlements.length);
+    if (held.size === 0) onIdle();
+  }
+
+  async function maintain(): Promise<void> {
+    for (let round = 0; !isStopping || held.size > 0; round++) {
+      try {
+        // First our own: after a long pause of this process they would be found expired.
+        await prolong();
+        if (!isStopping && (await reclaimExpired(db.pool)) > 0) claimLoop.wake();
+        if (!isStopping && round % STRANDED_EVERY_ROUNDS === 0 && (await releaseStranded(db.pool)) > 0)
+          claimLoop.wake();
+      } catch (error) {
+        log.debug({ err: error }, 'the queue could not be maintained');
+      }
+      await sleep(MAINTENANCE_MILLISECONDS * (0.75 + Math.random() / 2), undefined, { signal: given.signal }).catch(
+        () => {},
+      );
+      if (isAbandoned) return;
+    }
+  }
+
+  async function prolong(): Promise<void> {
+    const now = performance.now();
+    const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([delivery]) => delivery);
+    if (old.length === 0) return;
+    await extendLeases(db.pool, old, leaseSeconds);
+    for (const delivery of old) if (held.has(delivery)) held.set(delivery, now);
+  }
+
+  async function giveBack(deliveries: ClaimedDelivery[], errorClass: 'interrupted' | null): Promise<void> {
+    await releaseLeases(db.pool, deliveries, errorClass).catch((error) =>
+      log.warn({ err: error, deliveries: deliveries.length }, 'leases could not be given back; they end by themselves'),
+    );
+  }
+
+  async function idleWithin(milliseconds: number): Promise<void> {
+    if (held.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onIdle = resolve;
+    const timer = setTimeout(resolve, milliseconds);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true;
+    unsubscribe();
+    claimLoop.stop();
+    await claimLoop.finished();
+    await idleWithin(settings.drainMilliseconds);
+    const left = [...held.keys()];
+    isAbandoned = true;
+    recorder.abandon();
+    given.abort();
+    if (left.length > 0) {
+      log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
+      await giveBack(left, 'interrupted');
+    }
+    await loops;
+  }
+
+  return {
+    start() {
+      unsubscribe = bus.subscribe(topics.deliveriesDue, claimLoop.wake);
+      loops = Promise.all([claimLoop.run(), maintain()]);
+    },
+    stop,
+    stats: () => ({ inFlight: held.size, ...reporter.counts() }),
+  };
+}

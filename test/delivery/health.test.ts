@@ -1,0 +1,106 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DeliveryWorker } from '../../src/delivery/worker.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { openStage, type Stage, until } from './support.ts';
+
+let stage: Stage;
+let receiver: Receiver;
+let worker: DeliveryWorker | undefined;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await receiver.close();
+  await worker?.stop();
+  worker = undefined;
+});
+afterAll(() => stage.close());
+
+async function setFailingSince(webhookId: string, interval: string): Promise<void> {
+  await stage.pool.query(`UPDATE "Webhook" SET "failingSince" = now() - $2::interval WHERE "id" = $1`, [
+    webhookId,
+    interval,
+  ]);
+}
+
+describe('a webhook', () => {
+  it('that answers 410 is disabled at once, and what waits for it is skipped', async () => {
+    receiver.handle(() => ({ statusCode: 410 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    expect(await stage.deliveryIs(id, 'FAILED')).toMatchObject({ reason: 'gone', statusCode: 410 });
+    expect(await stage.webhook(webhook.id)).toMatchObject({
+      isActive: false,
+      disabledReason: 'gone',
+      disabledAt: expect.any(Date),
+    });
+    expect(await stage.deliveryIs(later, 'SKIPPED')).toMatchObject({ reason: 'disabled', nextAttemptAt: null });
+    expect(receiver.requests).toHaveLength(1);
+    expect(stage.lines).toContainEqual(expect.objectContaining({ msg: 'webhook disabled', webhookId: webhook.id }));
+  });
+
+  it('that was pointed elsewhere meanwhile is not disabled for the answer of the old target', async () => {
+    const webhook = await stage.addWebhook(receiver.url);
+    receiver.handle(async () => {
+      await stage.pool.query(`UPDATE "Webhook" SET "url" = 'https://new.example' WHERE "id" = $1`, [webhook.id]);
+      return { statusCode: 410 };
+    });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    await stage.deliveryIs(id, 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, disabledReason: null });
+  });
+
+  it('that has only failed for five days is disabled with the next failure', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '5 days 1 second');
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    await until(async () => (await stage.webhook(webhook.id)).isActive === false);
+    expect(await stage.webhook(webhook.id)).toMatchObject({ disabledReason: 'failing', disabledAt: expect.any(Date) });
+    expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled', attemptCount: 1 });
+  });
+
+  it('that has failed for a little less stays active', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '4 days 23 hours');
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    await stage.deliveryIs(id, 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
+  });
+
+  it('starts to be failing with its first failure, and is well again with a success', async () => {
+    receiver.answerNext({ statusCode: 500 });
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker({ retryScheduleSeconds: [1] });
+    await until(async () => (await stage.webhook(webhook.id)).failingSince !== null);
+    await stage.deliveryIs(id, 'SUCCEEDED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null, isActive: true });
+  });
+
+  it('that is well again when another process notes the success is so for all', async () => {
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '3 days');
+    worker = stage.startWorker();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'SUCCEEDED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null });
+  });
+
+  it('that is inactive gets nothing: its deliveries are skipped and say why', async () => {
+    const webhook = await stage.addWebhook(receiver.url, { isActive: false });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled', attemptCount: 0 });
+    expect(receiver.requests).toHaveLength(0);
+  });
+});

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import pino from 'pino';
+import { diffSchemas } from '../../scripts/schema-diff.ts';
+import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
+import { newWebhookSecret } from '../../src/delivery/signing.ts';
+import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from '../../src/delivery/worker.ts';
+import { parseEgressAllow } from '../../src/egress/allow-list.ts';
+import { createEgress } from '../../src/egress/egress.ts';
+import { newId } from '../../src/ids.ts';
+import { type Bus, openBus } from '../../src/live/bus.ts';
+import { parseKeyring } from '../../src/secrets/keyring.ts';
+import { createSecretBox } from '../../src/secrets/secret-box.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+/** A schedule without long waits, and quick tries that are quick. */
+export const FAST: Partial<DeliverySettings> = {
+  retryScheduleSeconds: [0.05, 0.05, 0.05],
+  quickRetries: { maxRetries: 0, maxDurationMilliseconds: 1_000, maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
+  pollMilliseconds: 100,
+};
+
+export type Row = Record<string, unknown>;
+export type LogLine = Record<string, unknown> & { msg: string; level: number };
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+const INDEXES = `
+  CREATE INDEX IF NOT EXISTS "Delivery_due" ON "Delivery" ("nextAttemptAt")
+    WHERE "status" = 'PENDING';
+  CREATE INDEX IF NOT EXISTS "Delivery_destination_due" ON "Delivery" ((coalesce("webhookId", "connectorId")), "nextAttemptAt")
+    WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS "Delivery_lease" ON "Delivery" ("leasedUntil")
+    WHERE "status" = 'RUNNING';
+  CREATE INDEX IF NOT EXISTS "Delivery_held" ON "Delivery" ("connectorId")
+    WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NULL;`;
+
+/** A database with one project, and everything around the workers that is real: bus, egress, secrets. */
+export async function openStage() {
+  const database = await createTestDatabase();
+  const pool = new pg.Pool({ connectionString: database.url, max: 10 });
+  pool.on('error', () => {});
+  const { rows } = await pool.query(`SELECT to_regclass('"Delivery"') AS found`);
+  if (rows[0].found === null) {
+    const schema = await readFile(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
+    await pool.query((await diffSchemas(database.url, undefined, schema))!.sql);
+  }
+  await pool.query(INDEXES);
+
+  const lines: LogLine[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const bus = await openBus({ url: database.url, pool, log });
+  const secretBox = createSecretBox(parseKeyring(`k1:${randomBytes(32).toString('base64')}`));
+  const egress = createEgress({ allow: parseEgressAllow('127.0.0.1/32:*'), log });
+  const workers = new Set<DeliveryWorker>();
+  const projectId = newId('Project');
+  const userId = newId('User');
+  await pool.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ($1, 'https://id.example', $1)`, [userId]);
+  await pool.query(
+    `INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ($1, $2, 'Weather', '0x0')`,
+    [projectId, userId],
+  );
+
+  async function one(sql: string, values: unknown[]): Promise<Row> {
+    const result = await pool.query<Row>(sql, values);
+    if (!result.rows[0]) throw new Error('There is no such row.');
+    return result.rows[0];
+  }
+
+  const stage = {
+    url: database.url,
+    ...{ pool, bus, log, lines, secretBox, egress, projectId },
+
+    startWorker(
+      settings: Partial<DeliverySettings> = {},
+      extra: { connectors?: ConnectorDefinition[]; bus?: Bus; pool?: pg.Pool } = {},
+    ): DeliveryWorker {
+      const worker = createDeliveryWorker({
+        db: { pool: extra.pool ?? pool },
+        ...{ egress, secretBox, log },
+        bus: extra.bus ?? bus,
+        connectors: (type) => extra.connectors?.find((definition) => definition.type === type),
+        settings: { version: '1.2.3', ...FAST, ...settings },
+      });
+      worker.start();
+      workers.add(worker);
+      return worker;
+    },
+
+    async addWebhook(url: string, values: Row = {}): Promise<{ id: string; secret: string }> {
+      const id = newId('Webhook');
+      const secret = newWebhookSecret();
+      const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId });
+      await insert(pool, 'Webhook', { id, projectId, url, eventTypes: ['*'], secret: sealed, ...values });
+      return { id, secret };
+    },
+
+    async addConnector(type: string, config: Row, values: Row = {}): Promise<string> {
+      const id = newId('Connector');
+      const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
+      const secretConfig = secretBox.seal(JSON.stringify(config), cell);
+      await insert(pool, 'Connector', { id, projectId, type, config: {}, eventTypes: ['*'], secretConfig, ...values });
+      return id;
+    },
+
+    async addEvent(values: Row = {}): Promise<string> {
+      const id = newId('Event');
+      const data = {
+        endpointId: 'ep_1',
+        path: '/now',
+        upstreamUrl: 'https://up.example',
+        priceUsd: '0.01',
+        description: null,
+      };
+      await insert(pool, 'Event', { id, projectId, type: 'endpoint.created', data, ...values });
+      return id;
+    },
+
+    /** Puts an event, a new one if none is named, in the queue for a webhook or connector. */
+    async addDelivery(destinationId: string, values: Row = {}, eventValues: Row = {}): Promise<string> {
+      const id = newId('Delivery');
+      const eventId = values.eventId ?? (await stage.addEvent(eventValues));
+      const destination = destinationId.startsWith('wh_')
+        ? { webhookId: destinationId }
+        : { connectorId: destinationId };
+      await insert(pool, 'Delivery', {
+        id,
+        projectId,
+        eventId,
+        eventType: 'endpoint.created',
+        ...destination,
+        ...values,
+      });
+      return id;
+    },
+
+    async addDeliveries(destinationId: string, count: number): Promise<string[]> {
+      return Promise.all(Array.from({ length: count }, () => stage.addDelivery(destinationId)));
+    },
+
+    delivery: (id: string) => one(`SELECT * FROM "Delivery" WHERE "id" = $1`, [id]),
+    webhook: (id: string) => one(`SELECT * FROM "Webhook" WHERE "id" = $1`, [id]),
+    connector: (id: string) => one(`SELECT * FROM "Connector" WHERE "id" = $1`, [id]),
+
+    async attempts(deliveryId: string): Promise<Row[]> {
+      const result = await pool.query(`SELECT * FROM "Attempt" WHERE "deliveryId" = $1 ORDER BY "number"`, [
+        deliveryId,
+      ]);
+      return result.rows;
+    },
+
+    async countBy(status: string): Promise<number> {
+      return (await one(`SELECT count(*)::int AS n FROM "Delivery" WHERE "status" = $1::"DeliveryStatus"`, [status]))
+        .n as number;
+    },
+
+    /** The delivery, once it is in that state. */
+    async deliveryIs(id: string, status: string): Promise<Row> {
+      await until(
+        async () => (await stage.delivery(id)).status === status,
+        () => `delivery ${id} to be ${status}`,
+      );
+      return stage.delivery(id);
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([...workers].map((worker) => worker.stop()));
+      await bus.close();
+      await egress.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+  return stage;
+}
+
+/** Waits until the condition holds. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  describe: () => string = () => 'a condition',
+  timeoutMilliseconds = 15_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMilliseconds;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Waited ${timeoutMilliseconds} ms for ${describe()}.`);
+    await sleep(5);
+  }
+}
+
+async function insert(pool: pg.Pool, table: string, row: Row): Promise<void> {
+  const columns = Object.keys(row).map((column) => `"${column}"`);
+  const places = columns.map((_, index) => `$${index + 1}`);
+  await pool.query(`INSERT INTO "${table}" (${columns}) VALUES (${places})`, Object.values(row));
+}

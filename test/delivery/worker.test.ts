@@ -1,0 +1,259 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { claimDeliveries } from '../../src/delivery/claim.ts';
+import { topics } from '../../src/live/bus.ts';
+import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
+import { openStage, type Stage, until } from './support.ts';
+
+let stage: Stage;
+let cleanups: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook" CASCADE'));
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  cleanups = [];
+});
+afterAll(() => stage.close());
+
+async function receive(handler?: ReceiverHandler) {
+  const receiver = await startReceiver(handler);
+  cleanups.push(() => receiver.close());
+  return receiver;
+}
+
+const start: Stage['startWorker'] = (...options) => {
+  const worker = stage.startWorker(...options);
+  cleanups.push(() => worker.stop());
+  return worker;
+};
+
+const succeeded = (count: number) =>
+  until(
+    async () => (await stage.countBy('SUCCEEDED')) === count,
+    () => `${count} deliveries to succeed`,
+  );
+
+describe('workers', () => {
+  it('share the queue: every delivery is sent once', async () => {
+    const receiver = await receive();
+    const webhook = await stage.addWebhook(receiver.url);
+    const ids = await stage.addDeliveries(webhook.id, 300);
+    for (let count = 0; count < 3; count++) start({ claimBatch: 20, maxInFlight: 40 });
+    await succeeded(300);
+    expect(receiver.requests).toHaveLength(300);
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(300);
+    const { rows } = await stage.pool.query(`SELECT count(*)::int AS n FROM "Attempt" WHERE "deliveryId" = ANY($1)`, [
+      ids,
+    ]);
+    expect(rows[0].n).toBe(300);
+  });
+
+  it('take over what a killed worker had in its hands', async () => {
+    const receiver = await receive();
+    const webhook = await stage.addWebhook(receiver.url);
+    const ids = await stage.addDeliveries(webhook.id, 5);
+    const request = { limit: 5, leaseSeconds: 0.3, room: new Map(), defaultRoom: 5 };
+    expect((await claimDeliveries(stage.pool, request)).deliveries).toHaveLength(5);
+    start();
+    await succeeded(5);
+    for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ leaseToken: 2, attemptCount: 1 });
+  });
+
+  it('keep the lease of what takes long', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const receiver = await receive(async () => {
+      await promise;
+      return {};
+    });
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    start({ leaseSeconds: 2 });
+    await receiver.waitFor(1);
+    const first = (await stage.delivery(id)).leasedUntil as Date;
+    start({ leaseSeconds: 2 });
+    const prolongedPast = (time: number) => async () =>
+      ((await stage.delivery(id)).leasedUntil as Date).getTime() > time;
+    await until(prolongedPast(first.getTime() + 2_000));
+    resolve();
+    expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ leaseToken: 1 });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('tell the live feed of a project that its deliveries have changed', async () => {
+    const receiver = await receive();
+    let hints = 0;
+    cleanups.push(stage.bus.subscribe(topics.deliveries(stage.projectId), () => hints++));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDelivery(webhook.id);
+    start();
+    await until(() => hints > 0);
+  });
+
+  it('report their metrics', async () => {
+    const receiver = await receive((_request, _response, index) => ({ statusCode: index === 0 ? 500 : 200 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDelivery(webhook.id);
+    const worker = start();
+    await succeeded(1);
+    expect(worker.stats()).toEqual({ inFlight: 0, attempts: 2, delivered: 1, failed: 1 });
+  });
+});
+
+describe('a worker wakes', () => {
+  it('when it is told that something is due', async () => {
+    const receiver = await receive();
+    const webhook = await stage.addWebhook(receiver.url);
+    start({ pollMilliseconds: 3_600_000 });
+    for (let count = 1; count <= 3; count++) {
+      await stage.addDelivery(webhook.id);
+      stage.bus.publish(topics.deliveriesDue);
+      await receiver.waitFor(count);
+    }
+  });
+
+  it('when a delivery falls due', async () => {
+    const receiver = await receive();
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 400) });
+    start({ pollMilliseconds: 3_600_000 });
+    await receiver.waitFor(1);
+  });
+
+  it('when a retry of its own falls due', async () => {
+    const receiver = await receive((_request, _response, index) => ({ statusCode: index === 0 ? 500 : 200 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDelivery(webhook.id);
+    start({ pollMilliseconds: 3_600_000, retryScheduleSeconds: [0.5] });
+    await succeeded(1);
+  });
+
+  it('now and then by itself', async () => {
+    const receiver = await receive();
+    const webhook = await stage.addWebhook(receiver.url);
+    start({ pollMilliseconds: 50 });
+    await stage.addDelivery(webhook.id);
+    await receiver.waitFor(1);
+  });
+});
+
+describe('fairness', () => {
+  it('lets nobody wait for a destination that never answers, however much is due to it', async () => {
+    const blackHole = await receive(() => undefined);
+    const receiver = await receive();
+    const dead = await stage.addWebhook(blackHole.url);
+    await stage.addDeliveries(dead.id, 400);
+    const others = await Promise.all(Array.from({ length: 10 }, () => stage.addWebhook(receiver.url)));
+    start({ maxInFlight: 40, perDestination: 4, claimBatch: 20, timeoutMilliseconds: 60_000, drainMilliseconds: 0 });
+    await until(() => blackHole.requests.length >= 4);
+    for (const { id } of others) await stage.addDeliveries(id, 10);
+    stage.bus.publish(topics.deliveriesDue);
+    await receiver.waitFor(100);
+    await succeeded(100);
+    expect(blackHole.requests.length).toBeLessThan(40);
+  });
+
+  it('keeps destinations that only fail from taking all slots together', async () => {
+    const blackHole = await receive(() => undefined);
+    const receiver = await receive();
+    const dead = await Promise.all(Array.from({ length: 5 }, () => stage.addWebhook(blackHole.url)));
+    for (const { id } of dead) await stage.addDeliveries(id, 60);
+    const other = await stage.addWebhook(receiver.url);
+    start({ maxInFlight: 60, perDestination: 20, timeoutMilliseconds: 100, retryScheduleSeconds: [600] });
+    await until(() => blackHole.requests.length >= 60);
+    await stage.addDeliveries(other.id, 30);
+    await receiver.waitFor(30);
+    await succeeded(30);
+  });
+});
+
+describe('a worker that stops', () => {
+  it('lets what is in flight finish, and takes nothing new', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const receiver = await receive(async () => {
+      await promise;
+      return {};
+    });
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    const worker = stage.startWorker();
+    await receiver.waitFor(1);
+    const stopped = worker.stop();
+    const later = await stage.addDelivery(webhook.id);
+    stage.bus.publish(topics.deliveriesDue);
+    resolve();
+    await stopped;
+    expect(await stage.delivery(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 1 });
+    expect(await stage.delivery(later)).toMatchObject({ status: 'PENDING', leaseToken: 0 });
+  });
+
+  it('gives back what does not finish in time', async () => {
+    const receiver = await receive((_request, _response, index) => (index === 0 ? undefined : {}));
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    const worker = stage.startWorker({ drainMilliseconds: 50 });
+    await receiver.waitFor(1);
+    await worker.stop();
+    expect(await stage.delivery(id)).toMatchObject({ status: 'PENDING', errorClass: 'interrupted', leasedUntil: null });
+    start();
+    await stage.deliveryIs(id, 'SUCCEEDED');
+    expect(receiver.requests).toHaveLength(2);
+  });
+
+  it('does not begin another quick try', async () => {
+    const receiver = await receive(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    const quickRetries = {
+      maxRetries: 50,
+      maxDurationMilliseconds: 1_000,
+      maxRetryAfterSeconds: 2,
+      minDelayMilliseconds: 200,
+    };
+    const worker = stage.startWorker({ quickRetries, retryScheduleSeconds: [600] });
+    await receiver.waitFor(1);
+    await worker.stop();
+    expect(await stage.delivery(id)).toMatchObject({ status: 'PENDING', attemptCount: receiver.requests.length });
+    expect(receiver.requests.length).toBeLessThan(5);
+  });
+});
+
+describe('while the database is away', () => {
+  it('results are kept, and written when it is back; nothing crashes', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const receiver = await receive(async (_request, _response, index) => {
+      if (index < 20) await promise;
+      return {};
+    });
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 20);
+    const pool = new pg.Pool({ connectionString: stage.url, max: 4 });
+    pool.on('error', () => {});
+    cleanups.push(() => pool.end());
+    start({}, { pool });
+    await receiver.waitFor(20);
+
+    const name = new URL(stage.url).pathname.slice(1);
+    const server = new pg.Client({ connectionString: stage.url.replace(name, 'postgres') });
+    await server.connect();
+    cleanups.push(() => server.end());
+    const cut = async () => {
+      await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+      await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    };
+    await cut();
+    resolve();
+    await until(() => stage.lines.some(({ msg }) => msg === 'results of deliveries wait for the database'));
+    await until(() => stage.lines.some(({ msg }) => msg === 'deliveries cannot be claimed, trying again'));
+    const errors = stage.lines.filter(({ level }) => level >= 50).length;
+    expect(errors).toBeLessThan(10);
+    await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+
+    await succeeded(20);
+    expect(receiver.requests).toHaveLength(20);
+    await stage.addDelivery(webhook.id);
+    await succeeded(21);
+  });
+});
