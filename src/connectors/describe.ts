@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { redactSecret } from '../secrets/redact.ts';
+import type { ConnectorDefinition } from './definition.ts';
+import { type FieldMeta, fieldMeta } from './fields.ts';
+
+export type ConnectorConfig = Record<string, unknown>;
+
+export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> & {
+  name: string;
+  required: boolean;
+  secret: boolean;
+  /** `list` accepts an array of strings. */
+  kind: 'text' | 'list' | 'choice';
+  choices: string[];
+  example: string | null;
+};
+
+/** The config fields of a type, as a form needs them, in the order they are declared. */
+export function describeFields(definition: ConnectorDefinition): ConnectorField[] {
+  if (!(definition.config instanceof z.ZodObject))
+    throw new Error(`${definition.type}: config must be an object schema`);
+  return Object.entries(definition.config.shape as Record<string, z.ZodType>).map(([name, schema]) => {
+    const meta = findMeta(schema);
+    if (!meta) throw new Error(`${definition.type}.${name}: build the field with fields.ts`);
+    return {
+      name,
+      title: meta.title,
+      description: meta.description,
+      required: !schema.safeParse(undefined).success,
+      secret: meta.secret ?? false,
+      kind: meta.choices ? 'choice' : schema.safeParse([]).error?.issues[0]?.code === 'invalid_type' ? 'text' : 'list',
+      choices: [...(meta.choices ?? [])],
+      example: meta.example ?? null,
+    };
+  });
+}
+
+/** The config as it may be shown: secret fields as `••••` and their last four characters. */
+export function redactConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
+  const secrets = new Set(
+    describeFields(definition)
+      .filter(({ secret }) => secret)
+      .map(({ name }) => name),
+  );
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, secrets.has(name) ? redactSecret(String(value)) : value]),
+  );
+}
+
+/** The secret values of a config: what must never appear in an answer, a log or the history. */
+export function secretsOf(definition: ConnectorDefinition, config: ConnectorConfig): string[] {
+  return describeFields(definition)
+    .filter(({ secret, name }) => secret && typeof config[name] === 'string')
+    .map(({ name }) => config[name] as string);
+}
+
+/** The meta of a field, looked for through `.optional()`, unions and the like. */
+function findMeta(schema: z.core.$ZodType): FieldMeta | undefined {
+  const own = fieldMeta.get(schema as z.ZodType);
+  if (own) return own;
+  const def = schema._zod.def as {
+    innerType?: z.core.$ZodType;
+    in?: z.core.$ZodType;
+    options?: z.core.$ZodType[];
+    element?: z.core.$ZodType;
+  };
+  for (const inner of [def.innerType, def.in, ...(def.options ?? []), def.element]) {
+    const found = inner && findMeta(inner);
+    if (found) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,46 @@
+/**
+ * Text of others made safe to show: one line, no control characters, and none that are invisible or turn the reading
+ * direction around (a right-to-left override makes a reader see something else than what was sent). The two joiners
+ * stay: several scripts and emoji need them.
+ */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/(?![\u200C\u200D])[\p{Cf}\p{Cs}]+/gu, '')
+    .replace(/ {2,}/g, ' ')
+    .trim();
+}
+
+/** At most `maxLength` UTF-16 units, ending in an ellipsis when cut, never in half a character. */
+export function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/**
+ * Escapes character by character and cuts so that the escaped text has at most `maxLength` UTF-16 units: cutting after
+ * escaping could leave half an escape behind.
+ */
+export function escapeWithin(text: string, escapeCharacter: (character: string) => string, maxLength: number): string {
+  const escaped = Array.from(text, escapeCharacter);
+  if (escaped.join('').length <= maxLength) return escaped.join('');
+  let kept = '';
+  for (const piece of escaped) {
+    if (kept.length + piece.length > maxLength - 1) break;
+    kept += piece;
+  }
+  return `${kept}…`;
+}
+
+const HTML_ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text as HTML, safe between tags and inside quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character]!);
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { alertDetails, alertSummary } from '../alert.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { type ConnectorEvent, type ConnectorResponse, defineConnector } from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
+import { describeEvent, type Tone } from '../message.ts';
+import { shorten } from '../plain-text.ts';
+
+const SITES = [
+  'datadoghq.com',
+  'us3.datadoghq.com',
+  'us5.datadoghq.com',
+  'ap1.datadoghq.com',
+  'ap2.datadoghq.com',
+  'uk1.datadoghq.com',
+  'datadoghq.eu',
+  'ddog-gov.com',
+  'us2.ddog-gov.com',
+] as const;
+const ALERT_TYPES: Record<Tone, string> = { success: 'success', danger: 'error', warning: 'warning', info: 'info' };
+const MAX_TITLE_LENGTH = 200;
+const MAX_TEXT_LENGTH = 4000;
+const MAX_KEY_LENGTH = 100;
+// Datadog refuses a `date_happened` of more than 18 hours ago; the hour is for clocks and for the way there.
+const MAX_AGE_MILLISECONDS = 17 * 60 * 60 * 1000;
+
+const config = z.strictObject({
+  apiKey: secretField({
+    title: 'API key',
+    description: 'Datadog: Organization Settings, API Keys. An API key, not an application key.',
+    pattern: /^[A-Za-z0-9_-]{16,128}$/,
+    hint: 'Paste the API key: letters and digits only.',
+  }),
+  site: choiceField(SITES, {
+    title: 'Site',
+    description: 'The Datadog site of the organization, as in its address. Default: datadoghq.com.',
+  }).optional(),
+});
+
+/** https://docs.datadoghq.com/api/latest/events/#post-an-event */
+export const datadog = defineConnector({
+  type: 'datadog',
+  title: 'Datadog',
+  category: 'Monitoring',
+  description: 'Every event appears in the Events Explorer, tagged by kind, endpoint and network.',
+  documentationUrl: 'https://docs.datadoghq.com/account_management/api-app-keys/',
+  config,
+  carries: () => true,
+
+  build([event], { apiKey, site = SITES[0] }, context) {
+    const { tone, url } = describeEvent(event, context);
+    const happenedAt = Date.parse(event.timestamp);
+    const lines = [
+      ...Object.entries(alertDetails(event, context)).map(([label, value]) => `- ${label}: ${literal(value)}`),
+      `- Time: ${event.timestamp}`,
+      ...(url ? [`- [Event in the console](${url})`] : []),
+    ];
+    return {
+      method: 'POST',
+      url: `https://api.${site}/api/v1/events`,
+      headers: { 'content-type': 'application/json', 'dd-api-key': apiKey },
+      body: JSON.stringify({
+        title: shorten(unmentioned(alertSummary(event, context, MAX_TITLE_LENGTH)), MAX_TITLE_LENGTH),
+        text: `%%% \n${shorten(lines.join('\n'), MAX_TEXT_LENGTH - 20)}\n %%%`,
+        alert_type: ALERT_TYPES[tone],
+        priority: 'normal',
+        aggregation_key: aggregationKey(event).slice(0, MAX_KEY_LENGTH),
+        tags: tags(event),
+        source_type_name: 'tollgate',
+        ...(context.now.getTime() - happenedAt < MAX_AGE_MILLISECONDS
+          ? { date_happened: Math.floor(happenedAt / 1000) }
+          : {}),
+      }),
+    };
+  },
+
+  classify(response, { config: { apiKey }, now }) {
+    const json = parseJson(response.body);
+    const detail = vendorText(valueAt(json, 'errors', 0), [apiKey]);
+    if (response.statusCode === 403) {
+      return { kind: 'pause', reason: 'Datadog refused the API key (HTTP 403). Replace it, or choose the right site.' };
+    }
+    if (response.statusCode === 429) {
+      return retry('Datadog asked to slow down.', retryAfterSeconds(response, now) ?? resetSeconds(response));
+    }
+    return classifyByStatus(response, { expected: [200, 202], detail, now });
+  },
+
+  probe: {
+    build: ({ apiKey, site = SITES[0] }) => ({
+      method: 'GET',
+      url: `https://api.${site}/api/v1/validate`,
+      headers: { 'dd-api-key': apiKey },
+    }),
+    classify({ statusCode, body }, { site = SITES[0] }) {
+      if (statusCode === 200 && valueAt(parseJson(body), 'valid') === true) {
+        return { ok: true, message: `Datadog knows the API key at ${site}.` };
+      }
+      if (statusCode === 200 || statusCode === 401 || statusCode === 403) {
+        return { ok: false, message: `Datadog does not know the API key at ${site}. Check the key and the site.` };
+      }
+      return { ok: false, message: `Datadog could not check the API key (HTTP ${statusCode}). Try again later.` };
+    },
+  },
+});
+
+/** Tags of few values only: Datadog charges for and slows down by the number of different ones, so no wallets. */
+function tags(event: ConnectorEvent): string[] {
+  const { endpointId, network } = event.data as Readonly<Record<string, string | undefined>>;
+  return [
+    `event:${event.type}`,
+    `project:${event.projectId}`,
+    ...(endpointId ? [`endpoint:${endpointId}`] : []),
+    ...(network ? [`network:${network}`] : []),
+    ...(event.test ? ['test:true'] : []),
+  ];
+}
+
+/** Events of one endpoint are shown together. */
+function aggregationKey(event: ConnectorEvent): string {
+  if (event.test) return 'tollgate:test';
+  return `tollgate:${'endpointId' in event.data ? event.data.endpointId : event.projectId}`;
+}
+
+/** A value as a code span: inside one Datadog's markdown reads nothing but the backtick. */
+function literal(value: string): string {
+  return `\`${unmentioned(value).replaceAll('`', "'").replaceAll('%%%', '%')}\``;
+}
+
+/** Datadog notifies whoever is named after an @ anywhere in an event, so a payer's @ becomes a look-alike. */
+function unmentioned(text: string): string {
+  return text.replaceAll('@', '＠');
+}
+
+function resetSeconds(response: ConnectorResponse): number | undefined {
+  const reset = Number(response.headers['x-ratelimit-reset']);
+  return reset > 0 ? reset : undefined;
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import {
+  classifyByStatus,
+  failedProbe,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../classify.ts';
+import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { vendorUrlField } from '../fields.ts';
+import { describeEvent, type Message, type Tone } from '../message.ts';
+import { escapeWithin } from '../plain-text.ts';
+
+const MAX_TITLE_LENGTH = 256;
+const MAX_DESCRIPTION_LENGTH = 4096;
+const MAX_FIELD_VALUE_LENGTH = 1024;
+const BLOCKED_RETRY_SECONDS = 10 * 60;
+
+const WEBHOOK_PATH = /^\/api\/(?:v\d+\/)?webhooks\/(?<id>\d+)\/(?<token>[\w-]+)\/?$/;
+
+const TONE_COLOURS: Readonly<Record<Tone, number>> = {
+  info: 0x2f6fde,
+  success: 0x2ecc71,
+  warning: 0xf1a72c,
+  danger: 0xe74c3c,
+};
+
+const config = z.strictObject({
+  webhookUrl: vendorUrlField({
+    title: 'Webhook URL',
+    description: 'The URL of a channel webhook; `?thread_id=` at its end posts to that thread of the channel.',
+    secret: true,
+    example: 'https://discord.com/api/webhooks/1234567890/AbCdEf',
+    host: /^(?:(?:ptb|canary)\.)?discord\.com$|^discordapp\.com$/,
+    path: WEBHOOK_PATH,
+    query: (parameters) => /^\d*$/.test(parameters.get('thread_id') ?? ''),
+    hint: 'Must be a channel webhook, https://discord.com/api/webhooks/<id>/<token>, without /slack or /github.',
+  }),
+});
+type Config = z.infer<typeof config>;
+
+/** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+const ERROR_CODES: Readonly<Record<number, Outcome>> = {
+  10003: { kind: 'disable', reason: 'The Discord channel or thread no longer exists.' },
+  10015: { kind: 'disable', reason: 'The Discord webhook was deleted. Create a new one.' },
+  40333: retry('Discord blocks requests from this service at the moment.', BLOCKED_RETRY_SECONDS),
+  50027: { kind: 'pause', reason: 'Discord refused the token in the webhook URL. Copy the URL again.' },
+  50083: { kind: 'disable', reason: 'The Discord thread is archived or locked.' },
+  200000: { kind: 'drop', reason: 'The moderation of the Discord server blocked the message.' },
+  220001: { kind: 'pause', reason: 'This is a forum channel: add ?thread_id=<thread> to the webhook URL.' },
+  240000: { kind: 'drop', reason: 'The link filter of Discord blocked the message.' },
+};
+
+export const discord = defineConnector({
+  type: 'discord',
+  title: 'Discord',
+  category: 'Communication',
+  description: 'Posts an embed for every event to one Discord channel.',
+  documentationUrl: 'https://support.discord.com/hc/en-us/articles/228383668-Intro-to-Webhooks',
+  config,
+  carries: () => true,
+  build: ([event], settings, context) => ({
+    ...webhookRequest(settings, 'POST', true),
+    body: JSON.stringify(renderMessage(describeEvent(event, context))),
+  }),
+  classify: (response) => classify(response),
+  probe: {
+    build: (settings) => webhookRequest(settings, 'GET', false),
+    classify: (response) => {
+      if (response.statusCode === 200 && typeof valueAt(parseJson(response.body), 'id') === 'string') {
+        return { ok: true, message: 'Discord knows this webhook.' };
+      }
+      return failedProbe(classify(response));
+    },
+  },
+});
+
+/**
+ * The URL is built anew because a pasted one has no version in it, which means the deprecated version 6. `wait=true`
+ * makes Discord answer after the message is stored; without it a lost message is answered like a stored one.
+ */
+function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute: boolean): ConnectorRequest {
+  const pasted = new URL(webhookUrl);
+  const { id, token } = WEBHOOK_PATH.exec(pasted.pathname)?.groups ?? {};
+  const url = new URL(`https://discord.com/api/v10/webhooks/${id}/${token}`);
+  const threadId = pasted.searchParams.get('thread_id');
+  if (execute) url.searchParams.set('wait', 'true');
+  if (execute && threadId) url.searchParams.set('thread_id', threadId);
+  return {
+    method,
+    url: url.href,
+    headers: {
+      ...(execute && { 'content-type': 'application/json' }),
+      // Discord may block clients that name themselves in another form.
+      'user-agent': 'DiscordBot (https://tollgate.example, 1.0)',
+    },
+  };
+}
+
+function classify(response: ConnectorResponse): Outcome {
+  const { statusCode } = response;
+  const json = parseJson(response.body);
+  const code = valueAt(json, 'code');
+  if (statusCode === 200 && typeof valueAt(json, 'id') === 'string') return { kind: 'delivered' };
+  if (statusCode === 204) return { kind: 'delivered', note: 'Discord did not confirm that the message was stored.' };
+  if (statusCode === 200) return retry('Discord answered without confirming the message.');
+  if (statusCode === 429) {
+    const seconds = valueAt(json, 'retry_after');
+    const afterSeconds = typeof seconds === 'number' ? seconds : retryAfterSeconds(response);
+    return retry('Discord asked to slow down (HTTP 429).', afterSeconds);
+  }
+  if (typeof code === 'number' && statusCode < 500 && Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code]!;
+  if (statusCode === 403 && json === undefined) {
+    return retry('Discord blocks requests from this service at the moment.', BLOCKED_RETRY_SECONDS);
+  }
+  if (code === 50035)
+    return { kind: 'drop', reason: reason(`Discord did not accept the message${refusedField(json)}.`) };
+  return classifyByStatus(response, { detail: typeof code === 'number' ? `code ${vendorText(code)}` : undefined });
+}
+
+/** Discord names what it refused as a tree, `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */
+function refusedField(json: unknown): string {
+  const path: string[] = [];
+  let node = valueAt(json, 'errors');
+  while (typeof node === 'object' && node !== null && path.length < 6) {
+    const key = Object.keys(node)[0];
+    if (!key || !/^[A-Za-z0-9]\w{0,30}$/.test(key)) break;
+    path.push(key);
+    node = valueAt(node, key);
+  }
+  return path.length > 0 ? ` (${path.join('.')})` : '';
+}
+
+function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Message) {
+  return {
+    username: 'Payments',
+    allowed_mentions: { parse: [] },
+    embeds: [
+      {
+        title: escapeWithin(heading, escapeMarkdown, MAX_TITLE_LENGTH),
+        ...(url && { url }),
+        ...(detail && { description: markdown(detail, MAX_DESCRIPTION_LENGTH) }),
+        color: TONE_COLOURS[tone],
+        fields: facts.map(({ label, value }) => ({
+          name: label,
+          value: markdown(value, MAX_FIELD_VALUE_LENGTH),
+          inline: value.length <= 40,
+        })),
+        footer: { text: eventId },
+        timestamp: at,
+      },
+    ],
+  };
+}
+
+/** Data as Markdown that shows it as it is: no formatting, no masked or plain links, no lists. */
+function markdown(text: string, maxLength: number): string {
+  return escapeWithin(text, escapeMarkdown, maxLength)
+    .replace(/^([-+])(?=\s)/, '\\$1')
+    .replace(/^(\d+)\.(?=\s)/, '$1\\.')
+    .replaceAll('://', '\\://');
+}
+
+function escapeMarkdown(character: string): string {
+  return /[\\*_~`|>#[\]()<@]/.test(character) ? `\\${character}` : character;
+}

@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import {
+  type ConnectorEvent,
+  type ConnectorRequest,
+  type ConnectorResponse,
+  defineConnector,
+  type Outcome,
+} from '../definition.ts';
+import { choiceField, secretField, textField } from '../fields.ts';
+import { eventRow, payloadJson } from '../row.ts';
+
+const API_URL = 'https://api.dune.com/api/v1';
+const DEFAULT_TABLE = 'x402_events';
+const NAME = /^[A-Za-z]\w{0,127}$/;
+
+/** Every line has exactly these keys: Dune refuses a file that does not match the schema of its table. */
+const SCHEMA = [
+  { name: 'event_id', type: 'varchar', nullable: false },
+  { name: 'kind', type: 'varchar', nullable: false },
+  { name: 'occurred_at', type: 'timestamp', nullable: false },
+  { name: 'payment_id', type: 'varchar', nullable: true },
+  { name: 'endpoint_id', type: 'varchar', nullable: true },
+  { name: 'customer', type: 'varchar', nullable: true },
+  { name: 'amount_usd', type: 'double', nullable: true },
+  { name: 'amount_atomic', type: 'uint256', nullable: true },
+  { name: 'currency', type: 'varchar', nullable: true },
+  { name: 'network', type: 'varchar', nullable: true },
+  { name: 'tx_hash', type: 'varchar', nullable: true },
+  { name: 'payload', type: 'varchar', nullable: true },
+] as const;
+
+const config = z.strictObject({
+  apiKey: secretField({
+    title: 'API key',
+    description: 'A Dune API key with the scope Read/Write.',
+    pattern: /^[\x21-\x7e]+$/,
+    hint: 'Must not contain spaces.',
+  }),
+  namespace: textField({
+    title: 'Namespace',
+    description: 'Your Dune user or team handle. Found out by itself when the account has an upload already.',
+    example: 'my_team',
+    pattern: /^[A-Za-z0-9][\w-]{0,127}$/,
+    hint: 'Must be a Dune handle.',
+  }).optional(),
+  table: textField({
+    title: 'Table',
+    description: `The table that receives one row per event; made if it is missing. Default: ${DEFAULT_TABLE}.`,
+    example: DEFAULT_TABLE,
+    pattern: NAME,
+    hint: 'Must start with a letter and consist of letters, digits and underscores.',
+  }).optional(),
+  visibility: choiceField(['private', 'public'], {
+    title: 'Visibility',
+    description: 'Who can query the table once it is made. Default: private, which some Dune plans do not offer.',
+  }).optional(),
+});
+type Config = z.infer<typeof config>;
+
+/** Batches of rows through the uploads API (https://docs.dune.com/api-reference/tables/endpoint/overview). */
+export const dune = defineConnector<Config>({
+  type: 'dune',
+  title: 'Dune',
+  category: 'Data',
+  description: 'Adds one row per event to a Dune table, in batches every five minutes.',
+  documentationUrl: 'https://docs.dune.com/api-reference/overview/authentication',
+  config,
+  carries: () => true,
+  // Every insert costs at least one credit and the free plan allows 15 a minute.
+  batch: { maxEvents: 1000, windowSeconds: 300 },
+  timeoutSeconds: 30,
+
+  build(events, config, { memory }) {
+    const namespace = config.namespace ?? memory.namespace;
+    if (!namespace) return findNamespace(config);
+    if (!memory[tableKey(namespace, config)]) return createTable(namespace, config);
+    return insert(events, namespace, config);
+  },
+
+  classify(response, context) {
+    const { config, events, step, now } = context;
+    if (step === 'namespace') return afterNamespace(response, config, now);
+    const namespace = config.namespace ?? context.memory.namespace ?? '';
+    if (step === 'create') {
+      if (!isCreated(response)) return classifyCreateFailure(response, config, now);
+      const remember = { [tableKey(namespace, config)]: 'created' };
+      return { kind: 'next', request: insert(events, namespace, config, 'insert-created'), remember };
+    }
+    if (response.statusCode === 404) {
+      if (step === 'insert') return { kind: 'next', request: createTable(namespace, config) };
+      return retry('Dune does not find the table it has just made.', 60);
+    }
+    return response.statusCode === 200 ? { kind: 'delivered' } : classifyFailure(response, config, now);
+  },
+
+  probe: {
+    build: findNamespace,
+    classify(response, config) {
+      if (response.statusCode !== 200) {
+        const outcome = classifyFailure(response, config, new Date(0));
+        return { ok: false, message: 'reason' in outcome ? outcome.reason : 'Dune did not answer as expected.' };
+      }
+      if (!config.namespace && !handleOf(response)) return { ok: false, message: NAMESPACE_NEEDED };
+      return { ok: true, message: 'The key works. Whether it may write shows with the first events.' };
+    },
+  },
+});
+
+const NAMESPACE_NEEDED = 'The account has no upload to learn its namespace from. Set the namespace in the settings.';
+
+function findNamespace(config: Config): ConnectorRequest {
+  return { method: 'GET', url: `${API_URL}/uploads?limit=1`, headers: authorization(config), step: 'namespace' };
+}
+
+function createTable(namespace: string, config: Config): ConnectorRequest {
+  return {
+    method: 'POST',
+    url: `${API_URL}/uploads`,
+    headers: { ...authorization(config), 'content-type': 'application/json' },
+    body: JSON.stringify({
+      namespace,
+      table_name: config.table ?? DEFAULT_TABLE,
+      description: 'Payment events of a paid API, one row per event.',
+      is_private: config.visibility !== 'public',
+      schema: SCHEMA,
+    }),
+    step: 'create',
+  };
+}
+
+function insert(
+  events: readonly ConnectorEvent[],
+  namespace: string,
+  config: Config,
+  step = 'insert',
+): ConnectorRequest {
+  return {
+    method: 'POST',
+    url: `${API_URL}/uploads/${encodeURIComponent(namespace)}/${config.table ?? DEFAULT_TABLE}/insert`,
+    headers: { ...authorization(config), 'content-type': 'application/x-ndjson' },
+    body: events.map((event) => `${line(event, config)}\n`).join(''),
+    step,
+  };
+}
+
+function line(event: ConnectorEvent, config: Config): string {
+  const row = eventRow(event);
+  // The address behind the gateway is nobody's business but the seller's.
+  const { upstreamUrl, ...open } = row.payload;
+  const payload = payloadJson(config.visibility === 'public' ? open : row.payload);
+  return JSON.stringify({ ...row, amount_usd: row.amount_usd === null ? null : Number(row.amount_usd), payload });
+}
+
+function afterNamespace(response: ConnectorResponse, config: Config, now: Date): Outcome {
+  if (response.statusCode !== 200) return classifyFailure(response, config, now);
+  const namespace = handleOf(response);
+  if (!namespace) return { kind: 'pause', reason: NAMESPACE_NEEDED };
+  return { kind: 'next', request: createTable(namespace, config), remember: { namespace } };
+}
+
+function handleOf(response: ConnectorResponse): string | undefined {
+  const handle = valueAt(parseJson(response.body), 'tables', 0, 'owner', 'handle');
+  return typeof handle === 'string' && /^[\w-]{1,128}$/.test(handle) ? handle : undefined;
+}
+
+/** A table that is there already is as good as a new one, however the answer puts it. */
+function isCreated(response: ConnectorResponse): boolean {
+  if (response.statusCode === 200 || response.statusCode === 201) return true;
+  return [400, 409, 422].includes(response.statusCode) && /already.?exist/i.test(response.body);
+}
+
+/** A free plan may not offer private tables; a table is made public only when the seller says so. */
+function classifyCreateFailure(response: ConnectorResponse, config: Config, now: Date): Outcome {
+  const isAboutPrivacy = config.visibility !== 'public' && /private/i.test(response.body);
+  if (isAboutPrivacy && response.statusCode >= 400 && response.statusCode < 500) {
+    return {
+      kind: 'pause',
+      reason: 'Dune did not make a private table: the plan may lack them. Set visibility to public.',
+    };
+  }
+  return classifyFailure(response, config, now);
+}
+
+function classifyFailure(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome {
+  const { statusCode } = response;
+  if (statusCode === 402) {
+    return { kind: 'pause', reason: 'Dune says the credits are used up. Add credits, then save this connector again.' };
+  }
+  if (statusCode === 401 || statusCode === 403) {
+    return { kind: 'pause', reason: 'Dune refused the key. Save one with the scope Read/Write for this namespace.' };
+  }
+  // Dune writes all rows or none, and two writers of one table may meet: nothing was stored.
+  if (statusCode === 409) return retry('Another write to the Dune table was under way.', 30);
+  const detail = vendorText(valueAt(parseJson(response.body), 'error'), [apiKey]);
+  return classifyByStatus(response, { expected: [200], ...(detail && { detail }), now });
+}
+
+/** Remembers for which table the creation was seen to work. */
+function tableKey(namespace: string, config: Config): string {
+  return `table:${namespace}/${config.table ?? DEFAULT_TABLE}`;
+}
+
+function authorization({ apiKey }: Config): Record<string, string> {
+  return { 'x-dune-api-key': apiKey };
+}

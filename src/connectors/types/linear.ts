@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import {
+  type BuildContext,
+  type ConnectorEvent,
+  type ConnectorRequest,
+  type ConnectorResponse,
+  defineConnector,
+  type Outcome,
+} from '../definition.ts';
+import { derivedUuid } from '../derived-id.ts';
+import { secretField, textField } from '../fields.ts';
+import { describeEvent, utcTime } from '../message.ts';
+import { oneLine, shorten } from '../plain-text.ts';
+
+const API_URL = 'https://api.linear.app/graphql';
+const CREATE_ISSUE = 'mutation($input:IssueCreateInput!){issueCreate(input:$input){success issue{id identifier url}}}';
+const FIND_TEAM = 'query($id:String!){viewer{id} team(id:$id){id key name}}';
+const HIGH = 2;
+const LOW = 4;
+const MAX_TITLE_LENGTH = 200;
+const RATE_LIMIT_WAIT_SECONDS = 300;
+const PASSING: ReadonlySet<string> = new Set(['internal error', 'lock timeout', 'network error', 'bootstrap error']);
+
+const config = z.strictObject({
+  apiKey: secretField({
+    title: 'API key',
+    description: 'A personal API key (lin_api_…) or an OAuth access token, with the right to create issues.',
+    pattern: /^[\x21-\x7e]+$/,
+    hint: 'Must not contain spaces.',
+  }),
+  teamId: textField({
+    title: 'Team ID',
+    description: 'The team that receives the issues: its UUID, from "Copy model UUID" in the command menu of Linear.',
+    example: '9cfb482a-81e3-4154-b5b9-2c805e70a02d',
+    pattern: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+    hint: 'Must be the UUID of the team, not its key.',
+  }),
+});
+type Config = z.infer<typeof config>;
+
+/** Issues for what needs a person (https://linear.app/developers/graphql). */
+export const linear = defineConnector<Config>({
+  type: 'linear',
+  title: 'Linear',
+  category: 'Project Management',
+  description:
+    'Opens an issue for failing payments (one per endpoint, reason and day), customer milestones and price changes.',
+  documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
+  config,
+  carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone' || kind === 'endpoint.pricing_changed',
+
+  build([event], config, context) {
+    const input = {
+      id: derivedUuid(issueKey(event), context.connectorId),
+      teamId: config.teamId,
+      title: titleOf(event, context),
+      description: descriptionOf(event, context),
+      priority: event.type === 'payment.failed' && !event.test ? HIGH : LOW,
+    };
+    return graphql(config, CREATE_ISSUE, { input });
+  },
+
+  classify(response, { config, now }) {
+    const problem = classifyProblem(response, config, now);
+    if (problem) return problem;
+    const created = valueAt(parseJson(response.body), 'data', 'issueCreate');
+    if (created === undefined) return retry('Linear did not answer as expected.');
+    if (valueAt(created, 'success') !== true) return { kind: 'drop', reason: 'Linear did not create the issue.' };
+    const identifier = vendorText(valueAt(created, 'issue', 'identifier'), [config.apiKey], 40);
+    return { kind: 'delivered', ...(identifier && { note: `Issue ${identifier}.` }) };
+  },
+
+  probe: {
+    build: (config) => graphql(config, FIND_TEAM, { id: config.teamId }),
+    classify(response, config) {
+      const problem = classifyProblem(response, config, new Date(0));
+      if (problem)
+        return { ok: false, message: 'reason' in problem ? problem.reason : 'Linear did not answer as expected.' };
+      const name = vendorText(valueAt(parseJson(response.body), 'data', 'team', 'name'), [config.apiKey], 60);
+      if (!name) return { ok: false, message: 'The key works, but the team was not found.' };
+      return { ok: true, message: `The key works and can see the team ${name}.` };
+    },
+  },
+});
+
+/** A broken endpoint fails for every payer: its failures of one reason and day are one issue, not hundreds. */
+function issueKey(event: ConnectorEvent): string {
+  if (event.type !== 'payment.failed' || event.test) return event.id;
+  return `payment.failed:${event.data.endpointId}:${event.data.reason}:${event.timestamp.slice(0, 10)}`;
+}
+
+function titleOf(event: ConnectorEvent, context: BuildContext): string {
+  const { title } = describeEvent(event, context);
+  return shorten(
+    event.type === 'payment.failed' ? `${title} (${oneLine(event.data.endpointPath)})` : title,
+    MAX_TITLE_LENGTH,
+  );
+}
+
+/** Values stand in code spans, where Linear neither formats text nor turns addresses into mentions. */
+function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
+  const message = describeEvent(event, context);
+  const lines = message.facts.map(({ label, value }) => `- **${label}:** ${code(value)}`);
+  lines.push(`- **Time:** ${code(utcTime(message.at))}`, `- **Event:** ${code(message.eventId)}`);
+  if (event.type === 'payment.failed') {
+    lines.push(
+      '',
+      'This is the first failure of its kind today. Further ones on this endpoint do not open another issue.',
+    );
+  }
+  if (message.url) lines.push('', `[Open the event](<${message.url}>)`);
+  return lines.join('\n');
+}
+
+function code(value: string): string {
+  return `\`${value.replaceAll('`', "'")}\``;
+}
+
+function graphql(config: Config, query: string, variables: Record<string, unknown>): ConnectorRequest {
+  return {
+    method: 'POST',
+    url: API_URL,
+    headers: {
+      // A personal key stands alone; only an OAuth token is a bearer token.
+      authorization: config.apiKey.startsWith('lin_api_') ? config.apiKey : `Bearer ${config.apiKey}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ query, variables }),
+  };
+}
+
+/** Errors come with 200 and 400 alike, so the body decides. Undefined: there is none. */
+function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome | undefined {
+  const errors = valueAt(parseJson(response.body), 'errors');
+  const error = Array.isArray(errors) && errors.length > 0 ? errors[0] : undefined;
+  const kind = String(valueAt(error, 'extensions', 'type') ?? '').toLowerCase();
+  const errorCode = String(valueAt(error, 'extensions', 'code') ?? '').toUpperCase();
+  const message = vendorText(valueAt(error, 'message'), [apiKey]);
+  const shown = vendorText(valueAt(error, 'extensions', 'userPresentableMessage'), [apiKey]) || message;
+  if (/conflict on insert of issue/i.test(message)) return { kind: 'delivered', note: 'The issue was open already.' };
+  if (response.statusCode === 429 || errorCode === 'RATELIMITED' || kind === 'ratelimited') {
+    return retry('The rate limit of Linear is used up.', waitSeconds(response, now));
+  }
+  if (response.statusCode === 401 || errorCode === 'AUTHENTICATION_ERROR' || kind === 'authentication error') {
+    return { kind: 'pause', reason: 'Linear refused the API key. Save a current one.' };
+  }
+  if (response.statusCode === 403 || errorCode === 'FORBIDDEN' || kind === 'forbidden') {
+    return { kind: 'pause', reason: 'The API key may not create issues in this team.' };
+  }
+  if (kind === 'usage limit exceeded')
+    return { kind: 'pause', reason: 'The issue limit of the Linear plan is reached.' };
+  if (error && PASSING.has(kind)) return retry(`Linear could not take the issue just now: ${shown}`);
+  if (response.statusCode >= 500) return classifyByStatus(response, { now });
+  if (error && /entity not found: team/i.test(`${message} ${shown}`)) {
+    return { kind: 'disable', reason: 'Linear does not find the team. Check the team ID.' };
+  }
+  if (error) return { kind: 'drop', reason: reason(`Linear did not accept the issue: ${shown}`) };
+  return response.statusCode === 200 ? undefined : classifyByStatus(response, { expected: [], now });
+}
+
+/** `x-ratelimit-requests-reset` is the moment, in milliseconds, at which the budget is full again. */
+function waitSeconds(response: ConnectorResponse, now: Date): number {
+  const reset = Number(response.headers['x-ratelimit-requests-reset']);
+  const untilReset = reset > 0 ? (reset - now.getTime()) / 1000 : RATE_LIMIT_WAIT_SECONDS;
+  return retryAfterSeconds(response, now) ?? Math.max(untilReset, 1);
+}

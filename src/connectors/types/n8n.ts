@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { defineConnector } from '../definition.ts';
+import { eventEnvelope } from '../envelope.ts';
+import { secretField, textField, vendorUrlField } from '../fields.ts';
+
+// Headers that belong to the HTTP connection or are ours to set.
+const RESERVED_HEADERS =
+  'host|connection|content-length|content-type|content-encoding|transfer-encoding|expect|te|trailer|upgrade|' +
+  'keep-alive|proxy-.*|x-event-id|x-event-signature';
+
+const config = z.strictObject({
+  webhookUrl: vendorUrlField({
+    title: 'Webhook URL',
+    description: 'n8n: the Production URL of a Webhook node whose HTTP Method is POST, in an active workflow.',
+    secret: true,
+    example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
+    // n8n is mostly self-hosted: any public host, on any port and under any path.
+    host: /./,
+    path: /^\/(?!.*webhook-test(\/|$))./,
+    hint: 'Must be an https Production URL. The Test URL (/webhook-test/) works for one call only.',
+    allowPort: true,
+    allowQuery: true,
+  }),
+  authHeaderName: textField({
+    title: 'Authentication header',
+    description: 'Name of the header the Webhook node checks (Header Auth). Default: Authorization.',
+    example: 'X-Api-Key',
+    maxLength: 64,
+    pattern: new RegExp(`^(?!(?:${RESERVED_HEADERS})$)[\\w!#$%&'*+.^\`|~-]+$`, 'i'),
+    hint: 'Must be a header name that is not used by HTTP or by the event itself.',
+  }).optional(),
+  authHeaderValue: secretField({
+    title: 'Authentication header value',
+    description: 'What the header must say. For Basic Auth: Basic, a space, and user:password in base64.',
+    pattern: /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/,
+    hint: 'Must be printable ASCII without spaces at its ends.',
+  }).optional(),
+  signingSecret: secretField({
+    title: 'Signing secret',
+    description: 'Any secret you choose: X-Event-Signature then carries the HMAC-SHA256 of the body under it.',
+  }).optional(),
+});
+
+const INACTIVE_SECONDS = 60 * 60;
+const MAX_FAILED_RUNS = 3;
+
+/** https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/ */
+export const n8n = defineConnector({
+  type: 'n8n',
+  title: 'n8n',
+  category: 'Automation',
+  description: 'Every event is sent to a Webhook node and can start a workflow.',
+  documentationUrl: 'https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/',
+  config,
+  carries: () => true,
+  // A node that answers with the last node's data holds the connection until the workflow has run.
+  timeoutSeconds: 30,
+
+  build([event], { webhookUrl, authHeaderName = 'authorization', authHeaderValue, signingSecret }) {
+    const body = eventEnvelope(event);
+    return {
+      method: 'POST',
+      url: webhookUrl,
+      headers: {
+        ...(authHeaderValue ? { [authHeaderName.toLowerCase()]: authHeaderValue } : {}),
+        ...(signingSecret ? { 'x-event-signature': `sha256=${hmac(body, signingSecret)}` } : {}),
+        'content-type': 'application/json',
+        'x-event-id': event.id,
+      },
+      body,
+    };
+  },
+
+  classify(response, { config: settings, attemptNumber, now }) {
+    const { statusCode, body } = response;
+    const { webhookUrl, authHeaderValue = '', signingSecret = '' } = settings;
+    const secrets = [webhookUrl, ...longPathSegments(webhookUrl), authHeaderValue, signingSecret];
+    const detail = vendorText(valueAt(parseJson(body), 'message'), secrets);
+    if (statusCode === 404) {
+      // n8n forgets the webhook while the workflow is switched off; the address is the same again afterwards.
+      const sentence = 'n8n has no active workflow with a POST webhook at this URL';
+      return retry(`${sentence}${detail && `: ${detail}`}`, retryAfterSeconds(response, now) ?? INACTIVE_SECONDS);
+    }
+    if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {
+      return {
+        kind: 'drop',
+        reason: `The n8n workflow failed ${MAX_FAILED_RUNS} times on this event. Check its executions.`,
+      };
+    }
+    return classifyByStatus(response, { detail, now });
+  },
+});
+
+/** n8n quotes the path of the webhook, and who knows the path may call it. */
+function longPathSegments(url: string): string[] {
+  return new URL(url).pathname.split('/').filter((segment) => segment.length >= 8);
+}
+
+function hmac(body: string, secret: string): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import type { EventKind } from '../../features/events/kinds.ts';
+import { alertDetails, alertKey, alertMemory, alertSummary, testAlertKey, whyNotClose } from '../alert.ts';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import {
+  type BuildContext,
+  type ConnectorEvent,
+  type ConnectorMemory,
+  type ConnectorRequest,
+  defineConnector,
+} from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
+import { oneLine, shorten } from '../plain-text.ts';
+
+const ALERT_URLS = {
+  us: 'https://api.opsgenie.com/v2/alerts',
+  eu: 'https://api.eu.opsgenie.com/v2/alerts',
+  // Opsgenie ends in 2027; its successor takes the same body and header.
+  jsm: 'https://api.atlassian.com/jsm/ops/integration/v2/alerts',
+} as const;
+type Region = keyof typeof ALERT_URLS;
+
+const CARRIED: ReadonlySet<EventKind> = new Set(['payment.settled', 'payment.failed']);
+const MAX_MESSAGE_LENGTH = 130;
+const MAX_ENTITY_LENGTH = 512;
+// A refused signature is the payer's trouble, an upstream or a settlement that fails is the seller's.
+const PRIORITIES = { verify: 'P4', upstream: 'P3', settle: 'P3' } as const;
+
+const config = z.strictObject({
+  apiKey: secretField({
+    title: 'API key',
+    description: 'Opsgenie: your team, Integrations, API. Jira Service Management: Operations, your team, API.',
+    pattern: /^[A-Za-z0-9-]{20,128}$/,
+    hint: 'Paste the key of an API integration: letters, digits and - only.',
+  }),
+  region: choiceField(['us', 'eu', 'jsm'], {
+    title: 'Service',
+    description: 'us or eu: Opsgenie there; left out, both are tried. jsm: Jira Service Management, its successor.',
+  }).optional(),
+});
+type Config = z.infer<typeof config>;
+
+/** https://docs.opsgenie.com/docs/alert-api */
+export const opsgenie = defineConnector({
+  type: 'opsgenie',
+  title: 'Opsgenie',
+  category: 'Monitoring',
+  description: 'Failed payments open one alert an endpoint, and the next settled payment closes it.',
+  documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
+  config,
+  carries: (kind) => CARRIED.has(kind),
+
+  build([event], settings, context) {
+    const [region] = regions(settings, context.memory);
+    return requestFor(event, settings, context, region);
+  },
+
+  classify(response, context) {
+    const { config: settings, events, step, memory, connectorId, now } = context;
+    const [event] = events;
+    const [action, usedRegion] = step.split(':');
+    const [firstRegion, otherRegion] = regions(settings, memory);
+    const region = (usedRegion as Region | undefined) ?? firstRegion;
+    const remember = { ...(settings.region ? {} : { region }), ...alertMemory(event, memory) };
+    const { statusCode } = response;
+    if (statusCode === 202) {
+      if (!valueAt(parseJson(response.body), 'requestId')) return retry('Opsgenie answered 202 without a request id.');
+      if (event?.test && action !== 'test-close') {
+        const request = close(testAlertKey(connectorId), settings, region);
+        return { kind: 'next', request: { ...request, step: `test-close:${region}` } };
+      }
+      return { kind: 'delivered', note: 'Opsgenie took the request and works on it in the background.', remember };
+    }
+    if (statusCode === 404 && (event?.test ? action === 'test-close' : event?.type === 'payment.settled')) {
+      return { kind: 'delivered', note: 'The alert was closed already.', remember };
+    }
+    if ((statusCode === 401 || statusCode === 403) && event && otherRegion && region === firstRegion) {
+      const request = requestFor(event, settings, context, otherRegion);
+      // A key belongs to one region and does not show which; the one that takes it is remembered.
+      if (!('skip' in request)) return { kind: 'next', request };
+    }
+    if (statusCode === 429) {
+      const period = Number(response.headers['x-ratelimit-period-in-sec']) || undefined;
+      return retry('Opsgenie asked to slow down.', retryAfterSeconds(response, now) ?? period);
+    }
+    const detail = vendorText(valueAt(parseJson(response.body), 'message'), [settings.apiKey]);
+    if (statusCode === 422 && /\bkey\b/i.test(detail)) {
+      return { kind: 'pause', reason: reason(`Opsgenie refused the API key (HTTP 422): ${detail}`) };
+    }
+    return classifyByStatus(response, { expected: [202], detail, now });
+  },
+
+  probe: {
+    build: (settings) => probeRequest(settings, regions(settings, {})[0]),
+    classify({ statusCode }, settings, step) {
+      const [firstRegion, otherRegion] = regions(settings, {});
+      const region = (step.split(':')[1] as Region | undefined) ?? firstRegion;
+      if (statusCode === 200) return { ok: true, message: `The API key works (${region}).` };
+      if (statusCode === 401 || statusCode === 403) {
+        if (otherRegion && region === firstRegion) return { next: probeRequest(settings, otherRegion) };
+        return {
+          ok: false,
+          message: 'The API key was refused, or it may not read alerts. Send a test event to be sure.',
+        };
+      }
+      return { ok: false, message: `The API key could not be checked (HTTP ${statusCode}). Send a test event.` };
+    },
+  },
+});
+
+function requestFor(event: ConnectorEvent, settings: Config, context: BuildContext, region: Region) {
+  if (event.test) {
+    const alert = { alias: testAlertKey(context.connectorId), priority: 'P5', tags: ['tollgate', 'test'] };
+    return create(event, alert, settings, context, region);
+  }
+  switch (event.type) {
+    case 'payment.failed': {
+      const { stage, endpointPath } = event.data;
+      const entity = shorten(oneLine(endpointPath), MAX_ENTITY_LENGTH);
+      const alert = {
+        alias: alertKey(event),
+        priority: PRIORITIES[stage],
+        entity,
+        tags: ['tollgate', event.type, stage],
+      };
+      return create(event, alert, settings, context, region);
+    }
+    case 'payment.settled': {
+      const skip = whyNotClose(event, context.memory);
+      return skip ? { skip } : close(alertKey(event), settings, region);
+    }
+    default:
+      return { skip: `Opsgenie does not carry ${event.type}.` };
+  }
+}
+
+function create(event: ConnectorEvent, alert: object, settings: Config, context: BuildContext, region: Region) {
+  const details = alertDetails(event, context);
+  const description = Object.entries(details).map(([label, value]) => `${label}: ${withoutMarkup(value)}`);
+  if (context.consoleUrl) description.push(`Event in the console: ${context.consoleUrl}`);
+  const body = {
+    message: alertSummary(event, context, MAX_MESSAGE_LENGTH),
+    ...alert,
+    description: description.join('\n'),
+    source: 'tollgate',
+    details,
+  };
+  return post(ALERT_URLS[region], body, settings, `send:${region}`);
+}
+
+function close(alias: string, settings: Config, region: Region) {
+  const url = `${ALERT_URLS[region]}/${encodeURIComponent(alias)}/close?identifierType=alias`;
+  return post(
+    url,
+    { source: 'tollgate', note: 'A payment at this endpoint settled again.' },
+    settings,
+    `send:${region}`,
+  );
+}
+
+function post(url: string, body: object, { apiKey }: Config, step: string): ConnectorRequest {
+  const headers = { 'content-type': 'application/json', authorization: `GenieKey ${apiKey}` };
+  return { method: 'POST', url, headers, body: JSON.stringify(body), step };
+}
+
+function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
+  return {
+    method: 'GET',
+    url: `${ALERT_URLS[region]}?limit=1`,
+    headers: { authorization: `GenieKey ${apiKey}` },
+    step: `probe:${region}`,
+  };
+}
+
+/** The service to call, and the one to try when that refuses the key. */
+function regions({ region }: Config, memory: ConnectorMemory): [Region, Region?] {
+  if (region) return [region];
+  return memory.region === 'eu' ? ['eu', 'us'] : ['us', 'eu'];
+}
+
+/** The description is shown as HTML in places. */
+function withoutMarkup(text: string): string {
+  return text.replaceAll('<', '‹').replaceAll('>', '›');
+}

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import type { EventKind } from '../../features/events/kinds.ts';
+import { alertDetails, alertKey, alertMemory, alertSummary, testAlertKey, whyNotClose } from '../alert.ts';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
+import { oneLine, shorten } from '../plain-text.ts';
+
+const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as const;
+const CARRIED: ReadonlySet<EventKind> = new Set([
+  'payment.settled',
+  'payment.failed',
+  'endpoint.created',
+  'endpoint.pricing_changed',
+]);
+const MAX_SUMMARY_LENGTH = 1024;
+const MAX_SOURCE_LENGTH = 255;
+// A refused signature is the payer's trouble, an upstream or a settlement that fails is the seller's.
+const SEVERITIES = { verify: 'warning', upstream: 'error', settle: 'error' } as const;
+
+const config = z.strictObject({
+  routingKey: secretField({
+    title: 'Integration key',
+    description: 'PagerDuty: your service, Integrations, Events API v2, Integration Key.',
+    pattern: /^[A-Za-z0-9]{32}$/,
+    hint: 'Must have 32 letters and digits.',
+  }),
+  region: choiceField(['us', 'eu'], {
+    title: 'Service region',
+    description: 'Where the PagerDuty account lives: eu if its address is …eu.pagerduty.com.',
+  }).optional(),
+});
+type Config = z.infer<typeof config>;
+
+/** https://developer.pagerduty.com/docs/events-api-v2-overview */
+export const pagerduty = defineConnector({
+  type: 'pagerduty',
+  title: 'PagerDuty',
+  category: 'Monitoring',
+  description:
+    'Failed payments open one alert an endpoint, the next settled payment resolves it; changes are recorded.',
+  documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
+  config,
+  carries: (kind) => CARRIED.has(kind),
+
+  build([event], settings, context) {
+    if (event.test) return testRequest(event, settings, context);
+    switch (event.type) {
+      case 'payment.failed':
+        return trigger(event, settings, context);
+      case 'payment.settled': {
+        const skip = whyNotClose(event, context.memory);
+        return skip ? { skip } : resolve(alertKey(event), settings);
+      }
+      case 'endpoint.created':
+      case 'endpoint.pricing_changed':
+        if (isRulesetKey(settings)) return { skip: 'Keys of event rules take no change events.' };
+        return change(event, settings, context);
+      default:
+        return { skip: `PagerDuty does not carry ${event.type}.` };
+    }
+  },
+
+  classify(response, { config: settings, events, step, memory, connectorId, attemptNumber, now }) {
+    const json = parseJson(response.body);
+    if (response.statusCode === 202) {
+      if (valueAt(json, 'status') !== 'success') return retry('PagerDuty answered 202 without confirming the event.');
+      if (step === 'test-trigger') {
+        return { kind: 'next', request: { ...resolve(testAlertKey(connectorId), settings), step: 'test-resolve' } };
+      }
+      const note = 'PagerDuty took the event; rules of the service may still suppress it.';
+      return { kind: 'delivered', note, remember: alertMemory(events[0], memory) };
+    }
+    if (response.statusCode === 429) {
+      // No Retry-After is documented; PagerDuty counts calls by the minute and asks for a back-off of minutes.
+      const seconds = attemptNumber <= 3 ? 30 : 300;
+      return retry('PagerDuty asked to slow down.', retryAfterSeconds(response, now) ?? seconds);
+    }
+    const problem = valueAt(json, 'errors', 0) ?? valueAt(json, 'message');
+    const detail = vendorText(problem, [settings.routingKey]);
+    if (response.statusCode === 400 && /routing.?key/i.test(detail)) {
+      return { kind: 'pause', reason: reason(`PagerDuty refused the integration key: ${detail}`) };
+    }
+    return classifyByStatus(response, { expected: [202], detail, now });
+  },
+});
+
+function trigger(event: ConnectorEvent & { type: 'payment.failed' }, settings: Config, context: BuildContext) {
+  return post('/v2/enqueue', settings, {
+    event_action: 'trigger',
+    dedup_key: alertKey(event),
+    payload: {
+      summary: alertSummary(event, context, MAX_SUMMARY_LENGTH),
+      source: shorten(oneLine(event.data.endpointPath), MAX_SOURCE_LENGTH),
+      severity: SEVERITIES[event.data.stage],
+      timestamp: event.timestamp,
+      component: event.data.endpointId,
+      class: event.type,
+      custom_details: alertDetails(event, context),
+    },
+    ...links(context),
+  });
+}
+
+function resolve(dedupKey: string, settings: Config) {
+  return post('/v2/enqueue', settings, { event_action: 'resolve', dedup_key: dedupKey });
+}
+
+function change(event: ConnectorEvent, settings: Config, context: BuildContext) {
+  return post('/v2/change/enqueue', settings, {
+    payload: {
+      summary: alertSummary(event, context, MAX_SUMMARY_LENGTH),
+      source: shorten(oneLine(context.projectName), MAX_SOURCE_LENGTH),
+      timestamp: event.timestamp,
+      custom_details: alertDetails(event, context),
+    },
+    ...links(context),
+  });
+}
+
+/** A test pages nobody: a change event, or where those are not taken an `info` alert that is resolved at once. */
+function testRequest(event: ConnectorEvent, settings: Config, context: BuildContext): ConnectorRequest {
+  if (!isRulesetKey(settings)) return change(event, settings, context);
+  const request = post('/v2/enqueue', settings, {
+    event_action: 'trigger',
+    dedup_key: testAlertKey(context.connectorId),
+    payload: {
+      summary: alertSummary(event, context, MAX_SUMMARY_LENGTH),
+      source: 'tollgate',
+      severity: 'info',
+      timestamp: event.timestamp,
+      class: 'connector.test',
+      custom_details: alertDetails(event, context),
+    },
+  });
+  return { ...request, step: 'test-trigger' };
+}
+
+function post(path: string, { routingKey, region = 'us' }: Config, body: object): ConnectorRequest {
+  return {
+    method: 'POST',
+    url: `https://${HOSTS[region]}${path}`,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ routing_key: routingKey, ...body }),
+  };
+}
+
+function links({ consoleUrl }: BuildContext) {
+  return consoleUrl ? { links: [{ href: consoleUrl, text: 'Event in the console' }] } : {};
+}
+
+/** Keys of global rulesets start with R; ordinary ones are hexadecimal. */
+function isRulesetKey({ routingKey }: Config): boolean {
+  return routingKey.startsWith('R');
+}

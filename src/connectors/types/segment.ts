@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { EVENT_PAYLOAD_VERSION } from '../../features/events/kinds.ts';
+import { actorOf, eventName, eventProperties, revenueUsd } from '../analytics.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { type ConnectorEvent, defineConnector } from '../definition.ts';
+import { derivedId } from '../derived-id.ts';
+import { choiceField, secretField } from '../fields.ts';
+
+const URLS = {
+  us: 'https://api.segment.io/v1/track',
+  eu: 'https://events.eu1.segmentapis.com/v1/track',
+} as const;
+
+const config = z.strictObject({
+  writeKey: secretField({
+    title: 'Write key',
+    description: 'Segment: Connections, Sources, your HTTP API source, Settings, API Keys.',
+    pattern: /^[\w-]{8,128}$/,
+    hint: 'Paste the write key of the source: letters, digits, - and _ only.',
+  }),
+  region: choiceField(['us', 'eu'], {
+    title: 'Region',
+    description: 'Where the workspace keeps its data. With the wrong one Segment answers 200 and shows nothing.',
+  }).optional(),
+});
+
+// An event may have 32 KB.
+const MAX_TEXT_LENGTH = 500;
+// What Segment's own library repeats beyond 408, 429 and 5xx, and the server errors it takes for final.
+const ALSO_RETRIED: ReadonlySet<number> = new Set([410, 460]);
+const FINAL_SERVER_ERRORS: ReadonlySet<number> = new Set([501, 505, 511]);
+const DEFAULT_THROTTLE_SECONDS = 60;
+
+/** https://segment.com/docs/connections/sources/catalog/libraries/server/http-api/ */
+export const segment = defineConnector({
+  type: 'segment',
+  title: 'Segment',
+  category: 'Analytics',
+  description: 'Every event becomes a track call of a Segment source; a settled payment is an Order Completed.',
+  documentationUrl: 'https://segment.com/docs/connections/find-writekey/',
+  config,
+  carries: () => true,
+
+  build([event], { writeKey, region = 'us' }, { connectorId }) {
+    return {
+      method: 'POST',
+      url: URLS[region],
+      headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`${writeKey}:`)}` },
+      body: JSON.stringify({
+        userId: actorOf(event) ?? event.projectId,
+        // Segment's ready-made mappings to other tools record revenue from this name and no other.
+        event: event.type === 'payment.settled' && !event.test ? 'Order Completed' : eventName(event),
+        messageId: derivedId(event.id, connectorId),
+        timestamp: event.timestamp,
+        properties: { ...eventProperties(event, MAX_TEXT_LENGTH), ...orderProperties(event) },
+        context: { library: { name: 'tollgate', version: String(EVENT_PAYLOAD_VERSION) } },
+      }),
+    };
+  },
+
+  classify(response, { config: { writeKey }, now }) {
+    const { statusCode } = response;
+    if (statusCode === 200) {
+      if (valueAt(parseJson(response.body), 'success') !== true) {
+        return retry('Segment answered 200 without confirming the event.');
+      }
+      return { kind: 'delivered', note: 'Segment confirms every event, also one with an unknown write key.' };
+    }
+    if (statusCode === 429) {
+      return retry('Segment asked to slow down.', retryAfterSeconds(response, now) ?? DEFAULT_THROTTLE_SECONDS);
+    }
+    if (ALSO_RETRIED.has(statusCode)) return retry(`Segment could not take the event (HTTP ${statusCode}).`);
+    if (FINAL_SERVER_ERRORS.has(statusCode)) {
+      return { kind: 'drop', reason: `Segment does not support the call (HTTP ${statusCode}).` };
+    }
+    const detail = vendorText(valueAt(parseJson(response.body), 'message'), [writeKey]);
+    return classifyByStatus(response, { expected: [200], detail, now });
+  },
+
+  probe: {
+    build: ({ writeKey }) => ({
+      method: 'GET',
+      url: `https://cdn.segment.com/v1/projects/${encodeURIComponent(writeKey)}/settings`,
+      headers: {},
+    }),
+    classify({ statusCode }) {
+      if (statusCode === 200) return { ok: true, message: 'Segment knows the write key.' };
+      if (statusCode === 404 || statusCode === 400) {
+        return { ok: false, message: 'Segment does not know the write key. Copy it again from the source.' };
+      }
+      return { ok: false, message: `Segment could not check the write key (HTTP ${statusCode}). Try again later.` };
+    },
+  },
+});
+
+function orderProperties(event: ConnectorEvent) {
+  const revenue = revenueUsd(event);
+  if (revenue === undefined || event.type !== 'payment.settled') return {};
+  return { order_id: event.data.paymentId, revenue, total: revenue, currency: 'USD' };
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { classifyByStatus, parseJson, valueAt } from '../classify.ts';
+import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { choiceField, vendorUrlField } from '../fields.ts';
+import { describeEvent, type Message, type Tone, utcTime } from '../message.ts';
+
+const TONE_STYLES: Readonly<Record<Tone, string>> = {
+  info: 'accent',
+  success: 'good',
+  warning: 'warning',
+  danger: 'attention',
+};
+
+const config = z.strictObject({
+  webhookUrl: vendorUrlField({
+    title: 'Workflow URL',
+    description: 'The URL of a Teams workflow that starts "When a Teams webhook request is received".',
+    secret: true,
+    example:
+      'https://default0123.45.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0123/triggers/manual/paths/invoke?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=…',
+    host: /^[a-z0-9.-]+\.environment\.api\.powerplatform\.com$|^prod-\d+\.[a-z0-9-]+\.logic\.azure\.com$/,
+    path: /^(?:\/powerautomate\/automations\/direct(?:\/[a-z]{1,3}\/\d+)?)?\/workflows\/[A-Za-z0-9-]+\/triggers\/[\w-]+\/paths\/invoke\/?$/,
+    query: (parameters) => Boolean(parameters.get('sig')),
+    hint: 'Must be a workflow URL on powerplatform.com that anyone may call (with sig= in it). The webhook.office.com connectors were retired.',
+  }),
+  envelope: choiceField(['message', 'card'], {
+    title: 'Envelope',
+    description:
+      '"message" (the default) fits the workflow templates of Teams. "card" sends the bare card, for a workflow you built with "Post card" yourself.',
+    example: 'message',
+  }).optional(),
+});
+
+/** https://learn.microsoft.com/en-us/troubleshoot/power-platform/power-automate/flow-run-issues/triggers-troubleshoot */
+const ERROR_CODES: Readonly<Record<string, Outcome>> = {
+  DirectApiAuthorizationRequired: {
+    kind: 'pause',
+    reason: 'The workflow wants a sign-in or another signature. Let anyone trigger it and copy its URL again.',
+  },
+  WorkflowTriggerIsNotEnabled: {
+    kind: 'pause',
+    reason: 'The workflow is turned off in Power Automate. Turn it on, then resume this connector.',
+  },
+  WorkflowNotFound: { kind: 'disable', reason: 'The workflow was deleted in Power Automate.' },
+};
+
+export const teams = defineConnector({
+  type: 'teams',
+  title: 'Microsoft Teams',
+  category: 'Communication',
+  description: 'Posts an Adaptive Card for every event to a Teams channel or chat, through a workflow.',
+  documentationUrl:
+    'https://support.microsoft.com/en-us/office/create-incoming-webhooks-with-workflows-for-microsoft-teams-8ae491c7-0394-4861-ba59-055e33f75498',
+  config,
+  carries: () => true,
+  build: ([event], { webhookUrl, envelope = 'message' }, context) => {
+    const card = renderCard(describeEvent(event, context));
+    return {
+      method: 'POST',
+      url: webhookUrl,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(envelope === 'card' ? card : inMessage(card)),
+    };
+  },
+  classify,
+});
+
+function classify(response: ConnectorResponse): Outcome {
+  const code = valueAt(parseJson(response.body), 'error', 'code');
+  if (typeof code === 'string' && response.statusCode >= 400 && Object.hasOwn(ERROR_CODES, code)) {
+    return ERROR_CODES[code]!;
+  }
+  const detail = typeof code === 'string' && /^[A-Za-z]{1,60}$/.test(code) ? code : undefined;
+  const outcome = classifyByStatus(response, { detail });
+  if (outcome.kind !== 'delivered') return outcome;
+  return {
+    kind: 'delivered',
+    note: 'Power Automate started the workflow; it does not say whether the card was posted.',
+  };
+}
+
+function inMessage(card: object) {
+  return {
+    type: 'message',
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }],
+  };
+}
+
+/**
+ * Facts are rich text and not a FactSet: text blocks and fact sets read Markdown, which has no dependable escape, and
+ * rich text does not (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need an
+ * entity list that the card does not have.
+ */
+function renderCard({ heading, detail, tone, facts, url, eventId, at }: Message) {
+  return {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    msteams: { width: 'Full' },
+    body: [
+      {
+        type: 'Container',
+        style: TONE_STYLES[tone],
+        bleed: true,
+        items: [
+          { type: 'TextBlock', text: heading, weight: 'Bolder', size: 'Medium', wrap: true },
+          ...(detail ? [richText([{ text: detail }])] : []),
+        ],
+      },
+      ...facts.map(({ label, value }) =>
+        richText([{ text: `${label}: `, weight: 'Bolder' }, { text: value }], 'Small'),
+      ),
+      richText([{ text: `${eventId}, ${utcTime(at)}`, isSubtle: true, size: 'Small' }]),
+    ],
+    ...(url && { actions: [{ type: 'Action.OpenUrl', title: 'Open in the console', url }] }),
+  };
+}
+
+function richText(
+  runs: readonly { text: string; weight?: string; size?: string; isSubtle?: boolean }[],
+  spacing?: string,
+) {
+  return {
+    type: 'RichTextBlock',
+    ...(spacing && { spacing }),
+    inlines: runs.map((run) => ({ type: 'TextRun', ...run })),
+  };
+}

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import {
+  type ClassifyContext,
+  type ConnectorRequest,
+  type ConnectorResponse,
+  defineConnector,
+  type Outcome,
+} from '../definition.ts';
+import { secretField, textField } from '../fields.ts';
+import { describeEvent, type Message, utcTime } from '../message.ts';
+import { escapeHtml } from '../plain-text.ts';
+
+const config = z.strictObject({
+  botToken: secretField({
+    title: 'Bot token',
+    description: 'The token BotFather gave you for the bot. The bot must be a member of the chat.',
+    example: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1',
+    pattern: /^\d+:[\w-]{30,}$/,
+    hint: 'Must be the whole token of BotFather, such as 110201543:AAHdqTcv….',
+  }),
+  chatId: textField({
+    title: 'Chat',
+    description: 'The number of the chat (groups and channels begin with -100) or the @name of a public one.',
+    example: '-1001234567890',
+    pattern: /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/,
+    hint: 'Must be a number such as -1001234567890, or a public name such as @my_channel.',
+  }),
+});
+type Config = z.infer<typeof config>;
+
+/** What Telegram says in `description`; it has no codes beyond the status. The first that fits counts. */
+const REFUSALS: readonly { says: RegExp; outcome: Outcome }[] = [
+  {
+    says: /bot was blocked|bot was kicked|user is deactivated|bot is not a member|can't initiate conversation/i,
+    outcome: { kind: 'disable', reason: 'The Telegram bot is no longer in the chat or was blocked. Add it again.' },
+  },
+  {
+    says: /chat not found|group chat was deleted|PEER_ID_INVALID|CHANNEL_(INVALID|PRIVATE)/i,
+    outcome: { kind: 'disable', reason: 'Telegram knows no such chat for this bot. Check the chat id.' },
+  },
+  {
+    says: /not enough rights|have no rights|CHAT_WRITE_FORBIDDEN|TOPIC_CLOSED|need administrator rights/i,
+    outcome: { kind: 'disable', reason: 'The Telegram bot may not write in the chat. Give it the right to post.' },
+  },
+  {
+    says: /can't parse entities|message is too long|message text is empty/i,
+    outcome: { kind: 'drop', reason: 'Telegram did not accept the message.' },
+  },
+];
+
+export const telegram = defineConnector({
+  type: 'telegram',
+  title: 'Telegram',
+  category: 'Communication',
+  description: 'Sends a message for every event to one Telegram chat, group or channel.',
+  documentationUrl: 'https://core.telegram.org/bots/features#botfather',
+  config,
+  carries: () => true,
+  build: ([event], settings, context) =>
+    sendMessage(
+      settings.botToken,
+      context.memory[movedKey(settings.chatId)] ?? settings.chatId,
+      describeEvent(event, context),
+    ),
+  classify,
+  probe: {
+    build: ({ botToken }) => ({ method: 'GET', url: methodUrl(botToken, 'getMe'), headers: {}, step: 'bot' }),
+    classify: (response, { botToken, chatId }, step) => {
+      const json = parseJson(response.body);
+      if (valueAt(json, 'ok') !== true) return failedProbe(classifyRefusal(response, json, botToken));
+      if (step === 'bot') {
+        const url = `${methodUrl(botToken, 'getChat')}?chat_id=${encodeURIComponent(chatId)}`;
+        return { next: { method: 'GET', url, headers: {}, step: 'chat' } };
+      }
+      return { ok: true, message: 'The Telegram bot works and sees the chat. Nothing was posted.' };
+    },
+  },
+});
+
+/**
+ * A group that becomes a supergroup gets another id. Telegram names it in the refusal, so the message goes there at
+ * once and later ones too.
+ */
+function classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
+  const json = parseJson(response.body);
+  if (response.statusCode === 200 && valueAt(json, 'ok') === true) return { kind: 'delivered' };
+  const movedTo = valueAt(json, 'parameters', 'migrate_to_chat_id');
+  if (typeof movedTo === 'number' && Number.isSafeInteger(movedTo) && context.step === 'send') {
+    const { botToken, chatId } = context.config;
+    return {
+      kind: 'next',
+      request: {
+        ...sendMessage(botToken, String(movedTo), describeEvent(context.events[0]!, context)),
+        step: 'moved',
+      },
+      remember: { [movedKey(chatId)]: String(movedTo) },
+    };
+  }
+  return classifyRefusal(response, json, context.config.botToken);
+}
+
+function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: string): Outcome {
+  // A proxy may hide the status, so the code in the body counts as well.
+  const code = valueAt(json, 'error_code');
+  const statusCode = response.statusCode === 200 && typeof code === 'number' ? code : response.statusCode;
+  const description = vendorText(valueAt(json, 'description'), [botToken]);
+  const wait = valueAt(json, 'parameters', 'retry_after');
+  if (statusCode === 429 && typeof wait === 'number') return retry('Telegram asked to slow down (HTTP 429).', wait);
+  if (statusCode === 401 || (statusCode === 404 && json !== undefined)) {
+    return { kind: 'pause', reason: 'Telegram does not know this bot token. Ask BotFather for it and replace it.' };
+  }
+  if (statusCode === 400 || statusCode === 403) {
+    const refusal = REFUSALS.find(({ says }) => says.test(description));
+    if (refusal) return refusal.outcome;
+  }
+  // The token is the only credential and was accepted: a 403 is about the chat.
+  if (statusCode === 403 && description)
+    return { kind: 'disable', reason: 'Telegram does not let the bot write in this chat.' };
+  if (statusCode === 200) return retry('Telegram answered without confirming the message.');
+  return classifyByStatus({ ...response, statusCode }, { detail: description });
+}
+
+function sendMessage(botToken: string, chatId: string, message: Message): ConnectorRequest {
+  return {
+    method: 'POST',
+    url: methodUrl(botToken, 'sendMessage'),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      chat_id: chatId,
+      text: renderText(message),
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+    }),
+  };
+}
+
+/**
+ * Telegram turns `@names`, `#tags`, `/commands` and addresses in plain text into links, and a name of a member into a
+ * ping. Nothing is looked for inside `<code>`, so everything that is data stands there.
+ */
+function renderText({ heading, detail, facts, url, eventId, at }: Message): string {
+  return [
+    `<b>${escapeHtml(heading)}</b>`,
+    ...(detail ? [`<code>${escapeHtml(detail)}</code>`] : []),
+    '',
+    ...facts.map(({ label, value }) => `${escapeHtml(label)}: <code>${escapeHtml(value)}</code>`),
+    '',
+    `<code>${escapeHtml(eventId)}</code>, ${utcTime(at)}`,
+    ...(url ? [`<a href="${escapeHtml(url)}">Open in the console</a>`] : []),
+  ].join('\n');
+}
+
+function methodUrl(botToken: string, method: string): string {
+  return `https://api.telegram.org/bot${botToken}/${method}`;
+}
+
+function movedKey(chatId: string): string {
+  return `chat ${chatId} moved to`;
+}

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../classify.ts';
+import {
+  type ClassifyContext,
+  type ConnectorRequest,
+  type ConnectorResponse,
+  defineConnector,
+  type Outcome,
+} from '../definition.ts';
+import { choiceField, secretField, textField } from '../fields.ts';
+import { cutGsmText, gsmLength, toGsmText } from '../gsm-text.ts';
+import { describeEvent, type Message } from '../message.ts';
+
+const SMS_LENGTH = 160;
+const MIN_TITLE_LENGTH = 60;
+const VALIDITY_SECONDS = 4 * 60 * 60;
+
+/** A region answers only under the name of its own edge, and only to its own auth token. */
+const HOSTS = { us1: 'https://api.twilio.com', ie1: 'https://api.dublin.ie1.twilio.com' } as const;
+
+const config = z.strictObject({
+  accountSid: textField({
+    title: 'Account SID',
+    description: 'The SID of your Twilio account.',
+    example: 'AC00000000000000000000000000000000',
+    pattern: /^AC[0-9a-fA-F]{32}$/,
+    hint: 'Must be an account SID: "AC" and 32 hexadecimal digits.',
+  }),
+  authToken: secretField({
+    title: 'Auth token',
+    description: 'The auth token of that account.',
+    pattern: /^[\x21-\x7e]+$/,
+    hint: 'Must be the auth token, without spaces.',
+  }),
+  from: textField({
+    title: 'From',
+    description: 'Your Twilio number, a short code, a sender name, or the SID of a messaging service.',
+    example: '+15005550006',
+    pattern: /^(\+[1-9]\d{6,14}|\d{5,6}|MG[0-9a-fA-F]{32}|(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11})$/,
+    hint: 'Must be a number such as +15005550006, a sender name of at most 11 letters and digits, or MG… of a messaging service.',
+  }),
+  to: textField({
+    title: 'To',
+    description: 'The mobile number that receives the SMS, with its country code.',
+    example: '+15558675310',
+    pattern: /^\+[1-9]\d{6,14}$/,
+    hint: 'Must be a number with its country code, such as +15558675310.',
+  }),
+  region: choiceField(['us1', 'ie1'], {
+    title: 'Region',
+    description: 'The Twilio region of the account and its token. Default "us1".',
+    example: 'us1',
+  }).optional(),
+});
+type Config = z.infer<typeof config>;
+
+/** https://www.twilio.com/docs/api/errors; the same codes come in refusals and in messages that failed at once. */
+const ERROR_CODES: Readonly<Record<number, Outcome>> = {
+  20003: pause('Twilio refused the account SID and auth token. Check both, and the region.'),
+  20008: pause('These are test credentials, which cannot send to this number. Use the live ones.'),
+  21211: disable('The receiving number is not valid. Correct "to".'),
+  21610: disable('The receiver opted out by answering STOP. They must answer START to your number first.'),
+  21614: disable('The receiving number is not a mobile number. Correct "to".'),
+  21212: pause('Twilio does not accept the sender. Correct "from".'),
+  21408: pause('Your Twilio account may not send SMS to this country. Allow it under Geo permissions.'),
+  21606: pause('The sender cannot send SMS to this number. Correct "from".'),
+  21608: pause('A trial account only sends to verified numbers. Verify the number or upgrade the account.'),
+  21659: pause('The sender is not a number of this Twilio account. Correct "from".'),
+  21660: pause('The sender belongs to another Twilio account. Correct "from".'),
+};
+
+export const twilio = defineConnector({
+  type: 'twilio',
+  title: 'Twilio SMS',
+  category: 'Communication',
+  description: 'Sends a short SMS for every event through your Twilio account, which pays for it.',
+  documentationUrl: 'https://www.twilio.com/docs/messaging/quickstart',
+  config,
+  carries: () => true,
+  // Twilio knows no idempotency key and every copy costs: after a try that may have arrived, look for it first.
+  build: ([event], settings, context) =>
+    context.previousAttemptAmbiguous
+      ? listMessages(settings, 'look')
+      : sendMessage(settings, describeEvent(event, context)),
+  classify,
+  probe: {
+    build: (settings) => ({
+      method: 'GET',
+      url: accountUrl(settings, '.json'),
+      headers: { authorization: basicAuth(settings) },
+    }),
+    classify: (response) => {
+      const status = valueAt(parseJson(response.body), 'status');
+      if (response.statusCode === 200 && status === 'active') {
+        return { ok: true, message: 'The Twilio account is active. Nothing was sent.' };
+      }
+      if (response.statusCode === 200) return { ok: false, message: 'The Twilio account is suspended or closed.' };
+      return failedProbe(refusal(response));
+    },
+  },
+});
+
+function classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
+  if (context.step !== 'send') return classifyList(response, context);
+  const json = parseJson(response.body);
+  const isTaken = response.statusCode === 201 && typeof valueAt(json, 'sid') === 'string';
+  if (isTaken) {
+    const code = valueAt(json, 'error_code');
+    if (valueAt(json, 'status') !== 'failed' && !code) {
+      return { kind: 'delivered', note: 'Twilio took the SMS; whether the phone got it is in the Twilio log.' };
+    }
+    return byCode(code) ?? { kind: 'drop', reason: reason(`The SMS failed at once${withCode(code)}.`) };
+  }
+  // Twilio warns that a message may have gone out although it answered 500; nor does a strange success tell.
+  if (response.statusCode < 300 || (response.statusCode >= 500 && response.statusCode !== 503)) {
+    return { kind: 'next', request: listMessages(context.config, 'look after error') };
+  }
+  return refusal(response);
+}
+
+/** Looks for this event's SMS among the latest ones to the number. */
+function classifyList(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
+  const messages = valueAt(parseJson(response.body), 'messages');
+  if (response.statusCode !== 200 || !Array.isArray(messages)) {
+    const outcome = refusal(response);
+    return outcome.kind === 'delivered' ? retry('Twilio did not say whether the SMS was sent.') : outcome;
+  }
+  const eventId = context.events[0]!.id;
+  const isSent = messages.some((message) => String(valueAt(message, 'body') ?? '').includes(eventId));
+  if (isSent) return { kind: 'delivered', note: 'An earlier try had already sent the SMS.' };
+  if (context.step === 'look after error') return retry('Twilio could not send the SMS just now.');
+  return { kind: 'next', request: sendMessage(context.config, describeEvent(context.events[0]!, context)) };
+}
+
+function refusal(response: ConnectorResponse): Outcome {
+  const code = valueAt(parseJson(response.body), 'code');
+  if (response.statusCode >= 400 && response.statusCode < 500 && response.statusCode !== 429) {
+    const known = byCode(code);
+    if (known) return known;
+  }
+  return classifyByStatus(response, { detail: typeof code === 'number' ? `Twilio error ${code}` : undefined });
+}
+
+function byCode(code: unknown): Outcome | undefined {
+  return ERROR_CODES[Number(code)];
+}
+
+function withCode(code: unknown): string {
+  return typeof code === 'number' ? ` (Twilio error ${code})` : '';
+}
+
+function sendMessage(settings: Config, message: Message): ConnectorRequest {
+  const { from, to } = settings;
+  const body = new URLSearchParams({
+    To: to,
+    ...(/^MG[0-9a-fA-F]{32}$/.test(from) ? { MessagingServiceSid: from } : { From: from }),
+    Body: renderSms(message),
+    ValidityPeriod: String(VALIDITY_SECONDS),
+  });
+  return {
+    method: 'POST',
+    url: accountUrl(settings, '/Messages.json'),
+    headers: { authorization: basicAuth(settings), 'content-type': 'application/x-www-form-urlencoded' },
+    body: body.toString(),
+    step: 'send',
+  };
+}
+
+function listMessages(settings: Config, step: string): ConnectorRequest {
+  const query = new URLSearchParams({ To: settings.to, PageSize: '100' });
+  return {
+    method: 'GET',
+    url: `${accountUrl(settings, '/Messages.json')}?${query}`,
+    headers: { authorization: basicAuth(settings) },
+    step,
+  };
+}
+
+/** One SMS: title, amount, link and event id. The link gives way first, then the end of the title. */
+function renderSms({ title, amount, url, eventId }: Message): string {
+  const headline = toGsmText(amount && !title.includes(amount) ? `${title}, ${amount}` : title);
+  const link = url && /^[\x21-\x7e]+$/.test(url) ? url : undefined;
+  const tails = [link?.includes(eventId) ? [link] : [link, eventId], [eventId]];
+  const fitting = tails
+    .map((tail) => tail.filter((line) => line !== undefined).join('\n'))
+    .find((tail) => gsmLength(tail) <= SMS_LENGTH - MIN_TITLE_LENGTH);
+  const tail = fitting ?? eventId;
+  return `${cutGsmText(headline, SMS_LENGTH - gsmLength(tail) - 1)}\n${tail}`;
+}
+
+function accountUrl({ accountSid, region = 'us1' }: Config, rest: string): string {
+  return `${HOSTS[region]}/2010-04-01/Accounts/${accountSid}${rest}`;
+}
+
+function basicAuth({ accountSid, authToken }: Config): string {
+  return `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
+}
+
+function pause(text: string): Outcome {
+  return { kind: 'pause', reason: text };
+}
+
+function disable(text: string): Outcome {
+  return { kind: 'disable', reason: text };
+}

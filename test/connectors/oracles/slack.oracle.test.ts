@@ -1,0 +1,58 @@
+import type { KnownBlock } from '@slack/types';
+import { IncomingWebhook, type IncomingWebhookSendArguments } from '@slack/webhook';
+import { expect, it } from 'vitest';
+import { slack } from '../../../src/connectors/types/slack.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import { answer, classifyContext, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
+
+it.each(EVENT_KINDS)('sends %s as the library of Slack sends the same message', async (kind) => {
+  const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
+  const ours = requestOf(slack.build([sampleEvent(kind)], { webhookUrl }, context));
+  const message: IncomingWebhookSendArguments = JSON.parse(ours.body ?? '');
+  await using receiver = await startReceiver(() => ({ body: 'ok' }));
+  await new IncomingWebhook(receiver.url + new URL(ours.url).pathname).send(message);
+
+  const [theirs] = await receiver.waitFor(1);
+  expect(theirs?.method).toBe(ours.method);
+  expect(theirs?.path).toBe(new URL(ours.url).pathname);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(theirs?.headers).not.toHaveProperty('authorization');
+  expect(JSON.parse(String(theirs?.body))).toEqual(message);
+});
+
+it('builds blocks of the types the library declares', () => {
+  // Checked by the compiler: each object as our renderer writes it.
+  const blocks: KnownBlock[] = [
+    { type: 'header', text: { type: 'plain_text', text: 'Payment settled: 0.01 USDC', emoji: false } },
+    {
+      type: 'section',
+      fields: [
+        { type: 'mrkdwn', text: '*Amount*', verbatim: true },
+        { type: 'plain_text', text: '0.01 USDC', emoji: false },
+      ],
+    },
+    { type: 'context', elements: [{ type: 'mrkdwn', text: 'evt_1', verbatim: true }] },
+  ];
+  const body = JSON.parse(
+    requestOf(slack.build([sampleEvent('payment.settled')], { webhookUrl }, sampleContext())).body ?? '',
+  );
+  const shapeOf = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? shapeOf(value[0])
+      : typeof value === 'object' && value !== null
+        ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]))
+        : typeof value;
+  const distinct = [body.blocks[0], body.blocks[1], body.blocks.at(-1)];
+  expect(distinct.map(shapeOf)).toEqual(blocks.map(shapeOf));
+  expect(distinct.map(({ type }) => type)).toEqual(blocks.map(({ type }) => type));
+});
+
+it('is stricter than the library, which takes any 200 for a success', async () => {
+  await using receiver = await startReceiver(() => ({ body: 'no_text' }));
+  await expect(new IncomingWebhook(`${receiver.url}/services/T1/B1/x`).send({ text: 'hi' })).resolves.toBeDefined();
+  const context = classifyContext({ webhookUrl }, sampleEvent('payment.settled'));
+  expect(slack.classify(answer(200, 'no_text'), context).kind).toBe('drop');
+});

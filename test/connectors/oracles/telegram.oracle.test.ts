@@ -1,0 +1,21 @@
+import { Api } from 'grammy';
+import { expect, it } from 'vitest';
+import { telegram } from '../../../src/connectors/types/telegram.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const config = { botToken: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1', chatId: '-1001234567890' };
+
+it.each(EVENT_KINDS)('sends %s as the library grammY sends the same message', async (kind) => {
+  const ours = requestOf(telegram.build([sampleEvent(kind)], config, sampleContext()));
+  const { chat_id, text, ...options } = JSON.parse(ours.body ?? '');
+  await using receiver = await startReceiver(() => ({ body: '{"ok":true,"result":{}}' }));
+  await new Api(config.botToken, { apiRoot: receiver.url }).sendMessage(chat_id, text, options);
+
+  const [theirs] = await receiver.waitFor(1);
+  expect(theirs?.method).toBe(ours.method);
+  expect(theirs?.path).toBe(new URL(ours.url).pathname);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
+});

@@ -1,0 +1,72 @@
+import twilioSdk from 'twilio';
+import type RequestClient from 'twilio/lib/base/RequestClient.js';
+import { expect, it } from 'vitest';
+import { twilio } from '../../../src/connectors/types/twilio.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { classifyContext, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const accountSid = 'AC0123456789abcdef0123456789abcdef';
+const config = { accountSid, authToken: 't0ken', from: '+15005550006', to: '+15558675310' };
+
+/** The library has no base URL: its transport is told another host, everything else stays as it made it. */
+class LoopbackClient extends twilioSdk.RequestClient {
+  readonly receiver: Receiver;
+  readonly hosts: string[] = [];
+
+  constructor(receiver: Receiver) {
+    super();
+    this.receiver = receiver;
+  }
+
+  override request<TData>(options: RequestClient.RequestOptions<TData>) {
+    const { origin } = new URL(options.uri);
+    this.hosts.push(origin);
+    return super.request<TData>({ ...options, uri: options.uri.replace(origin, this.receiver.url) });
+  }
+}
+
+it.each(EVENT_KINDS)('sends %s as the library of Twilio sends the same SMS', async (kind) => {
+  const ours = requestOf(twilio.build([sampleEvent(kind)], config, sampleContext()));
+  const form = new URLSearchParams(ours.body);
+  await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1","status":"queued"}' }));
+  const httpClient = new LoopbackClient(receiver);
+  await twilioSdk(accountSid, config.authToken, { httpClient }).messages.create({
+    to: config.to,
+    from: config.from,
+    body: form.get('Body')!,
+    validityPeriod: Number(form.get('ValidityPeriod')),
+  });
+
+  const [theirs] = await receiver.waitFor(1);
+  expect(httpClient.hosts).toEqual([new URL(ours.url).origin]);
+  expect(theirs?.method).toBe(ours.method);
+  expect(theirs?.path).toBe(new URL(ours.url).pathname);
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(Object.fromEntries(new URLSearchParams(String(theirs?.body)))).toEqual(Object.fromEntries(form));
+});
+
+it('reaches the regional host the library reaches', async () => {
+  const ours = requestOf(twilio.build([sampleEvent('payment.settled')], { ...config, region: 'ie1' }, sampleContext()));
+  await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1"}' }));
+  const httpClient = new LoopbackClient(receiver);
+  const client = twilioSdk(accountSid, config.authToken, { httpClient, region: 'ie1', edge: 'dublin' });
+  await client.messages.create({ to: config.to, from: config.from, body: 'x' });
+  expect(httpClient.hosts).toEqual([new URL(ours.url).origin]);
+});
+
+it('looks for a sent SMS as the library lists messages', async () => {
+  const context = classifyContext(config, sampleEvent('payment.settled'), { previousAttemptAmbiguous: true });
+  const ours = requestOf(twilio.build([sampleEvent('payment.settled')], config, context));
+  await using receiver = await startReceiver(() => ({ body: '{"messages":[],"next_page_uri":null}' }));
+  const client = twilioSdk(accountSid, config.authToken, { httpClient: new LoopbackClient(receiver) });
+  await client.messages.page({ to: config.to, pageSize: 100 });
+
+  const [theirs] = await receiver.waitFor(1);
+  expect(theirs?.method).toBe(ours.method);
+  const [path, query] = (theirs?.path ?? '').split('?');
+  expect(path).toBe(new URL(ours.url).pathname);
+  expect(Object.fromEntries(new URLSearchParams(query))).toEqual(Object.fromEntries(new URL(ours.url).searchParams));
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+});

@@ -1,0 +1,15 @@
+import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
+import type { EventKind } from '../../../src/features/events/kinds.ts';
+import { sampleEvent } from './samples.ts';
+
+/** The sample event of a kind with every text in it replaced that is not an amount. */
+export function hostileEvent(kind: EventKind, text: string): ConnectorEvent {
+  const event = sampleEvent(kind);
+  const data = Object.fromEntries(
+    Object.entries(event.data).map(([key, value]) => [
+      key,
+      typeof value === 'string' && !/Usd$|Atomic$/.test(key) ? text : value,
+    ]),
+  );
+  return { ...event, data } as ConnectorEvent;
+}

@@ -1,0 +1,108 @@
+import type {
+  BuildContext,
+  Built,
+  ClassifyContext,
+  ConnectorDefinition,
+  ConnectorEvent,
+  ConnectorRequest,
+  ConnectorResponse,
+} from '../../../src/connectors/definition.ts';
+import { EVENT_KINDS, type EventKind, type EventPayload } from '../../../src/features/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+
+export const EVENT_TIME = '2026-01-02T03:04:05.678Z';
+export const CONNECTOR_ID = 'con_01jc9x2v5qe3w8k4m6n7p9r0st';
+
+/** An event of the kind with the documented sample payload; `data` replaces single fields of it. */
+export function sampleEvent<K extends EventKind>(
+  type: K,
+  data: Partial<EventPayload<K>> = {},
+  envelope: Partial<Pick<ConnectorEvent, 'id' | 'timestamp' | 'projectId' | 'test'>> = {},
+): ConnectorEvent {
+  return {
+    id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+    type,
+    timestamp: EVENT_TIME,
+    projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+    test: false,
+    data: { ...SAMPLE_PAYLOADS[type], ...data },
+    ...envelope,
+  } as ConnectorEvent;
+}
+
+/** The same, marked as sent by hand to try the connector out. */
+export function testEvent(type: EventKind = 'payment.settled'): ConnectorEvent {
+  return sampleEvent(type, {}, { test: true });
+}
+
+/** A context two seconds after the sample events, on the first try, with nothing remembered. */
+export function sampleContext(overrides: Partial<BuildContext> = {}): BuildContext {
+  return {
+    connectorId: CONNECTOR_ID,
+    projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+    projectName: 'Weather API',
+    selectedKinds: new Set(EVENT_KINDS),
+    memory: {},
+    attemptNumber: 1,
+    previousAttemptAmbiguous: false,
+    now: new Date(Date.parse(EVENT_TIME) + 2000),
+    ...overrides,
+  };
+}
+
+export function classifyContext<Config>(
+  config: Config,
+  event: ConnectorEvent,
+  overrides: Partial<ClassifyContext<Config>> = {},
+): ClassifyContext<Config> {
+  return { ...sampleContext(), config, events: [event], step: 'send', ...overrides };
+}
+
+/** An answer of the vendor; an object becomes a JSON body. */
+export function answer(
+  statusCode: number,
+  body: string | object = '',
+  headers: Record<string, string> = {},
+): ConnectorResponse {
+  return { statusCode, headers, body: typeof body === 'string' ? body : JSON.stringify(body) };
+}
+
+/** The request of a build that must not have been skipped. */
+export function requestOf(built: Built): ConnectorRequest {
+  if ('skip' in built) throw new Error(`Skipped: ${built.skip}`);
+  return built;
+}
+
+/** The parsed JSON body of what a definition builds for one event. */
+export function builtJson<Config>(
+  definition: ConnectorDefinition<Config>,
+  config: Config,
+  event: ConnectorEvent,
+  context: BuildContext = sampleContext(),
+) {
+  return JSON.parse(requestOf(definition.build([event], config, context)).body ?? 'null');
+}
+
+/** Whether the definition's config accepts a value. */
+export function accepts<Config>(definition: ConnectorDefinition<Config>, value: unknown): boolean {
+  return definition.config.safeParse(value).success;
+}
+
+/** Text that a payer or a seller may put into any free field and that must do no harm on the other side. */
+export const HOSTILE_TEXTS = [
+  '<!channel> <!here> <@U012AB3CD> @everyone @here @all @channel',
+  '<script>alert(1)</script><b onmouseover="x">&amp;',
+  '*bold* _it_ ~s~ `code` ```block``` [link](https://evil.example) ||spoiler||',
+  '=HYPERLINK("https://evil.example","x")',
+  '+1+1',
+  '-1',
+  '@SUM(A1)',
+  '%%% @pagerduty @slack-ops %%%',
+  'line one\r\nline two\nBcc: victim@example.com',
+  'before\u0000after\u0007\u001b[31mred',
+  '\u202Eright to left\u202C \u200Bzero width\uFEFF',
+  'lone \ud83d surrogate',
+  '{{constructor.constructor("x")()}} $\u007b7*7} "quote" \\ back',
+  '😀'.repeat(400),
+  'x'.repeat(10_000),
+] as const;

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { amplitude } from '../../../src/connectors/types/amplitude.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { apiKey: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
+const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
+const projectId = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
+const REVENUE_FIELDS = ['price', 'quantity', 'revenue', 'productId', 'revenueType', 'currency'];
+
+describe('what is sent', () => {
+  it('sends a settled payment with its revenue at the top level', () => {
+    const request = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
+    expect(request).toMatchObject({ method: 'POST', url: 'https://api2.amplitude.com/2/httpapi' });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      api_key: config.apiKey,
+      events: [
+        {
+          event_type: 'payment.settled',
+          user_id: payer,
+          insert_id: '5143f0fa58e8fb394a1ca453ede2707f',
+          time: 1767323045678,
+          price: 0.01,
+          quantity: 1,
+          productId: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+          revenueType: 'payment',
+          currency: 'USD',
+          event_properties: {
+            event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+            event_kind: 'payment.settled',
+            project_id: projectId,
+            payment_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+            endpoint_id: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+            endpoint_path: '/weather',
+            method: 'GET',
+            customer_id: 'cus_01jc9x2v5qe3w8k4m6n7p9r0st',
+            asset: 'USDC',
+            network: 'eip155:84532',
+            transaction_hash: `0x${'5e'.repeat(32)}`,
+          },
+        },
+      ],
+      options: { min_id_length: 1 },
+    });
+  });
+
+  it.each([
+    ['payment.verified', payer],
+    ['payment.failed', payer],
+    ['customer.first_payment', payer],
+    ['customer.milestone', payer],
+    ['endpoint.created', projectId],
+    ['endpoint.pricing_changed', projectId],
+    ['revenue.daily_summary', projectId],
+  ] as const)('sends %s of %s without revenue', (kind, userId) => {
+    const [event] = builtJson(amplitude, config, sampleEvent(kind)).events;
+    expect(event).toMatchObject({ event_type: kind, user_id: userId, event_properties: { event_kind: kind } });
+    expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
+  });
+
+  it('never puts payments of strangers on one user', () => {
+    const unknown = { payer: null, customerId: null };
+    const [first] = builtJson(amplitude, config, sampleEvent('payment.verified', unknown)).events;
+    const other = sampleEvent('payment.verified', { ...unknown, paymentId: 'pay_other' });
+    expect(builtJson(amplitude, config, other).events[0].user_id).not.toBe(first.user_id);
+  });
+
+  it('leaves the device id to Amplitude, which derives it from the user', () => {
+    expect(builtJson(amplitude, config, sampleEvent('payment.settled')).events[0]).not.toHaveProperty('device_id');
+  });
+
+  it('carries every kind', () => {
+    expect(EVENT_KINDS.every((kind) => amplitude.carries(kind, new Set([kind])))).toBe(true);
+  });
+
+  it('goes to the European address when told so', () => {
+    const built = amplitude.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext());
+    expect(requestOf(built).url).toBe('https://api.eu.amplitude.com/2/httpapi');
+  });
+
+  it('sends the same bytes on a retry', () => {
+    const event = sampleEvent('payment.settled');
+    const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
+    expect(amplitude.build([event], config, later)).toEqual(amplitude.build([event], config, sampleContext()));
+  });
+
+  it('marks a test event and gives it no revenue', () => {
+    const [event] = builtJson(amplitude, config, testEvent()).events;
+    expect(event).toMatchObject({ event_type: 'connector.test', event_properties: { test: true } });
+    expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
+  });
+
+  it.each(HOSTILE_TEXTS)('sends %j as plain text of at most 1024 characters', (text) => {
+    const [event] = builtJson(amplitude, config, sampleEvent('payment.failed', { reason: text })).events;
+    expect(event.event_properties.reason.length).toBeLessThanOrEqual(1024);
+    expect(event.event_properties.reason).not.toMatch(/[\p{Cc}\p{Cs}\u202E]/u);
+  });
+});
+
+describe('what an answer means', () => {
+  const context = classifyContext(config, sampleEvent('payment.settled'));
+  it.each([
+    ['one event taken', answer(200, { code: 200, events_ingested: 1 }), 'delivered'],
+    ['200 with no event taken', answer(200, { code: 200, events_ingested: 0 }), 'drop'],
+    ['200 without a count', answer(200, 'success'), 'drop'],
+    ['a wrong key, which is a 400 here', answer(400, { code: 400, error: 'Invalid API key' }), 'pause'],
+    [
+      'a missing key',
+      answer(400, { code: 400, error: 'Request missing required field', missing_field: 'api_key' }),
+      'pause',
+    ],
+    [
+      'a field refused',
+      answer(400, { error: 'Invalid field values on some events', events_with_invalid_fields: { time: [0] } }),
+      'drop',
+    ],
+    ['a silenced device', answer(400, { error: 'Events silenced for device_id', silenced_events: [0] }), 'drop'],
+    ['a body that is not JSON', answer(400, 'Bad Request'), 'drop'],
+    ['the firewall, which says nothing about the key', answer(403, { code: 403, error: 'Forbidden' }), 'drop'],
+    ['413', answer(413, { code: 413, error: 'Payload too large' }), 'drop'],
+    ['429', answer(429, { code: 429, eps_threshold: 30 }), 'retry'],
+    ['500', answer(500), 'retry'],
+    ['502', answer(502), 'retry'],
+    ['503', answer(503), 'retry'],
+    ['504', answer(504), 'retry'],
+    ['a redirect', answer(301), 'drop'],
+  ])('%s', (_title, response, kind) => {
+    expect(amplitude.classify(response, context).kind).toBe(kind);
+  });
+
+  it('waits 30 seconds for a busy user, an hour for a used-up day, and as long as it is told otherwise', () => {
+    const throttled = { code: 429, throttled_users: { [payer]: 31 } };
+    const overQuota = { code: 429, exceeded_daily_quota_users: { [payer]: 500_001 } };
+    expect(amplitude.classify(answer(429, throttled), context)).toMatchObject({ afterSeconds: 30 });
+    expect(amplitude.classify(answer(429, overQuota), context)).toMatchObject({ afterSeconds: 3600 });
+    expect(amplitude.classify(answer(429, overQuota, { 'retry-after': '5' }), context)).toMatchObject({
+      afterSeconds: 5,
+    });
+  });
+
+  it('names the fields that were refused', () => {
+    const response = answer(400, {
+      error: 'Invalid field values on some events',
+      events_with_invalid_fields: { time: [0] },
+    });
+    expect(amplitude.classify(response, context)).toMatchObject({ reason: expect.stringContaining('(time)') });
+  });
+
+  it('never repeats the key', () => {
+    const outcome = amplitude.classify(answer(400, { error: `bad ${config.apiKey}` }), context);
+    expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [config, true],
+    [{ ...config, region: 'eu' }, true],
+    [{ ...config, region: 'in' }, false],
+    [{ apiKey: 'short' }, false],
+    [{ apiKey: `${config.apiKey}\u0000` }, false],
+    [{ apiKey: '' }, false],
+    [{ ...config, secretKey: 'x' }, false],
+    [{}, false],
+  ])('%j is accepted: %s', (value, accepted) => {
+    expect(accepts(amplitude, value)).toBe(accepted);
+  });
+});
+
+it('offers no probe: the API key alone can do nothing but send events', () => {
+  expect(amplitude.probe).toBeUndefined();
+});

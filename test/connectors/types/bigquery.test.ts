@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { bigquery } from '../../../src/connectors/types/bigquery.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { projectId: 'my-project-123', datasetId: 'payments', tableId: 'events', accessToken: 'ya29.token' };
+const settled = sampleEvent('payment.settled');
+const classify = (response: ReturnType<typeof answer>, attemptNumber = 1) =>
+  bigquery.classify(response, classifyContext(config, settled, { attemptNumber }));
+const googleError = (code: number, reason: string, message = 'Some message') =>
+  answer(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
+
+describe('what is sent', () => {
+  it('inserts one row under the event id', () => {
+    const request = requestOf(bigquery.build([settled], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://bigquery.googleapis.com/bigquery/v2/projects/my-project-123/datasets/payments/tables/events/insertAll',
+      headers: { authorization: 'Bearer ya29.token', 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      skipInvalidRows: false,
+      ignoreUnknownValues: true,
+      rows: [
+        {
+          insertId: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+          json: {
+            event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+            kind: 'payment.settled',
+            occurred_at: '2026-01-02T03:04:05.678Z',
+            payment_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+            endpoint_id: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+            customer: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+            amount_usd: '0.01',
+            currency: 'USD',
+            network: 'eip155:84532',
+            tx_hash: `0x${'5e'.repeat(32)}`,
+            payload: JSON.stringify(settled.data),
+          },
+        },
+      ],
+    });
+  });
+
+  it.each(EVENT_KINDS)('carries %s with its payload as text', (kind) => {
+    const event = sampleEvent(kind);
+    expect(bigquery.carries(kind, new Set([kind]))).toBe(true);
+    expect(JSON.parse(builtJson(bigquery, config, event).rows[0].json.payload)).toEqual(event.data);
+  });
+
+  it('sends the same bytes on a later try', () => {
+    const later = sampleContext({ attemptNumber: 7, previousAttemptAmbiguous: true, now: new Date(0) });
+    expect(bigquery.build([settled], config, later)).toEqual(bigquery.build([settled], config, sampleContext()));
+  });
+
+  it('marks a test event and gives it no amount', () => {
+    expect(builtJson(bigquery, config, testEvent()).rows[0].json).toMatchObject({
+      kind: 'test.payment.settled',
+      amount_usd: null,
+    });
+  });
+
+  it.each(HOSTILE_TEXTS)('stores hostile text as data: %j', (text) => {
+    const { message } = JSON.parse(
+      builtJson(bigquery, config, sampleEvent('payment.failed', { message: text })).rows[0].json.payload,
+    );
+    expect(message).toBe(text.replaceAll('\0', '').toWellFormed());
+  });
+
+  it('cannot be led to another table by its names', () => {
+    const odd = { ...config, tableId: 'a b–ü' };
+    expect(bigquery.config.parse(odd)).toEqual(odd);
+    expect(requestOf(bigquery.build([settled], odd, sampleContext())).url).toContain('/tables/a%20b%E2%80%93%C3%BC/');
+  });
+});
+
+describe('what an answer means', () => {
+  const rowErrors = (...reasons: string[]) =>
+    answer(200, {
+      insertErrors: [
+        { index: 0, errors: reasons.map((reason) => ({ reason, location: 'amount_usd', message: 'bad' })) },
+      ],
+    });
+
+  it.each([
+    ['a row stored', answer(200, { kind: 'bigquery#tableDataInsertAllResponse' }), 'delivered'],
+    ['an empty list of row errors', answer(200, { insertErrors: [] }), 'delivered'],
+    ['a row refused with 200', rowErrors('invalid'), 'drop'],
+    ['a row stopped by a sibling', rowErrors('stopped'), 'retry'],
+    ['a row error of the backend', rowErrors('backendError'), 'retry'],
+    ['a refused row among stopped ones', rowErrors('stopped', 'invalid'), 'drop'],
+    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['an expired token', googleError(401, 'authError'), 'pause'],
+    ['no right or no billing', googleError(403, 'accessDenied'), 'pause'],
+    ['billing that is off', googleError(403, 'billingNotEnabled'), 'pause'],
+    ['a quota that comes as 403', googleError(403, 'quotaExceeded'), 'retry'],
+    ['a rate limit that comes as 403', googleError(403, 'rateLimitExceeded'), 'retry'],
+    ['429', answer(429), 'retry'],
+    ['a bad request', googleError(400, 'invalid'), 'drop'],
+    ['a request too large', answer(413), 'drop'],
+    ['a redirect', answer(302), 'drop'],
+    ['500', answer(500), 'retry'],
+    ['503', answer(503), 'retry'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('waits for a table that was just made and then gives up', () => {
+    const missing = googleError(404, 'notFound', 'Not found: Table my-project-123:payments.events');
+    expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
+      'retry',
+      'retry',
+      'retry',
+      'disable',
+    ]);
+    expect(classify(missing)).toMatchObject({ afterSeconds: 300 });
+  });
+
+  it('waits a minute for a quota, or longer when told so', () => {
+    expect(classify(googleError(403, 'quotaExceeded'))).toMatchObject({ afterSeconds: 60 });
+    expect(classify(answer(429, '', { 'retry-after': '600' }))).toMatchObject({ afterSeconds: 600 });
+  });
+
+  it('names the column of a refused row and never repeats the token', () => {
+    const response = answer(200, {
+      insertErrors: [{ index: 0, errors: [{ reason: 'invalid', location: 'amount_usd', message: 'bad ya29.token' }] }],
+    });
+    expect(classify(response)).toEqual({
+      kind: 'drop',
+      reason: 'The table does not accept the row (column amount_usd): bad ••••',
+    });
+    expect(JSON.stringify(classify(googleError(403, 'accessDenied', 'token ya29.token')))).not.toContain('ya29.token');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ projectId: 'example.com:my-project' }, true],
+    [{ projectId: 'My Project' }, false],
+    [{ projectId: '../other' }, false],
+    [{ datasetId: 'a-b' }, false],
+    [{ datasetId: 'a/b' }, false],
+    [{ tableId: 'events$20260101' }, false],
+    [{ tableId: 'a/../b' }, false],
+    [{ accessToken: '' }, false],
+    [{ accessToken: 'two words' }, false],
+    [{ accessToken: 'a\r\nb' }, false],
+    [{ tableId: undefined }, false],
+    [{ region: 'eu' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(bigquery, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const columns =
+    'event_id kind occurred_at payment_id endpoint_id customer amount_usd currency network tx_hash payload'.split(' ');
+  const probe = (response: ReturnType<typeof answer>) => bigquery.probe?.classify(response, config, 'send');
+  const table = (names: string[]) => answer(200, { schema: { fields: names.map((name) => ({ name })) } });
+
+  it('asks for the columns of the table', () => {
+    expect(bigquery.probe?.build(config)).toMatchObject({
+      method: 'GET',
+      url: 'https://bigquery.googleapis.com/bigquery/v2/projects/my-project-123/datasets/payments/tables/events?fields=schema.fields(name)',
+    });
+  });
+
+  it('is content with a table that has every column, and names those that are missing', () => {
+    expect(probe(table(columns))).toMatchObject({ ok: true });
+    expect(probe(table(columns.filter((name) => name !== 'payload' && name !== 'tx_hash')))).toEqual({
+      ok: false,
+      message: 'The table lacks the columns tx_hash, payload.',
+    });
+  });
+
+  it('says what is wrong otherwise', () => {
+    expect(probe(answer(401))).toMatchObject({ ok: false, message: expect.stringContaining('save a new one') });
+    expect(probe(answer(404))).toMatchObject({ ok: false });
+  });
+});

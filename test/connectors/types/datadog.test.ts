@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { datadog } from '../../../src/connectors/types/datadog.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  EVENT_TIME,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { apiKey: '0123456789abcdef0123456789abcdef' };
+const endpointTag = 'endpoint:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
+const projectTag = 'project:proj_01jc9x2v5qe3w8k4m6n7p9r0st';
+const endpointKey = 'tollgate:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
+
+describe('what is sent', () => {
+  it('posts a settled payment as an event of the first version of the API', () => {
+    const request = requestOf(datadog.build([sampleEvent('payment.settled')], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://api.datadoghq.com/api/v1/events',
+      headers: { 'content-type': 'application/json', 'dd-api-key': config.apiKey },
+    });
+    const { text, ...rest } = JSON.parse(request.body ?? '');
+    expect(rest).toEqual({
+      title: 'Payment settled: 0.01 USDC (/weather)',
+      alert_type: 'success',
+      priority: 'normal',
+      aggregation_key: endpointKey,
+      tags: ['event:payment.settled', projectTag, endpointTag, 'network:eip155:84532'],
+      source_type_name: 'tollgate',
+      date_happened: 1767323045,
+    });
+    expect(text).toMatch(/^%%% \n- Amount: `0\.01 USDC`\n/);
+    expect(text).toMatch(/\n %%%$/);
+    expect(text).toContain(`- Time: ${EVENT_TIME}`);
+    expect(text).toContain('- Event: `evt_01jc9x2v5qe3w8k4m6n7p9r0st`');
+  });
+
+  const expected: Record<EventKind, [string, string, string[]]> = {
+    'payment.verified': ['Payment verified: 0.01 USDC (/weather)', 'info', [endpointTag, 'network:eip155:84532']],
+    'payment.settled': ['Payment settled: 0.01 USDC (/weather)', 'success', [endpointTag, 'network:eip155:84532']],
+    'payment.failed': ['Payment failed: insufficient funds (/weather)', 'error', [endpointTag, 'network:eip155:84532']],
+    'customer.first_payment': [
+      'New customer: first payment of 0.01 USDC (/weather)',
+      'success',
+      [endpointTag, 'network:eip155:84532'],
+    ],
+    'customer.milestone': ['Customer milestone: 0x1F98…F984 reached 100.00 USD', 'success', []],
+    'endpoint.created': ['Endpoint created: /weather at 0.01 USD', 'info', [endpointTag]],
+    'endpoint.pricing_changed': ['Price changed: /weather from 0.01 USD to 0.02 USD', 'warning', [endpointTag]],
+    'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info', []],
+  };
+  it.each(EVENT_KINDS)('sends %s with its title, tone and tags', (kind) => {
+    const [title, alertType, tags] = expected[kind];
+    const body = builtJson(datadog, config, sampleEvent(kind));
+    expect(body).toMatchObject({ title, alert_type: alertType, tags: [`event:${kind}`, projectTag, ...tags] });
+    expect(body.aggregation_key.length).toBeLessThanOrEqual(100);
+  });
+
+  it('never tags by wallet: there are too many of them', () => {
+    for (const kind of EVENT_KINDS) {
+      expect(JSON.stringify(builtJson(datadog, config, sampleEvent(kind)).tags)).not.toMatch(/0x[0-9a-f]{8}/i);
+    }
+  });
+
+  it('carries every kind', () => {
+    expect(EVENT_KINDS.every((kind) => datadog.carries(kind, new Set([kind])))).toBe(true);
+  });
+
+  it('goes to the site of the organization', () => {
+    const built = datadog.build([sampleEvent('payment.settled')], { ...config, site: 'datadoghq.eu' }, sampleContext());
+    expect(requestOf(built).url).toBe('https://api.datadoghq.eu/api/v1/events');
+  });
+
+  it('leaves the time out of late retries, which Datadog would refuse, and keeps it in the text', () => {
+    const bodyAfter = (hours: number) => {
+      const now = new Date(Date.parse(EVENT_TIME) + hours * 3_600_000);
+      return builtJson(datadog, config, sampleEvent('payment.settled'), sampleContext({ now }));
+    };
+    const { date_happened: _, ...timeless } = bodyAfter(0);
+    expect(bodyAfter(16.9)).toEqual(bodyAfter(0));
+    expect(bodyAfter(18)).toEqual(timeless);
+    expect(timeless.text).toContain(EVENT_TIME);
+  });
+
+  it('links to the console when there is one', () => {
+    const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
+    const { text } = builtJson(datadog, config, sampleEvent('payment.settled'), context);
+    expect(text).toContain('[Event in the console](https://console.example.com/events/evt_1)');
+  });
+
+  it('marks a test event in title and tags, apart from the real ones', () => {
+    const body = builtJson(datadog, config, testEvent());
+    expect(body.title).toMatch(/^\[Test\] /);
+    expect(body.tags).toContain('test:true');
+    expect(body.aggregation_key).toBe('tollgate:test');
+  });
+
+  it.each(HOSTILE_TEXTS)('lets %j notify nobody and leave its line', (text) => {
+    const data = { endpointPath: text, message: text, reason: text, method: text, network: text };
+    const body = builtJson(datadog, config, sampleEvent('payment.failed', data));
+    expect(body.title).not.toMatch(/[@\p{Cc}\p{Cs}\u202E]/u);
+    expect(body.title.length).toBeLessThanOrEqual(200);
+    expect(body.text.length).toBeLessThanOrEqual(4000);
+    expect(body.text).not.toContain('@');
+    expect(body.text.match(/%%%/g)).toHaveLength(2);
+    for (const line of body.text.split('\n').slice(1, -1)) {
+      expect(line).toMatch(/^- [A-Z][\w ()]*: (`[^`]*`|[^`]*)$/);
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  const context = classifyContext(config, sampleEvent('payment.settled'));
+  it.each([
+    ['accepted', answer(202, { status: 'ok', event: { id: 1 } }), 'delivered'],
+    ['200', answer(200, { status: 'ok' }), 'delivered'],
+    ['204', answer(204), 'drop'],
+    ['400', answer(400, { errors: ['Invalid date_happened'] }), 'drop'],
+    ['a wrong key or the wrong site', answer(403, { errors: ['Forbidden'] }), 'pause'],
+    ['401', answer(401), 'pause'],
+    ['408', answer(408), 'retry'],
+    ['413', answer(413), 'drop'],
+    ['429', answer(429), 'retry'],
+    ['500', answer(500), 'retry'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_title, response, kind) => {
+    expect(datadog.classify(response, context).kind).toBe(kind);
+  });
+
+  it('waits until the limit is reset', () => {
+    const limited = (headers: Record<string, string>) => datadog.classify(answer(429, '', headers), context);
+    expect(limited({ 'x-ratelimit-reset': '17' })).toMatchObject({ afterSeconds: 17 });
+    expect(limited({ 'x-ratelimit-reset': '17', 'retry-after': '3' })).toMatchObject({ afterSeconds: 3 });
+    expect(limited({})).not.toHaveProperty('afterSeconds');
+    expect(limited({ 'x-ratelimit-reset': 'soon' })).not.toHaveProperty('afterSeconds');
+  });
+
+  it('mentions the site, the other reason for a 403', () => {
+    expect(datadog.classify(answer(403), context)).toMatchObject({ reason: expect.stringContaining('site') });
+  });
+
+  it('says what was wrong, without the key', () => {
+    const outcome = datadog.classify(answer(400, { errors: [`bad date ${config.apiKey}`] }), context);
+    expect(outcome).toMatchObject({ reason: expect.stringContaining('bad date') });
+    expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [config, true],
+    [{ ...config, site: 'us5.datadoghq.com' }, true],
+    [{ ...config, site: 'uk1.datadoghq.com' }, true],
+    [{ ...config, site: 'app.datadoghq.com' }, false],
+    [{ ...config, site: 'evil.example' }, false],
+    [{ ...config, site: 'datadoghq.com.evil.example' }, false],
+    [{ apiKey: 'short' }, false],
+    [{ apiKey: 'has space 0123456789abcdef' }, false],
+    [{ ...config, appKey: 'x' }, false],
+    [{}, false],
+  ])('%j is accepted: %s', (value, accepted) => {
+    expect(accepts(datadog, value)).toBe(accepted);
+  });
+});
+
+describe('the probe', () => {
+  it('has Datadog validate the key at the site', () => {
+    expect(datadog.probe?.build({ ...config, site: 'datadoghq.eu' })).toEqual({
+      method: 'GET',
+      url: 'https://api.datadoghq.eu/api/v1/validate',
+      headers: { 'dd-api-key': config.apiKey },
+    });
+  });
+
+  it.each([
+    [answer(200, { valid: true }), true, 'knows'],
+    [answer(200, { valid: false }), false, 'does not know'],
+    [answer(403, { errors: ['Forbidden'] }), false, 'does not know'],
+    [answer(500), false, 'could not check'],
+  ])('%j', (response, ok, words) => {
+    expect(datadog.probe?.classify(response, config, 'send')).toEqual({ ok, message: expect.stringContaining(words) });
+  });
+});

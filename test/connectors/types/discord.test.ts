@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { discord } from '../../../src/connectors/types/discord.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { hostileEvent } from '../support/hostile.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const webhookUrl = 'https://discord.com/api/webhooks/1234567890123456789/AbC-dEf_123';
+const config = { webhookUrl };
+const settled = sampleEvent('payment.settled');
+
+type Field = { name: string; value: string; inline: boolean };
+type Embed = { title: string; description?: string; fields: Field[]; footer: { text: string } };
+type Body = { allowed_mentions: object; embeds: [Embed] };
+
+describe('what is sent', () => {
+  it('posts one embed and waits until it is stored', () => {
+    const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
+    const request = requestOf(discord.build([settled], config, context));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://discord.com/api/v10/webhooks/1234567890123456789/AbC-dEf_123?wait=true',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(request.headers['user-agent']).toMatch(/^DiscordBot \(https:\/\/\S+, [\d.]+\)$/);
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      username: 'Payments',
+      allowed_mentions: { parse: [] },
+      embeds: [
+        {
+          title: 'Payment settled',
+          url: 'https://console.example.com/events/evt_1',
+          description: '0.01 USDC',
+          color: 0x2ecc71,
+          fields: [
+            { name: 'Amount', value: '0.01 USDC', inline: true },
+            { name: 'Endpoint', value: 'GET /weather', inline: true },
+            { name: 'Payer', value: '0x1F98…F984', inline: true },
+            { name: 'Network', value: 'Base Sepolia \\(test network\\)', inline: true },
+            { name: 'Transaction', value: '0x5e5e…5e5e', inline: true },
+            { name: 'Project', value: 'Weather API', inline: true },
+          ],
+          footer: { text: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st' },
+          timestamp: '2026-01-02T03:04:05.678Z',
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ['https://discord.com/api/webhooks/1/a', 'https://discord.com/api/v10/webhooks/1/a?wait=true'],
+    ['https://discordapp.com/api/v6/webhooks/1/a/', 'https://discord.com/api/v10/webhooks/1/a?wait=true'],
+    ['https://ptb.discord.com/api/webhooks/1/a?wait=false', 'https://discord.com/api/v10/webhooks/1/a?wait=true'],
+    [
+      'https://discord.com/api/webhooks/1/a?thread_id=77&x=1',
+      'https://discord.com/api/v10/webhooks/1/a?wait=true&thread_id=77',
+    ],
+  ])('posts %s to %s', (pasted, url) => {
+    expect(requestOf(discord.build([settled], { webhookUrl: pasted }, sampleContext())).url).toBe(url);
+  });
+
+  it.each(EVENT_KINDS)('carries %s within the limits', (kind) => {
+    expect(discord.carries(kind, new Set())).toBe(true);
+    expectWithinLimits(builtJson(discord, config, sampleEvent(kind)));
+  });
+
+  it('marks a test event', () => {
+    const body: Body = builtJson(discord, config, testEvent());
+    expect(body.embeds[0].title).toBe('\\[Test\\] Payment settled');
+    expect(body.embeds[0].fields[0]?.name).toBe('Test');
+  });
+
+  it.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
+    for (const text of HOSTILE_TEXTS) {
+      const context = sampleContext({ projectName: text });
+      const body: Body = builtJson(discord, config, hostileEvent(kind, text), context);
+      expectWithinLimits(body);
+      expect(body.allowed_mentions).toEqual({ parse: [] });
+      const [{ description = '', fields }] = body.embeds;
+      for (const value of [description, ...fields.map((field) => field.value)]) {
+        const withoutEscapes = value.replaceAll(/\\[^A-Za-z0-9\s]/g, '');
+        expect(withoutEscapes).not.toMatch(/[\\*_~`|>#[\]()<@]|:\/\//);
+        expect(withoutEscapes).not.toMatch(/^[-+] |^\d+\. /);
+      }
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  const outcomeOf = (statusCode: number, body: string | object, headers = {}) =>
+    discord.classify(answer(statusCode, body, headers), classifyContext(config, settled));
+
+  it.each([
+    [200, { id: '1' }, 'delivered'],
+    [200, '', 'retry'],
+    [200, '<html>', 'retry'],
+    [204, '', 'delivered'],
+    [400, { code: 50035, message: 'Invalid Form Body' }, 'drop'],
+    [400, { code: 220001, message: 'Webhooks posted to forum channels must have a thread' }, 'pause'],
+    [400, { code: 200000, message: 'Message was blocked by automatic moderation' }, 'drop'],
+    [400, { code: 240000, message: 'Message blocked by harmful links filter' }, 'drop'],
+    [400, { code: 10003, message: 'Unknown Channel' }, 'disable'],
+    [400, { code: 50083, message: 'Thread is archived' }, 'disable'],
+    [400, {}, 'drop'],
+    [401, { code: 50027, message: 'Invalid Webhook Token' }, 'pause'],
+    [401, {}, 'pause'],
+    [403, { code: 40333, message: 'internal network error' }, 'retry'],
+    [403, '<html>error code: 1015</html>', 'retry'],
+    [403, { code: 50013 }, 'pause'],
+    [404, { code: 10015, message: 'Unknown Webhook' }, 'disable'],
+    [404, '', 'disable'],
+    [429, '', 'retry'],
+    [500, { code: 10015 }, 'retry'],
+    [502, '<html>', 'retry'],
+  ])('%i %j is %s', (statusCode, body, kind) => {
+    expect(outcomeOf(statusCode, body).kind).toBe(kind);
+  });
+
+  it('waits as long as the body says, or else the header', () => {
+    const headers = { 'retry-after': '65' };
+    expect(outcomeOf(429, { retry_after: 64.57, global: false }, headers)).toMatchObject({ afterSeconds: 65 });
+    expect(outcomeOf(429, { retry_after: 0.3 })).toMatchObject({ afterSeconds: 1 });
+    expect(outcomeOf(429, '<html>', { 'retry-after': '3600' })).toMatchObject({ afterSeconds: 3600 });
+  });
+
+  it('waits long when it is blocked', () => {
+    expect(outcomeOf(403, '<html>')).toMatchObject({ kind: 'retry', afterSeconds: 600 });
+  });
+
+  it('names the field that was refused', () => {
+    const errors = { embeds: { 0: { title: { _errors: [{ code: 'BASE_TYPE_MAX_LENGTH', message: 'x' }] } } } };
+    expect(outcomeOf(400, { code: 50035, errors })).toEqual({
+      kind: 'drop',
+      reason: 'Discord did not accept the message (embeds.0.title).',
+    });
+    expect(outcomeOf(400, { code: 50035, errors: { '<b>': {} } })).toEqual({
+      kind: 'drop',
+      reason: 'Discord did not accept the message.',
+    });
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [webhookUrl, true],
+    ['https://canary.discord.com/api/v10/webhooks/1/a', true],
+    ['https://discord.com/api/webhooks/1/a?thread_id=77', true],
+    ['https://discord.com/api/webhooks/1/a?thread_id=x', false],
+    ['https://discord.com/api/webhooks/1/a/slack', false],
+    ['https://discord.com/api/webhooks/1/a/github', false],
+    ['https://discord.com/api/webhooks/x/a', false],
+    ['https://discord.com/channels/1/2', false],
+    ['https://discord.com.evil.example/api/webhooks/1/a', false],
+    ['https://evildiscord.com/api/webhooks/1/a', false],
+    ['http://discord.com/api/webhooks/1/a', false],
+    ['https://discord.com:8443/api/webhooks/1/a', false],
+  ])('%s is accepted: %s', (url, isAccepted) => {
+    expect(accepts(discord, { webhookUrl: url })).toBe(isAccepted);
+  });
+});
+
+describe('the probe', () => {
+  it('reads the webhook without posting', () => {
+    expect(discord.probe!.build({ webhookUrl: `${webhookUrl}?thread_id=7` })).toMatchObject({
+      method: 'GET',
+      url: 'https://discord.com/api/v10/webhooks/1234567890123456789/AbC-dEf_123',
+    });
+  });
+
+  it.each([
+    [200, { id: '1', channel_id: '2' }, true],
+    [200, '<html>', false],
+    [401, { code: 50027 }, false],
+    [404, { code: 10015 }, false],
+    [429, {}, false],
+  ])('%i %j: works is %s', (statusCode, body, ok) => {
+    expect(discord.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+  });
+});
+
+/** https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
+function expectWithinLimits(body: Body): void {
+  const [{ title, description = '', fields, footer }] = body.embeds;
+  expect(title.length).toBeLessThanOrEqual(256);
+  expect(description.length).toBeLessThanOrEqual(4096);
+  expect(fields.length).toBeLessThanOrEqual(25);
+  for (const { name, value } of fields) {
+    expect(name.length).toBeGreaterThan(0);
+    expect(name.length).toBeLessThanOrEqual(256);
+    expect(value.length).toBeGreaterThan(0);
+    expect(value.length).toBeLessThanOrEqual(1024);
+  }
+  const texts = [title, description, footer.text, ...fields.flatMap(({ name, value }) => [name, value])];
+  expect(texts.join('').length).toBeLessThanOrEqual(6000);
+}

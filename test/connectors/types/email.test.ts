@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { email } from '../../../src/connectors/types/email.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { hostileEvent } from '../support/hostile.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const apiKey = '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';
+const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', '"Doe, Jane" <j@x.example>'] };
+const settled = sampleEvent('payment.settled');
+
+describe('what is sent', () => {
+  it('sends each recipient a mail of their own, text before HTML', () => {
+    const request = requestOf(email.build([settled], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://api.sendgrid.com/v3/mail/send',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      personalizations: [{ to: [{ email: 'a@x.example' }] }, { to: [{ email: 'j@x.example', name: 'Doe, Jane' }] }],
+      from: { email: 'p@x.example', name: 'Pay' },
+      subject: 'Payment settled: 0.01 USDC',
+      content: [
+        { type: 'text/plain', value: expect.stringContaining('Endpoint: GET /weather') },
+        { type: 'text/html', value: expect.stringContaining('<h1') },
+      ],
+      custom_args: { event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st' },
+      tracking_settings: { click_tracking: { enable: false } },
+    });
+  });
+
+  it('goes to the region of the account', () => {
+    const request = requestOf(email.build([settled], { ...config, region: 'eu' }, sampleContext()));
+    expect(request.url).toBe('https://api.eu.sendgrid.com/v3/mail/send');
+    expect(email.probe!.build({ ...config, region: 'eu' }).url).toBe('https://api.eu.sendgrid.com/v3/scopes');
+  });
+
+  it.each(EVENT_KINDS)('carries %s', (kind) => {
+    expect(email.carries(kind, new Set())).toBe(true);
+    expect(builtJson(email, config, sampleEvent(kind)).subject).toMatch(/^[A-Z][a-z ]+: \S/);
+  });
+
+  it('marks a test event', () => {
+    expect(builtJson(email, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
+  });
+
+  it.each(EVENT_KINDS)('%s lets no header or markup through', (kind) => {
+    for (const text of HOSTILE_TEXTS) {
+      const body = builtJson(email, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
+      expect(body.subject).not.toMatch(/\p{Cc}/u);
+      expect(body.subject.length).toBeLessThanOrEqual(150);
+      expect(body.content[1].value).not.toMatch(/<script|<b |HYPERLINK\("|<!channel/);
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  const context = classifyContext(config, settled);
+  const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
+    email.classify(answer(statusCode, body, headers), context);
+  const error = (message: string, field: string | null = null) => ({ errors: [{ message, field, help: null }] });
+
+  it.each([
+    [202, '', 'delivered'],
+    [200, '', 'drop'],
+    [204, '', 'drop'],
+    [400, error('Does not contain a valid address.', 'personalizations.0.to.0.email'), 'drop'],
+    [401, error('The provided authorization grant is invalid, expired, or revoked'), 'pause'],
+    [401, error('Maximum credits exceeded'), 'retry'],
+    [403, error('access forbidden'), 'pause'],
+    [403, error('The from address does not match a verified Sender Identity.', 'from'), 'pause'],
+    [413, '', 'drop'],
+    [429, error('too many requests'), 'retry'],
+    [500, '', 'retry'],
+    [503, '<html>', 'retry'],
+  ])('%i %j is %s', (statusCode, body, kind) => {
+    expect(outcomeOf(statusCode, body).kind).toBe(kind);
+  });
+
+  it('waits until the rate limit is reset', () => {
+    const resetAt = Math.floor(context.now.getTime() / 1000) + 40;
+    expect(outcomeOf(429, '', { 'x-ratelimit-reset': String(resetAt) })).toMatchObject({ afterSeconds: 40 });
+    expect(outcomeOf(429, '', { 'x-ratelimit-reset': '0' })).toMatchObject({ afterSeconds: 0 });
+    expect(outcomeOf(429, '', { 'x-ratelimit-reset': 'soon' })).not.toHaveProperty('afterSeconds');
+    expect(outcomeOf(429, '', { 'retry-after': '9' })).toMatchObject({ afterSeconds: 9 });
+  });
+
+  it('waits hours when the mails of the plan are used up', () => {
+    expect(outcomeOf(401, error('Maximum credits exceeded'))).toMatchObject({ afterSeconds: 14_400 });
+  });
+
+  it('passes on what SendGrid says, but never the key', () => {
+    expect(outcomeOf(403, error('The from address does not match a verified Sender Identity.'))).toMatchObject({
+      reason: expect.stringContaining('verified Sender Identity'),
+    });
+    expect(JSON.stringify(outcomeOf(401, error(`Key ${apiKey} is bad`)))).not.toContain('TwL2iGABf9');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ to: ['a@x.example'] }, true],
+    [{ region: 'eu' }, true],
+    [{ to: [] }, false],
+    [{ to: 'a@x.example' }, false],
+    [{ to: ['a@x.example, b@x.example'] }, false],
+    [{ to: ['not an address'] }, false],
+    [{ to: Array.from({ length: 101 }, (_, index) => `a${index}@x.example`) }, false],
+    [{ from: 'a@x.example\r\nBcc: v@x.example' }, false],
+    [{ from: '' }, false],
+    [{ apiKey: 're_123456789' }, false],
+    [{ apiKey: 'SG.with space' }, false],
+    [{ apiKey: '' }, false],
+    [{ region: 'us' }, false],
+    [{ subject: 'x' }, false],
+  ])('with %j it is accepted: %s', (change, isAccepted) => {
+    expect(accepts(email, { ...config, ...change })).toBe(isAccepted);
+  });
+
+  it('points a Resend key to the other type', () => {
+    const result = email.config.safeParse({ ...config, apiKey: 're_123456789' });
+    expect(result.error?.issues[0]?.message).toContain('use the type resend');
+  });
+});
+
+describe('the probe', () => {
+  it('reads the scopes of the key', () => {
+    expect(email.probe!.build(config)).toMatchObject({
+      method: 'GET',
+      url: 'https://api.sendgrid.com/v3/scopes',
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+  });
+
+  it.each([
+    [200, { scopes: ['mail.send', 'user.email.read'] }, true],
+    [200, { scopes: ['user.email.read'] }, false],
+    [200, '<html>', false],
+    [401, { errors: [{ message: 'authorization required' }] }, false],
+    [403, {}, false],
+  ])('%i %j: works is %s', (statusCode, body, ok) => {
+    expect(email.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import { ga4 } from '../../../src/connectors/types/ga4.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  EVENT_TIME,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { measurementId: 'G-1A2B3C4D5E', apiSecret: 'x-YcqXVVQ6mRUUf5WmyV3g' };
+const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
+const NAMES: Record<EventKind, string> = {
+  'payment.verified': 'payment_verified',
+  'payment.settled': 'purchase',
+  'payment.failed': 'payment_failed',
+  'customer.first_payment': 'customer_first_payment',
+  'customer.milestone': 'customer_milestone',
+  'endpoint.created': 'endpoint_created',
+  'endpoint.pricing_changed': 'endpoint_pricing_changed',
+  'revenue.daily_summary': 'revenue_daily_summary',
+};
+
+describe('what is sent', () => {
+  it('sends a settled payment as a purchase', () => {
+    const request = requestOf(ga4.build([sampleEvent('payment.settled')], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: `https://www.google-analytics.com/mp/collect?measurement_id=G-1A2B3C4D5E&api_secret=${config.apiSecret}`,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      client_id: expect.stringMatching(/^\d+\.\d+$/),
+      user_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      timestamp_micros: 1767323045678000,
+      events: [
+        {
+          name: 'purchase',
+          params: {
+            session_id: '1767312000',
+            engagement_time_msec: 1,
+            event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+            event_kind: 'payment.settled',
+            project_id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+            payment_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+            endpoint_id: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+            endpoint_path: '/weather',
+            method: 'GET',
+            customer_id: 'cus_01jc9x2v5qe3w8k4m6n7p9r0st',
+            asset: 'USDC',
+            network: 'eip155:84532',
+            transaction_hash: `0x${'5e'.repeat(32)}`,
+            transaction_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+            value: 0.01,
+            currency: 'USD',
+            items: [{ item_id: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st', item_name: '/weather', price: 0.01, quantity: 1 }],
+          },
+        },
+      ],
+    });
+  });
+
+  it.each(EVENT_KINDS.filter((kind) => kind !== 'payment.settled'))(
+    'sends %s under a legal name, without money',
+    (kind) => {
+      const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
+      expect(event.name).toBe(NAMES[kind]);
+      for (const name of ['value', 'currency', 'items', 'transaction_id'])
+        expect(event.params).not.toHaveProperty(name);
+    },
+  );
+
+  // https://developers.google.com/analytics/devguides/collection/protocol/ga4/reference
+  it.each(EVENT_KINDS)('keeps %s within the limits Google publishes', (kind) => {
+    const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
+    const reserved = /^(_|firebase_|ga_|google_|gtag\.)/;
+    expect(event.name).toMatch(/^[A-Za-z]\w{0,39}$/);
+    expect(event.name).not.toMatch(reserved);
+    expect(Object.keys(event.params).length).toBeLessThanOrEqual(25);
+    for (const [name, value] of Object.entries(event.params)) {
+      expect(name).toMatch(/^[A-Za-z]\w{0,39}$/);
+      expect(name).not.toMatch(reserved);
+      if (name !== 'items') expect(['string', 'number', 'boolean']).toContain(typeof value);
+    }
+  });
+
+  it('never sends a wallet: Google forbids personal data', () => {
+    for (const kind of EVENT_KINDS) {
+      const { body = '' } = requestOf(ga4.build([sampleEvent(kind)], config, sampleContext()));
+      expect(body.toLowerCase()).not.toContain(payer);
+    }
+  });
+
+  it('knows the same payer again, and tells payers apart', () => {
+    const idOf = (event: Parameters<typeof builtJson>[2]) => builtJson(ga4, config, event).client_id;
+    const settled = idOf(sampleEvent('payment.settled'));
+    expect(idOf(sampleEvent('customer.milestone'))).toBe(settled);
+    const other = sampleEvent('payment.settled', { payer: '0x0000000000000000000000000000000000000001' });
+    expect(idOf(other)).not.toBe(settled);
+    expect(idOf(sampleEvent('endpoint.created'))).not.toBe(settled);
+  });
+
+  it('carries every kind', () => {
+    expect(EVENT_KINDS.every((kind) => ga4.carries(kind, new Set([kind])))).toBe(true);
+  });
+
+  it('goes to the European address when told so', () => {
+    const built = ga4.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext());
+    expect(new URL(requestOf(built).url).host).toBe('region1.google-analytics.com');
+  });
+
+  it('sends the same bytes on a retry and nothing after 72 hours', () => {
+    const event = sampleEvent('payment.settled');
+    const builtAfter = (hours: number) =>
+      ga4.build([event], config, sampleContext({ now: new Date(Date.parse(EVENT_TIME) + hours * 3_600_000) }));
+    expect(builtAfter(71.9)).toEqual(builtAfter(0));
+    expect(builtAfter(72.1)).toEqual({ skip: expect.stringContaining('72 hours') });
+  });
+
+  it('marks a test event and books nothing for it', () => {
+    const [event] = builtJson(ga4, config, testEvent()).events;
+    expect(event).toMatchObject({ name: 'connector_test', params: { test: true, debug_mode: 1 } });
+    for (const name of ['value', 'currency', 'items', 'transaction_id']) expect(event.params).not.toHaveProperty(name);
+  });
+
+  it.each(HOSTILE_TEXTS)('sends %j as plain text of at most 100 characters', (text) => {
+    const [event] = builtJson(ga4, config, sampleEvent('payment.settled', { endpointPath: text })).events;
+    for (const value of [event.params.endpoint_path, event.params.items[0].item_name]) {
+      expect(value.length).toBeLessThanOrEqual(100);
+      expect(value).not.toMatch(/[\p{Cc}\p{Cs}\u202E]/u);
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  const purchase = classifyContext(config, sampleEvent('payment.settled'));
+  const other = classifyContext(config, sampleEvent('payment.failed'));
+  it.each([
+    ['the 204 that everything gets', answer(204), 'delivered', 'delivered'],
+    ['200', answer(200), 'delivered', 'delivered'],
+    ['500, where a copy of a purchase does no harm', answer(500), 'retry', 'drop'],
+    ['502', answer(502), 'retry', 'drop'],
+    ['503, which turned the event away', answer(503), 'retry', 'retry'],
+    ['429', answer(429), 'retry', 'retry'],
+    ['408', answer(408), 'retry', 'retry'],
+    ['400', answer(400), 'drop', 'drop'],
+    ['403', answer(403), 'pause', 'pause'],
+    ['413', answer(413), 'drop', 'drop'],
+    ['a redirect', answer(302), 'drop', 'drop'],
+  ])('%s', (_title, response, forPurchase, forOther) => {
+    expect(ga4.classify(response, purchase).kind).toBe(forPurchase);
+    expect(ga4.classify(response, other).kind).toBe(forOther);
+  });
+
+  it('does not promise more than a 204 says', () => {
+    expect(ga4.classify(answer(204), purchase)).toMatchObject({ note: expect.stringContaining('wrong secret') });
+  });
+
+  it('takes a test event for no purchase', () => {
+    expect(ga4.classify(answer(500), classifyContext(config, testEvent())).kind).toBe('drop');
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [config, true],
+    [{ ...config, region: 'eu' }, true],
+    [{ ...config, region: 'us' }, false],
+    [{ ...config, measurementId: 'UA-12345-1' }, false],
+    [{ ...config, measurementId: '1234567890' }, false],
+    [{ ...config, measurementId: 'G-1A2B&api_secret=x' }, false],
+    [{ ...config, apiSecret: 'x' }, false],
+    [{ ...config, apiSecret: 'abc&measurement_id=G-OTHER' }, false],
+    [{ measurementId: config.measurementId }, false],
+    [{ ...config, more: true }, false],
+  ])('%j is accepted: %s', (value, accepted) => {
+    expect(accepts(ga4, value)).toBe(accepted);
+  });
+});
+
+describe('the probe', () => {
+  it('has the validation server check the shape of a purchase, which records nothing', () => {
+    const request = ga4.probe?.build(config);
+    expect(request?.url).toMatch(/^https:\/\/www\.google-analytics\.com\/debug\/mp\/collect\?measurement_id=G-/);
+    const body = JSON.parse(request?.body ?? '');
+    expect(body).toMatchObject({ validation_behavior: 'ENFORCE_RECOMMENDATIONS', events: [{ name: 'purchase' }] });
+    expect(body).not.toHaveProperty('timestamp_micros');
+  });
+
+  it('says that a good shape proves nothing about the secret', () => {
+    expect(ga4.probe?.classify(answer(200, { validationMessages: [] }), config, 'send')).toEqual({
+      ok: true,
+      message: expect.stringContaining('never says whether ID and secret are right'),
+    });
+  });
+
+  it('passes on what Google found, without the secret', () => {
+    const body = { validationMessages: [{ description: `NAME_INVALID ${config.apiSecret}\nmore` }] };
+    const outcome = ga4.probe?.classify(answer(200, body), config, 'send');
+    expect(outcome).toMatchObject({ ok: false, message: expect.stringContaining('NAME_INVALID') });
+    expect(JSON.stringify(outcome)).not.toContain(config.apiSecret);
+  });
+
+  it('is not ok when Google does not answer as it should', () => {
+    expect(ga4.probe?.classify(answer(500), config, 'send')).toMatchObject({ ok: false });
+  });
+});

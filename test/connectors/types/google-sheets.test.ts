@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest';
+import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { drive } from '../support/drive.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms', accessToken: 'ya29.token' };
+const sheetUrl = 'https://sheets.googleapis.com/v4/spreadsheets/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms';
+const appendUrl = `${sheetUrl}/values/'Sheet1'!A1:append?valueInputOption=RAW&insertDataOption=INSERT_ROWS`;
+const first = sampleEvent('payment.settled', {}, { id: 'evt_1' });
+const second = sampleEvent('payment.settled', {}, { id: 'evt_2' });
+const third = sampleEvent('payment.settled', {}, { id: 'evt_3' });
+const appended = (updatedRows: number, updatedRange = 'Sheet1!A10:J12') =>
+  answer(200, { spreadsheetId: config.spreadsheetId, updates: { updatedRange, updatedRows } });
+const failure = (code: number, status: string, message = 'Some message') =>
+  answer(code, { error: { code, message, status } });
+const classify = (response: ReturnType<typeof answer>, step = 'append') =>
+  googleSheets.classify(response, classifyContext(config, first, { step }));
+
+describe('what is sent', () => {
+  it('appends one row of fixed columns, as raw values', () => {
+    const request = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, sampleContext()));
+    expect({ ...request, url: decodeURIComponent(request.url) }).toMatchObject({
+      method: 'POST',
+      url: appendUrl,
+      headers: { authorization: 'Bearer ya29.token', 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      majorDimension: 'ROWS',
+      values: [
+        [
+          'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+          'payment.settled',
+          '2026-01-02T03:04:05.678Z',
+          'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+          '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+          0.01,
+          'USD',
+          'eip155:84532',
+          `0x${'5e'.repeat(32)}`,
+          'Payment settled: 0.01 USDC',
+        ],
+      ],
+    });
+  });
+
+  it('writes the events of a batch in one call and in their order', () => {
+    const built = googleSheets.build([first, second, third], config, sampleContext());
+    const { values } = JSON.parse(requestOf(built).body ?? '');
+    expect(values.map((row: string[]) => row[0])).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  });
+
+  it.each(EVENT_KINDS)('carries %s as ten cells', (kind) => {
+    const [row] = builtJson(googleSheets, config, sampleEvent(kind)).values;
+    expect(row).toHaveLength(10);
+    expect(row[1]).toBe(kind);
+    expect(row[9]).not.toBe('');
+  });
+
+  it('leaves blank what a kind does not have', () => {
+    const [row] = builtJson(googleSheets, config, sampleEvent('revenue.daily_summary')).values;
+    expect(row.slice(2, 9)).toEqual(['2026-01-02T23:59:59.999Z', '', '', '', '', '', '']);
+  });
+
+  it('marks a test event and gives it no amount', () => {
+    const [row] = builtJson(googleSheets, config, testEvent()).values;
+    expect([row[1], row[5], row[9]]).toEqual(['test.payment.settled', '', '[Test] Payment settled: 0.01 USDC']);
+  });
+
+  it('quotes a tab name with spaces and apostrophes', () => {
+    const odd = { ...config, sheetName: "Bob's sales/2026" };
+    expect(requestOf(googleSheets.build([first], odd, sampleContext())).url).toContain(
+      `/values/${encodeURIComponent("'Bob''s sales/2026'!A1")}:append?`,
+    );
+  });
+
+  it.each(HOSTILE_TEXTS)('never starts a cell as a formula would: %j', (text) => {
+    const events = [
+      sampleEvent('payment.failed', { reason: text, message: text, network: text, endpointPath: text }),
+      sampleEvent('endpoint.created', { path: text, description: text }),
+      sampleEvent('customer.milestone', { payer: text, milestoneUsd: text }),
+    ];
+    for (const event of events) {
+      for (const cell of builtJson(googleSheets, config, event).values[0]) {
+        expect(String(cell)).not.toMatch(/^[=+\-@\t\r\n]/);
+        expect(String(cell).length).toBeLessThan(50_000);
+      }
+    }
+  });
+});
+
+describe('a later try', () => {
+  const steps = (vendor: Parameters<typeof drive>[3], overrides = {}) =>
+    drive(googleSheets, config, [first, second], vendor, { attemptNumber: 2, ...overrides });
+  const grid = answer(200, {
+    sheets: [{ properties: { title: 'Sheet1', gridProperties: { rowCount: 5000 } } }],
+  });
+  const ids = (...values: string[]) => answer(200, `{"majorDimension":"COLUMNS","values":[${JSON.stringify(values)}]}`);
+
+  it('first reads the ids below the last known row, and appends only what is missing', () => {
+    const memory = { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' };
+    const { outcome, requests } = steps((_request, index) => (index === 0 ? ids('evt_1') : appended(1)), {
+      memory,
+      previousAttemptAmbiguous: true,
+      attemptNumber: 1,
+    });
+    expect(requests.map(({ method, url }) => `${method} ${decodeURIComponent(url)}`)).toEqual([
+      `GET ${sheetUrl}/values/'Sheet1'!A3321:A?majorDimension=COLUMNS&prettyPrint=false`,
+      `POST ${appendUrl}`,
+    ]);
+    expect(JSON.parse(requests[1]?.body ?? '').values.map((row: string[]) => row[0])).toEqual(['evt_2']);
+    expect(outcome.kind).toBe('delivered');
+  });
+
+  it('writes nothing when every row is there', () => {
+    const { outcome, steps: taken } = steps((_request, index) => (index === 0 ? grid : ids('evt_0', 'evt_1', 'evt_2')));
+    expect(taken).toEqual(['grid', 'read-back']);
+    expect(outcome).toEqual({ kind: 'delivered', note: 'The rows were there already.' });
+  });
+
+  it('looks at the end of the grid when it does not know the last row', () => {
+    const { requests } = steps((_request, index) => [grid, ids(), appended(2)][index] ?? answer(500));
+    expect(decodeURIComponent(requests[1]?.url ?? '')).toContain("/values/'Sheet1'!A3100:A?");
+  });
+
+  it('looks again from the end of the grid when the sheet has become shorter', () => {
+    const beyond = failure(400, 'INVALID_ARGUMENT', 'Range (Sheet1!A3321:A) exceeds grid limits. Max rows: 1000');
+    const { steps: taken } = steps((_request, index) => [beyond, grid, ids(), appended(2)][index] ?? answer(500), {
+      memory: { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' },
+    });
+    expect(taken).toEqual(['read-back', 'grid', 'read-back', 'append-missing']);
+  });
+
+  it('finds an id in a list that was cut off', () => {
+    const { outcome } = steps((_request, index) =>
+      index === 0 ? grid : answer(200, '{"values":[["evt_1","evt_2","ev'),
+    );
+    expect(outcome.kind).toBe('delivered');
+  });
+
+  it('remembers the last row it wrote', () => {
+    const { memory } = drive(googleSheets, config, [first], () => appended(1));
+    expect(memory).toEqual({ [`lastRow:${config.spreadsheetId}:Sheet1`]: '12' });
+  });
+});
+
+describe('what an answer means', () => {
+  it.each([
+    ['every row confirmed', appended(1), 'delivered'],
+    ['fewer rows than sent', appended(0), 'retry'],
+    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['an expired token', failure(401, 'UNAUTHENTICATED'), 'pause'],
+    ['no right', failure(403, 'PERMISSION_DENIED'), 'pause'],
+    ['a spreadsheet that is gone', failure(404, 'NOT_FOUND'), 'disable'],
+    ['a tab that is missing', failure(400, 'INVALID_ARGUMENT', "Unable to parse range: 'Sheet1'!A1"), 'pause'],
+    [
+      'a spreadsheet that is full',
+      failure(
+        400,
+        'INVALID_ARGUMENT',
+        'This action would increase the number of cells above the limit of 10000000 cells.',
+      ),
+      'pause',
+    ],
+    ['another bad request', failure(400, 'INVALID_ARGUMENT'), 'drop'],
+    ['a used-up quota', failure(429, 'RESOURCE_EXHAUSTED'), 'retry'],
+    ['500', answer(500), 'retry'],
+    ['503', failure(503, 'UNAVAILABLE'), 'retry'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('waits for the next minute of the quota', () => {
+    expect(classify(failure(429, 'RESOURCE_EXHAUSTED'))).toMatchObject({ afterSeconds: 60 });
+  });
+
+  it('does not take half a batch for the whole', () => {
+    const context = { ...classifyContext(config, first, { step: 'append' }), events: [first, second] };
+    expect(googleSheets.classify(appended(1), context).kind).toBe('retry');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ sheetName: 'Zahlungen 2026' }, true],
+    [{ spreadsheetId: 'short' }, false],
+    [{ spreadsheetId: 'https://docs.google.com/spreadsheets/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms' }, false],
+    [{ spreadsheetId: '../../../1BxiMVs0XRA5nFMdKvB' }, false],
+    [{ sheetName: '' }, false],
+    [{ sheetName: 'x'.repeat(101) }, false],
+    [{ sheetName: 'a\nb' }, false],
+    [{ accessToken: undefined }, false],
+    [{ accessToken: 'two words' }, false],
+    [{ range: 'A1' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(googleSheets, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const probe = (response: ReturnType<typeof answer>) => googleSheets.probe?.classify(response, config, 'send');
+
+  it('reads the titles of the tabs', () => {
+    const request = googleSheets.probe?.build(config);
+    expect(decodeURIComponent(request?.url ?? '')).toBe(
+      `${sheetUrl}?fields=spreadsheetId,sheets.properties(title,gridProperties.rowCount)`,
+    );
+    expect(request?.method).toBe('GET');
+  });
+
+  it('says when the tab is not there', () => {
+    const tabs = (title: string) => answer(200, { sheets: [{ properties: { title } }] });
+    expect(probe(tabs('Sheet1'))).toMatchObject({ ok: true });
+    expect(probe(tabs('Tabelle1'))).toMatchObject({ ok: false, message: expect.stringContaining('"Sheet1"') });
+    expect(probe(failure(401, 'UNAUTHENTICATED'))).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { hubspot } from '../../../src/connectors/types/hubspot.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { drive } from '../support/drive.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { accessToken: 'pat-eu1-secret' };
+const wallet = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
+const first = sampleEvent('customer.first_payment');
+const milestone = sampleEvent('customer.milestone');
+const written = answer(200, { status: 'COMPLETE', results: [{ id: '101', new: true }] });
+const unknownProperty = answer(400, {
+  status: 'error',
+  message: 'Property values were not valid',
+  category: 'VALIDATION_ERROR',
+  errors: [{ code: 'PROPERTY_DOESNT_EXIST', message: 'Property "x402_wallet" does not exist' }],
+});
+const partial = (category: string, message = 'Some message') =>
+  answer(207, { status: 'COMPLETE', results: [], numErrors: 1, errors: [{ status: 'error', category, message }] });
+const classify = (response: ReturnType<typeof answer>, overrides = {}) =>
+  hubspot.classify(response, classifyContext(config, milestone, { step: 'upsert', ...overrides }));
+
+describe('what is sent', () => {
+  it('upserts the contact of a first payment by its wallet, without a total', () => {
+    const request = requestOf(hubspot.build([first], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://api.hubapi.com/crm/objects/2026-03/contacts/batch/upsert',
+      headers: { authorization: 'Bearer pat-eu1-secret', 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      inputs: [
+        {
+          idProperty: 'x402_wallet',
+          id: wallet,
+          objectWriteTraceId: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+          properties: { x402_wallet: wallet, x402_first_payment_at: '2026-01-02T03:04:05.678Z' },
+        },
+      ],
+    });
+  });
+
+  it('writes the running totals of a milestone as text', () => {
+    expect(builtJson(hubspot, config, milestone).inputs[0].properties).toEqual({
+      x402_wallet: wallet,
+      x402_total_usd: '100.25',
+      x402_payments: '10025',
+      x402_milestone: '100',
+    });
+  });
+
+  it('carries the two kinds about a customer and skips the others and every test event', () => {
+    const carried = EVENT_KINDS.filter((kind) => hubspot.carries(kind, new Set(EVENT_KINDS)));
+    expect(carried).toEqual(['customer.first_payment', 'customer.milestone']);
+    for (const kind of EVENT_KINDS) {
+      expect(hubspot.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
+      if (carried.includes(kind)) continue;
+      expect(hubspot.build([sampleEvent(kind)], config, sampleContext())).toHaveProperty('skip');
+    }
+  });
+
+  it.each(HOSTILE_TEXTS)('sends hostile text as a plain value: %j', (text) => {
+    const event = sampleEvent('customer.milestone', { totalUsd: text });
+    expect(builtJson(hubspot, config, event).inputs[0].properties.x402_total_usd).toBe(text);
+  });
+});
+
+describe('an account without the properties', () => {
+  it('gets them, and the contact after that', () => {
+    const { outcome, steps, requests } = drive(
+      hubspot,
+      config,
+      [first],
+      (_request, index) => [unknownProperty, answer(201, { status: 'COMPLETE' }), written][index] ?? answer(500),
+    );
+    expect(steps).toEqual(['upsert', 'create-properties', 'upsert-again']);
+    expect(requests[1]).toMatchObject({
+      method: 'POST',
+      url: 'https://api.hubapi.com/crm/properties/2026-03/contacts/batch/create',
+    });
+    expect(JSON.parse(requests[1]?.body ?? '').inputs[0]).toEqual({
+      name: 'x402_wallet',
+      label: 'x402 wallet',
+      type: 'string',
+      fieldType: 'text',
+      hasUniqueValue: true,
+      groupName: 'contactinformation',
+    });
+    expect(requests[2]?.body).toBe(requests[0]?.body);
+    expect(outcome.kind).toBe('delivered');
+  });
+
+  it('is tried once only, then the seller is asked', () => {
+    const { outcome, steps } = drive(hubspot, config, [first], (request) =>
+      request.step === 'create-properties' ? answer(207, { status: 'COMPLETE', numErrors: 5 }) : unknownProperty,
+    );
+    expect(steps).toHaveLength(3);
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Create them') });
+  });
+
+  it('pauses when the token may not make properties', () => {
+    const { outcome } = drive(hubspot, config, [first], (request) =>
+      request.step === 'upsert' ? unknownProperty : answer(403, { category: 'MISSING_SCOPES', message: 'scopes' }),
+    );
+    expect(outcome.kind).toBe('pause');
+  });
+});
+
+describe('what an answer means', () => {
+  it.each([
+    ['a contact written', written, 'delivered'],
+    ['207 with a value that is refused', partial('VALIDATION_ERROR'), 'drop'],
+    ['207 with a conflict', partial('CONFLICT'), 'retry'],
+    ['207 with a rate limit', partial('RATE_LIMITS'), 'retry'],
+    ['200 that counts an error', answer(200, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] }), 'drop'],
+    ['a value that is refused', answer(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'drop'],
+    ['an expired token', answer(401, { category: 'INVALID_AUTHENTICATION', message: 'expired' }), 'pause'],
+    ['a missing scope', answer(403, { category: 'MISSING_SCOPES', message: 'scopes' }), 'pause'],
+    ['a locked account', answer(423), 'retry'],
+    ['an account on the move', answer(477), 'retry'],
+    ['429', answer(429, { policyName: 'TEN_SECONDLY_ROLLING' }), 'retry'],
+    ['502', answer(502), 'retry'],
+    ['a path that is gone', answer(404, '<html>'), 'disable'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('tries a conflict a second time and no more', () => {
+    const conflict = answer(409, { category: 'CONFLICT', message: 'conflict' });
+    expect(classify(conflict).kind).toBe('retry');
+    expect(classify(conflict, { attemptNumber: 2 }).kind).toBe('drop');
+  });
+
+  it('waits seconds for a burst and an hour for the daily limit', () => {
+    expect(classify(answer(429, { policyName: 'TEN_SECONDLY_ROLLING' }))).toMatchObject({ afterSeconds: 10 });
+    expect(classify(answer(429, { policyName: 'DAILY' }))).toMatchObject({ afterSeconds: 3600 });
+    expect(classify(answer(429, {}, { 'retry-after': '7' }))).toMatchObject({ afterSeconds: 7 });
+  });
+
+  it('never repeats the token', () => {
+    const response = answer(400, { category: 'VALIDATION_ERROR', message: 'token pat-eu1-secret is odd' });
+    expect(JSON.stringify(classify(response))).not.toContain('pat-eu1-secret');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ accessToken: '' }, false],
+    [{ accessToken: 'two words' }, false],
+    [{ accessToken: undefined }, false],
+    [{ accessToken: 7 }, false],
+    [{ portalId: '1' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(hubspot, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const probe = (response: ReturnType<typeof answer>) => hubspot.probe?.classify(response, config, 'send');
+
+  it('asks for the wallet property', () => {
+    expect(hubspot.probe?.build(config)).toMatchObject({
+      method: 'GET',
+      url: 'https://api.hubapi.com/crm/properties/2026-03/contacts/x402_wallet',
+    });
+  });
+
+  it('takes a missing property for a good token, and 401 for a bad one', () => {
+    expect(probe(answer(200, { name: 'x402_wallet' }))).toMatchObject({ ok: true });
+    expect(probe(answer(404, { message: 'Property does not exist' }))).toMatchObject({ ok: true });
+    expect(probe(answer(401, { message: 'expired' }))).toMatchObject({ ok: false });
+    expect(probe(answer(403, { category: 'MISSING_SCOPES' }))).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { linear } from '../../../src/connectors/types/linear.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  EVENT_TIME,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { apiKey: 'lin_api_secret', teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' };
+const failed = sampleEvent('payment.failed');
+const classify = (response: ReturnType<typeof answer>) => linear.classify(response, classifyContext(config, failed));
+const input = (...args: Parameters<typeof sampleEvent>) =>
+  builtJson(linear, config, sampleEvent(...args)).variables.input;
+const created = answer(200, {
+  data: { issueCreate: { success: true, issue: { id: 'x', identifier: 'ENG-42', url: 'https://linear.app/x' } } },
+});
+const problem = (statusCode: number, type: string, code: string, message = 'Some message') =>
+  answer(statusCode, {
+    data: null,
+    errors: [{ message, extensions: { type, code, userPresentableMessage: message } }],
+  });
+
+describe('what is sent', () => {
+  it('creates an urgent issue for a failed payment', () => {
+    const request = requestOf(
+      linear.build([failed], config, sampleContext({ consoleUrl: 'https://console.example/e/1' })),
+    );
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://api.linear.app/graphql',
+      headers: { authorization: 'lin_api_secret', 'content-type': 'application/json' },
+    });
+    const { query, variables } = JSON.parse(request.body ?? '');
+    expect(query).toBe(
+      'mutation($input:IssueCreateInput!){issueCreate(input:$input){success issue{id identifier url}}}',
+    );
+    expect(variables.input).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      teamId: config.teamId,
+      title: 'Payment failed: insufficient funds (/weather)',
+      description: expect.any(String),
+      priority: 2,
+    });
+    expect(variables.input.description.split('\n')).toEqual([
+      '- **Amount:** `0.01 USDC`',
+      '- **Endpoint:** `GET /weather`',
+      '- **Stage:** `settle`',
+      '- **Reason:** `The payer does not hold enough of the asset.`',
+      '- **Payer:** `0x1F98…F984`',
+      '- **Network:** `Base Sepolia (test network)`',
+      '- **Project:** `Weather API`',
+      '- **Time:** `2026-01-02 03:04:05 UTC`',
+      '- **Event:** `evt_01jc9x2v5qe3w8k4m6n7p9r0st`',
+      '',
+      'This is the first failure of its kind today. Further ones on this endpoint do not open another issue.',
+      '',
+      '[Open the event](<https://console.example/e/1>)',
+    ]);
+  });
+
+  it('gives milestones and price changes a low priority', () => {
+    expect(input('customer.milestone')).toMatchObject({
+      title: 'Customer milestone: 0x1F98…F984 reached 100.00 USD',
+      priority: 4,
+    });
+    expect(input('endpoint.pricing_changed')).toMatchObject({
+      title: 'Price changed: /weather from 0.01 USD to 0.02 USD',
+      priority: 4,
+    });
+  });
+
+  it('carries what needs a person, and nothing else', () => {
+    expect(EVENT_KINDS.filter((kind) => linear.carries(kind, new Set(EVENT_KINDS)))).toEqual([
+      'payment.failed',
+      'customer.milestone',
+      'endpoint.pricing_changed',
+    ]);
+  });
+
+  it('sends an OAuth token as a bearer token', () => {
+    const built = linear.build([failed], { ...config, apiKey: 'lin_oauth_x' }, sampleContext());
+    expect(requestOf(built).headers.authorization).toBe('Bearer lin_oauth_x');
+  });
+
+  it('gives the failures of one endpoint, reason and day one issue', () => {
+    const id = (data: Parameters<typeof sampleEvent<'payment.failed'>>[1], envelope = {}) =>
+      input('payment.failed', data as object, { id: `evt_${Math.random()}`, ...envelope }).id;
+    expect(id({ paymentId: 'pay_2', message: 'other words' })).toBe(id({}));
+    expect(id({ reason: 'expired' })).not.toBe(id({}));
+    expect(id({ endpointId: 'ep_2' })).not.toBe(id({}));
+    expect(id({}, { timestamp: '2026-01-03T00:00:00.000Z' })).not.toBe(id({}));
+  });
+
+  it('gives another connector another issue', () => {
+    const other = sampleContext({ connectorId: 'con_2' });
+    expect(builtJson(linear, config, failed, other).variables.input.id).not.toBe(input('payment.failed').id);
+  });
+
+  it('marks a test event, which is an issue of its own', () => {
+    const { title, priority, id } = builtJson(linear, config, testEvent('payment.failed')).variables.input;
+    expect({ title, priority }).toEqual({ title: '[Test] Payment failed: insufficient funds (/weather)', priority: 4 });
+    expect(id).not.toBe(input('payment.failed').id);
+  });
+
+  it.each(HOSTILE_TEXTS)('keeps hostile text in its code span: %j', (text) => {
+    const { title, description } = input('payment.failed', {
+      reason: text,
+      message: text,
+      endpointPath: text,
+      network: text,
+    });
+    expect(title.length).toBeLessThanOrEqual(200);
+    expect(title).not.toMatch(/[\p{Cc}\p{Cs}\u202A-\u202E]/u);
+    const facts = description.split('\n').filter((line: string) => line !== '' && !line.startsWith('This is'));
+    for (const line of facts) expect(line).toMatch(/^- \*\*[A-Za-z]+:\*\* `[^`]*`$/);
+  });
+});
+
+describe('what an answer means', () => {
+  it.each([
+    ['an issue made', created, 'delivered'],
+    [
+      'the issue open already',
+      problem(200, 'invalid input', 'INPUT_ERROR', 'conflict on insert of Issue'),
+      'delivered',
+    ],
+    [
+      'the issue open already, with 400',
+      problem(
+        400,
+        'invalid input',
+        'INPUT_ERROR',
+        'Conflict on insert of Issue - Entity Issue with id … already exists.',
+      ),
+      'delivered',
+    ],
+    ['success that is none', answer(200, { data: { issueCreate: { success: false } } }), 'drop'],
+    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['a rate limit that comes as 400', problem(400, 'ratelimited', 'RATELIMITED'), 'retry'],
+    ['429', answer(429), 'retry'],
+    ['a refused key with 200', problem(200, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
+    ['a refused key with 401', problem(401, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
+    ['a refused key with 400', problem(400, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
+    ['no right', problem(200, 'forbidden', 'FORBIDDEN'), 'pause'],
+    ['the limit of the plan', problem(200, 'usage limit exceeded', 'USAGE_LIMIT_EXCEEDED'), 'pause'],
+    [
+      'a team that is gone',
+      problem(200, 'invalid input', 'INPUT_ERROR', 'Entity not found: Team - Could not find'),
+      'disable',
+    ],
+    ['input that is refused', problem(200, 'invalid input', 'INVALID_INPUT'), 'drop'],
+    ['a feature of another plan', problem(200, 'feature not accessible', 'FEATURE_NOT_ACCESSIBLE'), 'drop'],
+    ['an internal error with 200', problem(200, 'internal error', 'INTERNAL_SERVER_ERROR'), 'retry'],
+    ['a lock timeout', problem(200, 'lock timeout', 'LOCK_TIMEOUT'), 'retry'],
+    ['400 without an error', answer(400), 'drop'],
+    ['500', answer(500), 'retry'],
+    ['503', answer(503, '<html>'), 'retry'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('waits as long as the headers say', () => {
+    const limited = (headers: Record<string, string>) =>
+      classify({ ...problem(400, 'ratelimited', 'RATELIMITED'), headers });
+    const reset = String(Date.parse(EVENT_TIME) + 2000 + 90_000);
+    expect(limited({ 'x-ratelimit-requests-reset': reset })).toMatchObject({ afterSeconds: 90 });
+    expect(limited({ 'retry-after': '30', 'x-ratelimit-requests-reset': reset })).toMatchObject({ afterSeconds: 30 });
+    expect(limited({})).toMatchObject({ afterSeconds: 300 });
+  });
+
+  it('names the issue, and never repeats the key', () => {
+    expect(classify(created)).toEqual({ kind: 'delivered', note: 'Issue ENG-42.' });
+    expect(JSON.stringify(classify(problem(200, 'other', 'OTHER', 'lin_api_secret')))).not.toContain('lin_api_secret');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ teamId: 'ENG' }, false],
+    [{ teamId: '' }, false],
+    [{ teamId: undefined }, false],
+    [{ apiKey: 'two words' }, false],
+    [{ apiKey: undefined }, false],
+    [{ projectId: 'x' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(linear, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const probe = (response: ReturnType<typeof answer>) => linear.probe?.classify(response, config, 'send');
+
+  it('looks the team up', () => {
+    expect(JSON.parse(linear.probe?.build(config).body ?? '')).toEqual({
+      query: 'query($id:String!){viewer{id} team(id:$id){id key name}}',
+      variables: { id: config.teamId },
+    });
+  });
+
+  it('tells a good key from a bad one and a team that is not there', () => {
+    const found = answer(200, {
+      data: { viewer: { id: 'u' }, team: { id: config.teamId, key: 'ENG', name: 'Eng\nine' } },
+    });
+    expect(probe(found)).toEqual({ ok: true, message: 'The key works and can see the team Eng ine.' });
+    expect(probe(answer(200, { data: { viewer: { id: 'u' }, team: null } }))).toMatchObject({ ok: false });
+    expect(probe(problem(400, 'authentication error', 'AUTHENTICATION_ERROR'))).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { make } from '../../../src/connectors/types/make.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const path = 'abcdefghijklmnopqrstuvwxyz012345';
+const config = { webhookUrl: `https://hook.eu2.make.com/${path}` };
+
+describe('what is sent', () => {
+  it.each(EVENT_KINDS)('posts %s in the one envelope all kinds share', (kind) => {
+    const request = requestOf(make.build([sampleEvent(kind)], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: config.webhookUrl,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      type: kind,
+      timestamp: '2026-01-02T03:04:05.678Z',
+      projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+      test: false,
+      data: SAMPLE_PAYLOADS[kind],
+    });
+  });
+
+  it('carries every kind', () => {
+    expect(EVENT_KINDS.every((kind) => make.carries(kind, new Set([kind])))).toBe(true);
+  });
+
+  it('gives a test event the same envelope and a type that no scenario takes for a payment', () => {
+    const body = builtJson(make, config, testEvent());
+    expect(body).toMatchObject({ type: 'connector.test', test: true });
+    expect(Object.keys(body)).toEqual(Object.keys(builtJson(make, config, sampleEvent('payment.settled'))));
+  });
+
+  it('sends the same bytes on a retry', () => {
+    const event = sampleEvent('payment.settled');
+    const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
+    expect(make.build([event], config, later)).toEqual(make.build([event], config, sampleContext()));
+  });
+
+  it.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
+    expect(builtJson(make, config, sampleEvent('payment.failed', { message: text })).data.message).toBe(text);
+  });
+});
+
+describe('what an answer means', () => {
+  const context = classifyContext(config, sampleEvent('payment.settled'));
+  const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
+  it.each([
+    ['queued', answer(200, 'Accepted'), 'delivered'],
+    ['what a Webhook response module answers', answer(201, { any: 'thing' }), 'delivered'],
+    ['a full queue, which is a 400', answer(400, 'Queue is full.'), 'retry'],
+    ['another 400', answer(400, 'Validation failed for 2 parameters.'), 'drop'],
+    ['401', answer(401, 'Unauthorized'), 'pause'],
+    ['404', answer(404), 'disable'],
+    ['410, a scenario that is switched off', answer(410, 'Gone'), 'retry'],
+    ['413', answer(413), 'drop'],
+    ['429', answer(429, 'Too many requests'), 'retry'],
+    ['a failed run', answer(500, 'Scenario failed to complete.'), 'retry'],
+    ['503', answer(503), 'retry'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_title, response, kind) => {
+    expect(make.classify(response, context).kind).toBe(kind);
+  });
+
+  it('comes back slowly to a scenario that is switched off, and says so', () => {
+    expect(make.classify(answer(410), context)).toMatchObject({
+      afterSeconds: 3600,
+      reason: expect.stringContaining('switched off'),
+    });
+  });
+
+  it('waits as long as the limit asks for', () => {
+    expect(make.classify(answer(400, 'Queue is full.'), context)).toMatchObject({ afterSeconds: 60 });
+    expect(make.classify(answer(429), context)).toMatchObject({ afterSeconds: 10 });
+    expect(make.classify(answer(429, '', { 'retry-after': '42' }), context)).toMatchObject({ afterSeconds: 42 });
+  });
+
+  it('gives up on an event that made the scenario fail three times, but not on an outage', () => {
+    expect(make.classify(answer(500, 'Scenario failed to complete.'), tried).kind).toBe('drop');
+    expect(make.classify(answer(503), tried).kind).toBe('retry');
+  });
+
+  it('says that the scenario may not have run', () => {
+    expect(make.classify(answer(200, 'Accepted'), context)).toMatchObject({
+      note: expect.stringContaining('whether the scenario ran'),
+    });
+  });
+
+  it('never repeats the address', () => {
+    for (const body of [config.webhookUrl, `unknown hook ${path}`]) {
+      expect(JSON.stringify(make.classify(answer(400, body), context))).not.toContain(path);
+    }
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [`https://hook.eu1.make.com/${path}`, true],
+    [`https://hook.us2.make.com/${path}`, true],
+    [`https://hook.eu1.make.celonis.com/${path}`, true],
+    [`https://hook.eu2.make.celonis.com/${path}`, false],
+    [`https://hook.make.com/${path}`, false],
+    [`https://hook.integromat.com/${path}`, false],
+    [`https://www.make.com/${path}`, false],
+    [`https://hook.eu1.make.com.evil.example/${path}`, false],
+    [`https://evil.example/hook.eu1.make.com/${path}`, false],
+    [`http://hook.eu1.make.com/${path}`, false],
+    [`https://hook.eu1.make.com:444/${path}`, false],
+    [`https://hook.eu1.make.com/${path}?type=x`, false],
+    [`https://hook.eu1.make.com/${path}/more`, false],
+    ['https://hook.eu1.make.com/short', false],
+    ['https://hook.eu1.make.com/', false],
+    ['', false],
+  ])('%s is accepted: %s', (webhookUrl, accepted) => {
+    expect(accepts(make, { webhookUrl })).toBe(accepted);
+  });
+
+  it('takes nothing but the URL', () => {
+    expect(accepts(make, { ...config, apiKey: 'x' })).toBe(false);
+  });
+});
+
+it('waits longer than usual, because a scenario may answer only when it has run', () => {
+  expect(make.timeoutSeconds).toBe(30);
+});

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+import type { ConnectorRequest, Outcome } from '../../../src/connectors/definition.ts';
+import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  CONNECTOR_ID,
+  classifyContext,
+  EVENT_TIME,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { apiKey: 'eb243592-faa2-4ba2-a551q-1afdf565c889' };
+const endpointId = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
+const alias = `tollgate:${endpointId}:payment_failed`;
+const openKey = `open:${endpointId}`;
+const accepted = answer(202, { result: 'Request will be processed', took: 0.3, requestId: '43a29c5c-3dbf-4fa4' });
+const failed = sampleEvent('payment.failed');
+
+function nextOf(outcome: Outcome): ConnectorRequest {
+  if (outcome.kind !== 'next') throw new Error(`Not next but ${JSON.stringify(outcome)}`);
+  return outcome.request;
+}
+
+describe('what is sent', () => {
+  it('opens one alert an endpoint for failed payments', () => {
+    const request = requestOf(opsgenie.build([failed], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://api.opsgenie.com/v2/alerts',
+      headers: { 'content-type': 'application/json', authorization: `GenieKey ${config.apiKey}` },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      message: 'Payment failed: insufficient funds (/weather)',
+      alias,
+      priority: 'P3',
+      entity: '/weather',
+      tags: ['tollgate', 'payment.failed', 'settle'],
+      description: expect.stringContaining('Amount: 0.01 USDC\nEndpoint: GET /weather\n'),
+      source: 'tollgate',
+      details: expect.objectContaining({ Amount: '0.01 USDC', Event: failed.id }),
+    });
+  });
+
+  it.each([
+    ['verify', 'P4'],
+    ['upstream', 'P3'],
+    ['settle', 'P3'],
+  ] as const)('gives a failure to %s the priority %s', (stage, priority) => {
+    expect(builtJson(opsgenie, config, sampleEvent('payment.failed', { stage })).priority).toBe(priority);
+  });
+
+  it('closes the alert by the same alias once a payment settles', () => {
+    const context = sampleContext({ memory: { [openKey]: '2026-01-02T03:00:00.000Z' } });
+    const request = requestOf(opsgenie.build([sampleEvent('payment.settled')], config, context));
+    const encoded = `tollgate%3A${endpointId}%3Apayment_failed`;
+    expect(request.url).toBe(`https://api.opsgenie.com/v2/alerts/${encoded}/close?identifierType=alias`);
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      source: 'tollgate',
+      note: 'A payment at this endpoint settled again.',
+    });
+  });
+
+  it('closes nothing it did not open, nor what failed after the payment', () => {
+    const built = (memory: Record<string, string>) =>
+      opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory }));
+    expect(built({})).toEqual({ skip: 'No alert is open for this endpoint.' });
+    expect(built({ [openKey]: '' })).toEqual({ skip: 'No alert is open for this endpoint.' });
+    expect(built({ [openKey]: '2026-01-02T03:04:06.000Z' })).toEqual({ skip: expect.stringContaining('before') });
+  });
+
+  it('carries failures and settlements only', () => {
+    const carried = EVENT_KINDS.filter((kind) => opsgenie.carries(kind, new Set(EVENT_KINDS)));
+    expect(carried).toEqual(['payment.settled', 'payment.failed']);
+  });
+
+  it.each([
+    ['us', {}, 'api.opsgenie.com/v2/alerts'],
+    ['eu', {}, 'api.eu.opsgenie.com/v2/alerts'],
+    ['jsm', {}, 'api.atlassian.com/jsm/ops/integration/v2/alerts'],
+    [undefined, {}, 'api.opsgenie.com/v2/alerts'],
+    [undefined, { region: 'eu' }, 'api.eu.opsgenie.com/v2/alerts'],
+    ['us', { region: 'eu' }, 'api.opsgenie.com/v2/alerts'],
+  ] as const)('with region %s and %j remembered calls %s', (region, memory, address) => {
+    const settings = region ? { ...config, region } : config;
+    expect(requestOf(opsgenie.build([failed], settings, sampleContext({ memory }))).url).toBe(`https://${address}`);
+  });
+
+  it('sends the same bytes on a retry', () => {
+    const later = sampleContext({ attemptNumber: 4, now: new Date('2026-01-05') });
+    expect(opsgenie.build([failed], config, later)).toEqual(opsgenie.build([failed], config, sampleContext()));
+  });
+
+  it.each(HOSTILE_TEXTS)('keeps %j within the limits and without markup', (text) => {
+    const data = { endpointPath: text, message: text, reason: text, method: text };
+    const body = builtJson(opsgenie, config, sampleEvent('payment.failed', data));
+    expect(body.message.length).toBeLessThanOrEqual(130);
+    expect(body.entity.length).toBeLessThanOrEqual(512);
+    expect(body.description.length).toBeLessThanOrEqual(15_000);
+    expect(body.description).not.toMatch(/[<>]/);
+    expect(body.description.split('\n')).toHaveLength(Object.keys(body.details).length);
+    for (const tag of body.tags) expect(tag.length).toBeLessThanOrEqual(50);
+    for (const value of [body.message, body.entity, ...Object.values(body.details)]) {
+      expect(value).toEqual(expect.any(String));
+      expect(value).not.toMatch(/[\p{Cc}\p{Cs}\u202E]/u);
+    }
+  });
+});
+
+describe('a test event', () => {
+  it('is an alert of the lowest priority that is closed at once, in the region that took it', () => {
+    const event = testEvent('payment.failed');
+    const first = requestOf(opsgenie.build([event], config, sampleContext()));
+    expect(JSON.parse(first.body ?? '')).toMatchObject({
+      message: expect.stringMatching(/^\[Test\] /),
+      alias: `tollgate:test:${CONNECTOR_ID}`,
+      priority: 'P5',
+      tags: ['tollgate', 'test'],
+    });
+    const step = (request: ConnectorRequest) => classifyContext(config, event, { step: request.step ?? '' });
+    const second = nextOf(opsgenie.classify(answer(401), step(first)));
+    expect(second.url).toBe('https://api.eu.opsgenie.com/v2/alerts');
+    expect(second.body).toBe(first.body);
+    const third = nextOf(opsgenie.classify(accepted, step(second)));
+    const encoded = `tollgate%3Atest%3A${CONNECTOR_ID}`;
+    expect(third.url).toBe(`https://api.eu.opsgenie.com/v2/alerts/${encoded}/close?identifierType=alias`);
+    expect(opsgenie.classify(accepted, step(third))).toMatchObject({ kind: 'delivered', remember: { region: 'eu' } });
+  });
+
+  it('is not remembered as an open alert, and a settled one opens and closes likewise', () => {
+    const event = testEvent('payment.settled');
+    const request = requestOf(opsgenie.build([event], { ...config, region: 'us' }, sampleContext()));
+    const settings = { ...config, region: 'us' as const };
+    const closing = nextOf(opsgenie.classify(accepted, classifyContext(settings, event, { step: request.step ?? '' })));
+    const last = classifyContext(settings, event, { step: closing.step ?? '' });
+    expect(opsgenie.classify(accepted, last)).toHaveProperty('remember', {});
+    expect(opsgenie.classify(answer(404), last).kind).toBe('delivered');
+  });
+});
+
+describe('what an answer means', () => {
+  const settings = { ...config, region: 'us' as const };
+  const context = classifyContext(settings, failed, { step: 'send:us' });
+  it.each([
+    ['queued', accepted, 'delivered'],
+    ['202 without a request id', answer(202, 'ok'), 'retry'],
+    ['200', answer(200, {}), 'drop'],
+    ['400', answer(400, { message: 'Body is not processable' }), 'drop'],
+    ['401', answer(401, { message: 'Could not authenticate' }), 'pause'],
+    ['403', answer(403, { message: 'You are not authorized' }), 'pause'],
+    ['404', answer(404), 'disable'],
+    ['a field refused', answer(422, { message: 'Request body is not processable.' }), 'drop'],
+    ['a malformed key, which is a 422', answer(422, { message: 'Key format is not valid!' }), 'pause'],
+    ['429', answer(429), 'retry'],
+    ['503', answer(503), 'retry'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_title, response, kind) => {
+    expect(opsgenie.classify(response, context).kind).toBe(kind);
+  });
+
+  it('tries the other region before it takes the key for refused, and remembers the one that works', () => {
+    const first = classifyContext(config, failed, { step: 'send:us' });
+    const request = nextOf(opsgenie.classify(answer(401), first));
+    expect(request.url).toBe('https://api.eu.opsgenie.com/v2/alerts');
+    const second = classifyContext(config, failed, { step: request.step ?? '' });
+    expect(opsgenie.classify(accepted, second)).toMatchObject({ remember: { region: 'eu', [openKey]: EVENT_TIME } });
+    expect(opsgenie.classify(answer(401), second).kind).toBe('pause');
+  });
+
+  it('finds a replaced key in the first region again', () => {
+    const memory = { region: 'eu' };
+    const first = classifyContext(config, failed, { step: 'send:eu', memory });
+    const request = nextOf(opsgenie.classify(answer(403), first));
+    expect(request.url).toBe('https://api.opsgenie.com/v2/alerts');
+    const second = classifyContext(config, failed, { step: request.step ?? '', memory });
+    expect(opsgenie.classify(accepted, second)).toMatchObject({ remember: { region: 'us' } });
+  });
+
+  it('remembers what it opened by the newest failure, and forgets what it closed', () => {
+    expect(opsgenie.classify(accepted, context)).toMatchObject({ remember: { [openKey]: EVENT_TIME } });
+    const memory = { [openKey]: '2026-01-02T04:00:00.000Z' };
+    expect(opsgenie.classify(accepted, { ...context, memory })).toMatchObject({ remember: memory });
+    const settled = classifyContext(settings, sampleEvent('payment.settled'), { step: 'send:us', memory });
+    expect(opsgenie.classify(accepted, settled)).toMatchObject({ remember: { [openKey]: '' } });
+  });
+
+  it('takes an alert that is not there any more for closed', () => {
+    const settled = classifyContext(settings, sampleEvent('payment.settled'), { step: 'send:us' });
+    expect(opsgenie.classify(answer(404), settled)).toMatchObject({ kind: 'delivered', remember: { [openKey]: '' } });
+  });
+
+  it('waits as long as the throttle lasts', () => {
+    const throttled = { 'x-ratelimit-state': 'THROTTLED', 'x-ratelimit-period-in-sec': '45' };
+    expect(opsgenie.classify(answer(429, '', throttled), context)).toMatchObject({ afterSeconds: 45 });
+    expect(opsgenie.classify(answer(429, '', { ...throttled, 'retry-after': '5' }), context)).toMatchObject({
+      afterSeconds: 5,
+    });
+    expect(opsgenie.classify(answer(429), context)).not.toHaveProperty('afterSeconds');
+  });
+
+  it('never repeats the key', () => {
+    for (const statusCode of [400, 401, 422, 500]) {
+      const outcome = opsgenie.classify(answer(statusCode, { message: `Key ${config.apiKey} is bad` }), context);
+      expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
+    }
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [config, true],
+    [{ ...config, region: 'jsm' }, true],
+    [{ ...config, region: 'ap' }, false],
+    [{ apiKey: 'short' }, false],
+    [{ apiKey: `GenieKey ${config.apiKey}` }, false],
+    [{ apiKey: '' }, false],
+    [{ ...config, url: 'https://evil.example' }, false],
+    [{}, false],
+  ])('%j is accepted: %s', (value, isAccepted) => {
+    expect(accepts(opsgenie, value)).toBe(isAccepted);
+  });
+});
+
+describe('the probe', () => {
+  it('lists one alert, in the other region when the first refuses', () => {
+    const first = opsgenie.probe?.build(config);
+    expect(first).toMatchObject({
+      method: 'GET',
+      url: 'https://api.opsgenie.com/v2/alerts?limit=1',
+      headers: { authorization: `GenieKey ${config.apiKey}` },
+    });
+    const outcome = opsgenie.probe?.classify(answer(401), config, first?.step ?? '');
+    expect(outcome).toMatchObject({ next: { url: 'https://api.eu.opsgenie.com/v2/alerts?limit=1' } });
+    const second = outcome && 'next' in outcome ? (outcome.next.step ?? '') : '';
+    expect(opsgenie.probe?.classify(answer(200), config, second)).toMatchObject({ ok: true });
+    expect(opsgenie.probe?.classify(answer(403), config, second)).toMatchObject({ ok: false });
+  });
+
+  it('asks no other region when one is given', () => {
+    const settings = { ...config, region: 'us' as const };
+    expect(opsgenie.probe?.classify(answer(401), settings, 'probe:us')).toMatchObject({ ok: false });
+  });
+
+  it('says when it could not find out', () => {
+    expect(opsgenie.probe?.classify(answer(404), { ...config, region: 'jsm' }, 'probe:jsm')).toEqual({
+      ok: false,
+      message: expect.stringContaining('could not be checked'),
+    });
+  });
+});

@@ -1,0 +1,303 @@
+import { describe, expect, it } from 'vitest';
+import { bookingOf } from '../../../src/connectors/booking.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
+import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { drive } from '../support/drive.ts';
+import {
+  accepts,
+  answer,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { accessToken: 'eyJ.qbo.token', realmId: '9130355377388383' };
+const baseUrl = 'https://quickbooks.api.intuit.com/v3/company/9130355377388383';
+const memory = { 'item:9130355377388383': '21', 'currency:9130355377388383': 'home' };
+const day = sampleEvent('revenue.daily_summary');
+const payment = sampleEvent('payment.settled');
+const numberOf = (event: typeof day) => (bookingOf(event) as { number: string }).number;
+const queryOf = ({ url }: ConnectorRequest) => new URL(url).searchParams.get('query');
+
+const nothing = answer(200, { QueryResponse: {}, time: '2026-01-03T00:00:10Z' });
+const receipts = (...list: object[]) => answer(200, { QueryResponse: { SalesReceipt: list } });
+const booked = answer(200, { SalesReceipt: { Id: '145', DocNumber: numberOf(day) }, time: '2026-01-03T00:00:10Z' });
+const fault = (statusCode: number, type: string, code: string, Detail = 'Some detail') =>
+  answer(statusCode, { Fault: { Error: [{ Message: 'Some message', Detail, code }], type }, time: 'now' });
+const preferences = (home: string, isMulti = false) =>
+  answer(200, { Preferences: { CurrencyPrefs: { HomeCurrency: { value: home }, MultiCurrencyEnabled: isMulti } } });
+
+/** A company in good order, with single answers replaced. */
+function company(answers: Record<string, ConnectorResponse> = {}) {
+  const all: Record<string, ConnectorResponse> = {
+    check: nothing,
+    preferences: preferences('USD'),
+    item: answer(200, { QueryResponse: { Item: [{ Id: '21' }] } }),
+    send: booked,
+    ...answers,
+  };
+  return (request: ConnectorRequest) => all[request.step ?? ''] ?? answer(500);
+}
+
+describe('what is sent', () => {
+  it('books a day as one sales receipt, once the company and the item are known', () => {
+    const { outcome, requests, steps } = drive(quickbooks, config, [day], company(), { memory });
+    expect(steps).toEqual(['check', 'send']);
+    const url = new URL(requests[1]?.url ?? '');
+    expect(requests[1]).toMatchObject({
+      method: 'POST',
+      headers: {
+        authorization: 'Bearer eyJ.qbo.token',
+        accept: 'application/json',
+        'content-type': 'application/json',
+      },
+    });
+    expect(url.origin + url.pathname).toBe(`${baseUrl}/salesreceipt`);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      minorversion: '75',
+      requestid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+    });
+    expect(JSON.parse(requests[1]?.body ?? '')).toEqual({
+      TxnDate: '2026-01-02',
+      DocNumber: numberOf(day),
+      PrivateNote: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      Line: [
+        {
+          DetailType: 'SalesItemLineDetail',
+          Amount: 12.34,
+          Description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+          SalesItemLineDetail: { ItemRef: { value: '21' }, Qty: 1, UnitPrice: 12.34 },
+        },
+      ],
+    });
+    expect(outcome).toEqual({ kind: 'delivered', note: `Sales receipt ${numberOf(day)}.` });
+  });
+
+  it('first learns the currency and the item, and remembers both', () => {
+    const { steps, requests, memory: remembered } = drive(quickbooks, config, [day], company());
+    expect(steps).toEqual(['check', 'preferences', 'item', 'send']);
+    expect(requests[1]?.url).toBe(`${baseUrl}/preferences?minorversion=75`);
+    expect(requests[2] && queryOf(requests[2])).toBe("select Id from Item where Name = 'x402 API revenue'");
+    expect(remembered).toEqual(memory);
+  });
+
+  it('goes to the sandbox only when told so', () => {
+    const built = quickbooks.build([day], { ...config, environment: 'sandbox' }, sampleContext());
+    expect(requestOf(built).url).toContain('https://sandbox-quickbooks.api.intuit.com/v3/company/');
+  });
+
+  it('sends the same bytes on a later try', () => {
+    const tries = [1, 5].map((attemptNumber) => drive(quickbooks, config, [day], company(), { memory, attemptNumber }));
+    expect(tries[1]?.requests).toEqual(tries[0]?.requests);
+  });
+
+  it.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
+    expect(quickbooks.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
+  });
+
+  it('books nothing for a day without a cent', () => {
+    const built = quickbooks.build(
+      [sampleEvent('revenue.daily_summary', { totalUsd: '0.004' })],
+      config,
+      sampleContext(),
+    );
+    expect(built).toEqual({ skip: '0.004 USD rounds to 0.00, so there is nothing to book.' });
+  });
+
+  it.each(HOSTILE_TEXTS)('never lets hostile text out of the description: %j', (text) => {
+    const event = sampleEvent('payment.settled', { endpointPath: text, transactionHash: text, paymentId: text });
+    const { requests } = drive(quickbooks, config, [event], company(), { memory });
+    expect(queryOf(requests[0]!)).toMatch(
+      /^select \* from SalesReceipt where DocNumber in \('[0-9A-Z-]+', '[0-9A-Z]+'\) maxresults 5$/,
+    );
+    const { DocNumber, Line, ...rest } = JSON.parse(requests[1]?.body ?? '');
+    expect(rest).toEqual({ TxnDate: '2026-01-02', PrivateNote: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st' });
+    expect(DocNumber).toMatch(/^[0-9A-Z-]{21}$/);
+    expect(Line[0].Description).not.toMatch(/[\p{Cc}\p{Cs}\u202A-\u202E]/u);
+  });
+});
+
+describe('nothing is booked twice', () => {
+  const steps = (event: typeof day, answers: Record<string, ConnectorResponse>) =>
+    drive(quickbooks, config, [event], company(answers), { memory });
+  const dayReceipt = { Id: '1', DocNumber: numberOf(day), PrivateNote: day.id };
+
+  it('looks for every document of the day before it books a day', () => {
+    const request = requestOf(quickbooks.build([day], config, sampleContext()));
+    expect(request.method).toBe('GET');
+    expect(queryOf(request)).toBe(`select * from SalesReceipt where DocNumber like '${numberOf(day)}%' maxresults 5`);
+  });
+
+  it('takes a receipt that is there for its own', () => {
+    const { outcome, steps: taken } = steps(day, { check: receipts(dayReceipt) });
+    expect(taken).toEqual(['check']);
+    expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} was booked already.` });
+  });
+
+  it('leaves a number alone that somebody else has used', () => {
+    const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'by hand' }) });
+    expect(outcome.kind).toBe('drop');
+  });
+
+  it('does not book a payment whose day is booked', () => {
+    const { outcome, steps: taken } = steps(payment, { check: receipts(dayReceipt) });
+    expect(taken).toEqual(['check']);
+    expect(outcome.kind).toBe('delivered');
+  });
+
+  it('does not book a day of which payments are booked', () => {
+    const single = { Id: '2', DocNumber: numberOf(payment), PrivateNote: payment.id };
+    const { outcome, steps: taken } = steps(day, { check: receipts(single) });
+    expect(taken).toEqual(['check']);
+    expect(outcome).toMatchObject({ kind: 'drop', reason: expect.stringContaining('by hand') });
+  });
+
+  it('compares again when QuickBooks says that the number exists', () => {
+    const duplicate = fault(400, 'ValidationFault', '6140', 'Duplicate Document Number Error');
+    expect(steps(day, { send: duplicate }).outcome).toMatchObject({ kind: 'retry', afterSeconds: 60 });
+    const third = drive(quickbooks, config, [day], company({ send: duplicate }), { memory, attemptNumber: 3 });
+    expect(third.outcome.kind).toBe('drop');
+  });
+
+  it('uses one request id for a connector, event and item', () => {
+    const requestId = (overrides: object) => {
+      const { requests } = drive(quickbooks, config, [day], company(), { memory, ...overrides });
+      return new URL(requests.at(-1)?.url ?? '').searchParams.get('requestid');
+    };
+    expect(requestId({ attemptNumber: 9 })).toBe(requestId({}));
+    expect(requestId({ memory: { ...memory, 'item:9130355377388383': '22' } })).not.toBe(requestId({}));
+    expect(requestId({ connectorId: 'con_2' })).not.toBe(requestId({}));
+  });
+});
+
+describe('the company', () => {
+  it('must have the item, because making it would choose an account', () => {
+    const { outcome, steps } = drive(quickbooks, config, [day], company({ item: nothing }));
+    expect(steps).toEqual(['check', 'preferences', 'item']);
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('"x402 API revenue"') });
+  });
+
+  it('is asked to turn on multicurrency when its books are not in dollars', () => {
+    const { outcome } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD') }));
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('CAD') });
+  });
+
+  it('is told the currency when it has several', () => {
+    const { requests } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD', true) }));
+    expect(JSON.parse(requests.at(-1)?.body ?? '').CurrencyRef).toEqual({ value: 'USD' });
+  });
+
+  it.each(['2500', '610'])('has its item looked up again after code %s', (code) => {
+    const { outcome, memory: remembered } = drive(
+      quickbooks,
+      config,
+      [day],
+      company({ send: fault(400, 'ValidationFault', code, 'Invalid Reference Id') }),
+      { memory },
+    );
+    expect(outcome.kind).toBe('retry');
+    expect(drive(quickbooks, config, [day], company(), { memory: remembered }).steps).toEqual([
+      'check',
+      'item',
+      'send',
+    ]);
+  });
+});
+
+describe('what an answer means', () => {
+  const classify = (response: ConnectorResponse, step = 'send') =>
+    quickbooks.classify(response, classifyContext(config, day, { step, memory }));
+
+  it.each([
+    ['a receipt made', booked, 'delivered'],
+    ['200 with a fault', fault(200, 'ValidationFault', '2010'), 'drop'],
+    ['200 without a receipt', answer(200, {}), 'retry'],
+    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['a refused value', fault(400, 'ValidationFault', '2010'), 'drop'],
+    ['a closed period', fault(400, 'ValidationFault', '6210'), 'drop'],
+    ['an ended subscription', fault(400, 'ValidationFault', '6190'), 'pause'],
+    ['an expired token', fault(401, 'AUTHENTICATION', '3200'), 'pause'],
+    [
+      'an expired token in the words of the gateway',
+      answer(401, {
+        fault: { error: [{ message: 'message=AuthenticationFailed', code: '3200' }], type: 'AUTHENTICATION' },
+      }),
+      'pause',
+    ],
+    ['a padded code', fault(400, 'ValidationFault', '003200'), 'pause'],
+    ['another company', fault(403, 'AuthorizationFault', '3100'), 'pause'],
+    ['403 without a body', answer(403), 'pause'],
+    ['429', answer(429), 'retry'],
+    ['a throttle fault', fault(400, 'ThrottleFault', '003001'), 'retry'],
+    ['a system fault', fault(400, 'SystemFault', '10000'), 'retry'],
+    ['500', fault(500, 'SystemFault', '10000'), 'retry'],
+    ['503', answer(503, '<html>'), 'retry'],
+    ['404 without a fault', answer(404), 'disable'],
+    ['400 without a fault', answer(400), 'drop'],
+    ['201, which is not what was asked for', answer(201), 'drop'],
+    ['a redirect', answer(302), 'drop'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('judges the questions before a booking in the same way', () => {
+    for (const step of ['check', 'preferences', 'item']) {
+      expect(classify(answer(401), step).kind).toBe('pause');
+      expect(classify(answer(503), step).kind).toBe('retry');
+    }
+  });
+
+  it('honours Retry-After, and never repeats the token', () => {
+    expect(classify(answer(429, '', { 'retry-after': '17' }))).toMatchObject({ afterSeconds: 17 });
+    expect(classify(answer(429))).toMatchObject({ afterSeconds: 60 });
+    const echo = fault(400, 'ValidationFault', '2010', `eyJ.qbo.token ${'x'.repeat(500)}`);
+    expect(classify(echo)).toMatchObject({
+      reason: expect.stringMatching(/^QuickBooks did not accept the booking: •••• x{10}/),
+    });
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ environment: 'sandbox' }, true],
+    [{ environment: 'test' }, false],
+    [{ realmId: '12345/../1' }, false],
+    [{ realmId: 'abc' }, false],
+    [{ realmId: undefined }, false],
+    [{ accessToken: 'two words' }, false],
+    [{ accessToken: '' }, false],
+    [{ itemId: '1' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(quickbooks, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const probe = (response: ConnectorResponse, step: string) => quickbooks.probe?.classify(response, config, step);
+
+  it('asks for the company and then for its currency', () => {
+    expect(quickbooks.probe?.build(config)).toMatchObject({
+      method: 'GET',
+      url: `${baseUrl}/companyinfo/9130355377388383?minorversion=75`,
+      step: 'company',
+    });
+    expect(probe(answer(200, { CompanyInfo: { CompanyName: 'Acme' } }), 'company')).toMatchObject({
+      next: { method: 'GET', url: `${baseUrl}/preferences?minorversion=75` },
+    });
+    expect(probe(preferences('USD'), 'preferences')).toMatchObject({ ok: true });
+    expect(probe(preferences('CAD'), 'preferences')).toMatchObject({ ok: false });
+  });
+
+  it('says what is wrong', () => {
+    expect(probe(answer(401), 'company')).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('save a new one'),
+    });
+    expect(probe(fault(403, 'AuthorizationFault', '3100'), 'company')).toMatchObject({ ok: false });
+  });
+});

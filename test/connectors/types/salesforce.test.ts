@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { salesforce } from '../../../src/connectors/types/salesforce.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { instanceUrl: 'https://acme.my.salesforce.com', accessToken: '00D5g!AQEAQ.token' };
+const settled = sampleEvent('payment.settled');
+const classify = (response: ReturnType<typeof answer>) =>
+  salesforce.classify(response, classifyContext(config, settled));
+const errors = (statusCode: number, errorCode: string, message = 'Some message') =>
+  answer(statusCode, [{ errorCode, message, fields: [] }]);
+
+describe('what is sent', () => {
+  it('upserts one record by the event id', () => {
+    const request = requestOf(salesforce.build([settled], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'PATCH',
+      url: 'https://acme.my.salesforce.com/services/data/v66.0/sobjects/X402_Event__c/Event_Id__c/evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      headers: { authorization: 'Bearer 00D5g!AQEAQ.token', 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      Kind__c: 'payment.settled',
+      Occurred_At__c: '2026-01-02T03:04:05.678Z',
+      Payment_Id__c: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+      Endpoint__c: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+      Customer__c: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+      Amount_USD__c: 0.01,
+      Tx_Hash__c: `0x${'5e'.repeat(32)}`,
+      Payload__c: JSON.stringify(settled.data),
+    });
+  });
+
+  it.each(EVENT_KINDS)('carries %s', (kind) => {
+    expect(salesforce.carries(kind, new Set([kind]))).toBe(true);
+    expect(builtJson(salesforce, config, sampleEvent(kind)).Kind__c).toBe(kind);
+  });
+
+  it('marks a test event and gives it no amount', () => {
+    expect(builtJson(salesforce, config, testEvent())).toMatchObject({
+      Kind__c: 'test.payment.settled',
+      Amount_USD__c: null,
+    });
+  });
+
+  it.each(HOSTILE_TEXTS)('fits hostile text into the long text field, as JSON: %j', (text) => {
+    const topEndpoints = Array.from({ length: 10 }, () => ({
+      endpointId: 'ep',
+      path: text,
+      totalUsd: '1',
+      paymentCount: 1,
+    }));
+    for (const event of [
+      sampleEvent('payment.failed', { message: text }),
+      sampleEvent('revenue.daily_summary', { topEndpoints }),
+    ]) {
+      const payload: string = builtJson(salesforce, config, event).Payload__c;
+      expect(payload.length).toBeLessThanOrEqual(32_000);
+      expect(Object.keys(JSON.parse(payload))).toEqual(Object.keys(event.data));
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  it.each([
+    ['a record made', answer(201, { id: 'a01', success: true, errors: [], created: true }), 'delivered'],
+    ['a record updated', answer(200, { id: 'a01', success: true, errors: [], created: false }), 'delivered'],
+    ['204', answer(204), 'delivered'],
+    ['success that is none', answer(200, { success: false, errors: [{ statusCode: 'X', message: 'no' }] }), 'drop'],
+    ['several records of one id', answer(300, ['/a', '/b']), 'pause'],
+    ['a missing field', errors(400, 'INVALID_FIELD', "No such column 'Kind__c'"), 'pause'],
+    ['a full organisation', errors(400, 'STORAGE_LIMIT_EXCEEDED'), 'pause'],
+    ['a field of theirs that is required', errors(400, 'REQUIRED_FIELD_MISSING'), 'drop'],
+    ['a validation rule', errors(400, 'FIELD_CUSTOM_VALIDATION_EXCEPTION'), 'drop'],
+    ['a locked row', errors(400, 'UNABLE_TO_LOCK_ROW'), 'retry'],
+    ['two writers of one id', errors(400, 'DUPLICATE_VALUE'), 'retry'],
+    ['an ended session', errors(401, 'INVALID_SESSION_ID'), 'pause'],
+    ['the daily limit', errors(403, 'REQUEST_LIMIT_EXCEEDED'), 'retry'],
+    ['no right', errors(403, 'INSUFFICIENT_ACCESS_OR_READONLY'), 'pause'],
+    ['an API that is turned off', errors(403, 'API_DISABLED_FOR_ORG'), 'pause'],
+    ['a missing object', errors(404, 'NOT_FOUND', 'The requested resource does not exist'), 'disable'],
+    ['429', answer(429), 'retry'],
+    ['500', errors(500, 'UNKNOWN_EXCEPTION'), 'retry'],
+    ['503', errors(503, 'SERVER_UNAVAILABLE'), 'retry'],
+    ['a redirect to the login page', answer(302), 'drop'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('waits an hour for the daily limit', () => {
+    expect(classify(errors(403, 'REQUEST_LIMIT_EXCEEDED'))).toMatchObject({ afterSeconds: 3600 });
+  });
+
+  it('never repeats the token', () => {
+    for (const response of [errors(400, 'INVALID_FIELD', '00D5g!AQEAQ.token'), errors(400, 'X', '00D5g!AQEAQ.token')]) {
+      expect(JSON.stringify(classify(response))).not.toContain('AQEAQ');
+    }
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ instanceUrl: 'https://acme.my.salesforce.com/' }, true],
+    [{ instanceUrl: 'https://acme--dev.sandbox.my.salesforce.com' }, true],
+    [{ instanceUrl: 'https://acme-dev-ed.develop.my.salesforce.com' }, true],
+    [{ instanceUrl: 'https://acme.my.salesforce.mil' }, true],
+    [{ instanceUrl: 'https://login.salesforce.com' }, false],
+    [{ instanceUrl: 'https://test.salesforce.com' }, false],
+    [{ instanceUrl: 'https://acme.lightning.force.com' }, false],
+    [{ instanceUrl: 'https://my.salesforce.com' }, false],
+    [{ instanceUrl: 'https://acme.my.salesforce.com.evil.example' }, false],
+    [{ instanceUrl: 'https://evil.example/?x=.my.salesforce.com' }, false],
+    [{ instanceUrl: 'https://acme.my.salesforce.com:444' }, false],
+    [{ instanceUrl: 'https://acme.my.salesforce.com/services' }, false],
+    [{ instanceUrl: 'https://u:p@acme.my.salesforce.com' }, false],
+    [{ instanceUrl: 'http://acme.my.salesforce.com' }, false],
+    [{ accessToken: 'a b' }, false],
+    [{ accessToken: undefined }, false],
+    [{ object: 'Task' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(salesforce, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const names = ['Kind__c', 'Occurred_At__c', 'Payment_Id__c', 'Endpoint__c', 'Customer__c', 'Amount_USD__c'];
+  const fields = [...names, 'Tx_Hash__c', 'Payload__c'].map((name) => ({ name, createable: true }));
+  const idField = { name: 'Event_Id__c', createable: true, externalId: true, unique: true };
+  const probe = (response: ReturnType<typeof answer>) => salesforce.probe?.classify(response, config, 'send');
+
+  it('describes the object', () => {
+    expect(salesforce.probe?.build(config)).toMatchObject({
+      method: 'GET',
+      url: 'https://acme.my.salesforce.com/services/data/v66.0/sobjects/X402_Event__c/describe',
+    });
+  });
+
+  it('says which field is missing, read-only or not unique', () => {
+    expect(probe(answer(200, { fields: [...fields, idField] }))).toMatchObject({ ok: true });
+    expect(probe(answer(200, { fields }))).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('Event_Id__c'),
+    });
+    expect(probe(answer(200, { fields: [...fields.slice(1), idField] }))).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('Kind__c'),
+    });
+    expect(probe(answer(200, { fields: [...fields, { ...idField, unique: false }] }))).toMatchObject({
+      ok: false,
+      message: 'Event_Id__c must be marked as External ID and Unique.',
+    });
+  });
+
+  it('is content with a description that was cut off', () => {
+    expect(probe(answer(200, '{"fields":[{"name":"Kind__'))).toMatchObject({ ok: true });
+  });
+
+  it('tells a missing object from an ended session', () => {
+    expect(probe(errors(404, 'NOT_FOUND'))).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('X402_Event__c'),
+    });
+    expect(probe(errors(401, 'INVALID_SESSION_ID'))).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('session'),
+    });
+  });
+});

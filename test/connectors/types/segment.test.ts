@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import { segment } from '../../../src/connectors/types/segment.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  CONNECTOR_ID,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { writeKey: 'wk0123456789abcdefghijABCDEFGHIJ' };
+const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
+const common = { event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', project_id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st' };
+const payment = {
+  ...common,
+  payment_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+  endpoint_id: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+  endpoint_path: '/weather',
+  method: 'GET',
+  customer_id: 'cus_01jc9x2v5qe3w8k4m6n7p9r0st',
+  asset: 'USDC',
+  network: 'eip155:84532',
+};
+const transaction_hash = `0x${'5e'.repeat(32)}`;
+
+describe('what is sent', () => {
+  it('sends a settled payment as an order with its revenue', () => {
+    const request = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://api.segment.io/v1/track',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Basic ${Buffer.from(`${config.writeKey}:`).toString('base64')}`,
+      },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      userId: payer,
+      event: 'Order Completed',
+      messageId: '5143f0fa58e8fb394a1ca453ede2707f',
+      timestamp: '2026-01-02T03:04:05.678Z',
+      properties: {
+        ...payment,
+        event_kind: 'payment.settled',
+        transaction_hash,
+        order_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+        revenue: 0.01,
+        total: 0.01,
+        currency: 'USD',
+      },
+      context: { library: { name: 'tollgate', version: '1' } },
+    });
+  });
+
+  const others: [EventKind, string, string, Record<string, unknown>][] = [
+    ['payment.verified', 'Payment Verified', payer, payment],
+    ['payment.failed', 'Payment Failed', payer, { ...payment, stage: 'settle', reason: 'insufficient_funds' }],
+    [
+      'customer.first_payment',
+      'First Payment',
+      payer,
+      (({ method: _, ...rest }) => ({ ...rest, transaction_hash }))(payment),
+    ],
+    [
+      'customer.milestone',
+      'Customer Milestone',
+      payer,
+      {
+        ...common,
+        customer_id: 'cus_01jc9x2v5qe3w8k4m6n7p9r0st',
+        payment_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+        milestone_usd: '100',
+        payment_count: 10025,
+      },
+    ],
+    [
+      'endpoint.created',
+      'Endpoint Created',
+      common.project_id,
+      { ...common, endpoint_id: payment.endpoint_id, endpoint_path: '/weather', price_usd: '0.01' },
+    ],
+    [
+      'endpoint.pricing_changed',
+      'Endpoint Pricing Changed',
+      common.project_id,
+      {
+        ...common,
+        endpoint_id: payment.endpoint_id,
+        endpoint_path: '/weather',
+        previous_price_usd: '0.01',
+        price_usd: '0.02',
+      },
+    ],
+    [
+      'revenue.daily_summary',
+      'Daily Revenue Summary',
+      common.project_id,
+      { ...common, date: '2026-01-02', payment_count: 1204, customer_count: 37, failed_count: 3 },
+    ],
+  ];
+  it.each(others)('sends %s as "%s" and without money', (kind, event, userId, properties) => {
+    const body = builtJson(segment, config, sampleEvent(kind));
+    expect(body).toMatchObject({ event, userId });
+    expect(body.properties).toEqual({ ...properties, event_kind: kind });
+  });
+
+  it('carries every kind', () => {
+    expect(EVENT_KINDS.filter((kind) => segment.carries(kind, new Set(EVENT_KINDS)))).toEqual(EVENT_KINDS);
+  });
+
+  it('goes to the European address when told so', () => {
+    const request = requestOf(
+      segment.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext()),
+    );
+    expect(request.url).toBe('https://events.eu1.segmentapis.com/v1/track');
+  });
+
+  it('sends the same bytes on a retry, and another id for another connector', () => {
+    const event = sampleEvent('payment.settled');
+    const first = segment.build([event], config, sampleContext());
+    const later = sampleContext({ attemptNumber: 5, previousAttemptAmbiguous: true, now: new Date('2026-01-05') });
+    expect(segment.build([event], config, later)).toEqual(first);
+    const other = builtJson(segment, config, event, sampleContext({ connectorId: `${CONNECTOR_ID}x` }));
+    expect(other.messageId).not.toBe(JSON.parse(requestOf(first).body ?? '').messageId);
+  });
+
+  it('stands an unknown payer in by the payment, so that strangers are not one user', () => {
+    const event = sampleEvent('payment.verified', { payer: null, customerId: null });
+    expect(builtJson(segment, config, event).userId).toBe(payment.payment_id);
+  });
+
+  it('marks a test event and books nothing for it', () => {
+    const { event, userId, properties } = builtJson(segment, config, testEvent('payment.settled'));
+    expect({ event, userId }).toEqual({ event: 'Connector Test', userId: common.project_id });
+    expect(properties.test).toBe(true);
+    expect(JSON.stringify(properties)).not.toMatch(/revenue|total|currency|order_id/);
+  });
+
+  it.each(HOSTILE_TEXTS)('stays within 32 KB of plain text for %j', (text) => {
+    const event = sampleEvent('payment.failed', { endpointPath: text, reason: text, method: text, asset: text });
+    const request = requestOf(segment.build([event], config, sampleContext()));
+    expect(Buffer.byteLength(request.body ?? '')).toBeLessThan(32 * 1024);
+    const { properties } = JSON.parse(request.body ?? '');
+    expect(properties.reason).not.toMatch(/[\p{Cc}\p{Cs}\u202E]/u);
+    expect(properties.reason.length).toBeLessThanOrEqual(500);
+    expect(Object.keys(properties)).not.toContain('token');
+  });
+});
+
+describe('what an answer means', () => {
+  const context = classifyContext(config, sampleEvent('payment.settled'));
+  it.each([
+    ['a confirmed event', answer(200, { success: true }), 'delivered'],
+    ['200 that confirms nothing', answer(200, { success: false }), 'retry'],
+    ['200 from something else', answer(200, '<html>'), 'retry'],
+    ['another 2xx', answer(204), 'drop'],
+    ['a redirect, which its library takes for success', answer(302), 'drop'],
+    ['bad JSON or too large', answer(400, { message: 'malformed JSON' }), 'drop'],
+    ['401', answer(401), 'pause'],
+    ['408', answer(408), 'retry'],
+    ['410, which its library repeats', answer(410), 'retry'],
+    ['429', answer(429), 'retry'],
+    ['460', answer(460), 'retry'],
+    ['500', answer(500), 'retry'],
+    ['503', answer(503), 'retry'],
+    ['501', answer(501), 'drop'],
+    ['505', answer(505), 'drop'],
+    ['511', answer(511), 'drop'],
+  ])('%s', (_title, response, kind) => {
+    expect(segment.classify(response, context).kind).toBe(kind);
+  });
+
+  it('waits as long as it is asked to, and a minute when it is not told', () => {
+    expect(segment.classify(answer(429, '', { 'retry-after': '7' }), context)).toMatchObject({ afterSeconds: 7 });
+    expect(segment.classify(answer(429), context)).toMatchObject({ afterSeconds: 60 });
+  });
+
+  it('says that a confirmation proves little', () => {
+    expect(segment.classify(answer(200, { success: true }), context)).toMatchObject({
+      note: expect.stringContaining('unknown write key'),
+    });
+  });
+
+  it('never repeats the write key to the seller', () => {
+    const outcome = segment.classify(answer(400, { message: `bad key ${config.writeKey}` }), context);
+    expect(JSON.stringify(outcome)).not.toContain(config.writeKey);
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [config, true],
+    [{ ...config, region: 'us' }, true],
+    [{ ...config, region: 'eu' }, true],
+    [{ ...config, region: 'EU' }, false],
+    [{ writeKey: '' }, false],
+    [{ writeKey: 'short' }, false],
+    [{ writeKey: 'with space 0123456789' }, false],
+    [{ writeKey: 'colon:0123456789' }, false],
+    [{ writeKey: 'newline0123456789\n' }, false],
+    [{ writeKey: 42 }, false],
+    [{ ...config, url: 'https://evil.example' }, false],
+    [{}, false],
+  ])('%j is accepted: %s', (value, accepted) => {
+    expect(accepts(segment, value)).toBe(accepted);
+  });
+});
+
+describe('the probe', () => {
+  it('asks for the settings of the source', () => {
+    expect(segment.probe?.build(config)).toEqual({
+      method: 'GET',
+      url: `https://cdn.segment.com/v1/projects/${config.writeKey}/settings`,
+      headers: {},
+    });
+  });
+
+  it.each([
+    [200, true],
+    [404, false],
+    [400, false],
+    [503, false],
+  ])('takes HTTP %i for ok: %s', (statusCode, ok) => {
+    expect(segment.probe?.classify(answer(statusCode), config, 'send')).toMatchObject({ ok });
+  });
+});

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { slack } from '../../../src/connectors/types/slack.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { hostileEvent } from '../support/hostile.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
+const config = { webhookUrl };
+const settled = sampleEvent('payment.settled');
+
+type Text = { type: string; text: string; emoji?: boolean; verbatim?: boolean };
+type Block = { type: string; text?: Text; fields?: Text[]; elements?: Text[] };
+type Body = { text: string; blocks: Block[] };
+
+describe('what is sent', () => {
+  it('posts blocks with the facts in two columns', () => {
+    const request = requestOf(slack.build([settled], config, sampleContext({ consoleUrl: 'https://c.example/e?a&b' })));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: webhookUrl,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(request.headers).not.toHaveProperty('authorization');
+    const label = (text: string) => ({ type: 'mrkdwn', text: `*${text}*`, verbatim: true });
+    const plain = (text: string) => ({ type: 'plain_text', text, emoji: false });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      text: 'Payment settled: 0.01 USDC',
+      unfurl_links: false,
+      unfurl_media: false,
+      blocks: [
+        { type: 'header', text: plain('Payment settled: 0.01 USDC') },
+        {
+          type: 'section',
+          fields: [
+            ...[label('Amount'), plain('0.01 USDC'), label('Endpoint'), plain('GET /weather')],
+            ...[label('Payer'), plain('0x1F98…F984'), label('Network'), plain('Base Sepolia (test network)')],
+            ...[label('Transaction'), plain('0x5e5e…5e5e')],
+          ],
+        },
+        { type: 'section', fields: [label('Project'), plain('Weather API')] },
+        {
+          type: 'context',
+          elements: [
+            {
+              type: 'mrkdwn',
+              verbatim: true,
+              text: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st  ·  <!date^1767323045^{date_short_pretty} {time_secs}|2026-01-02 03:04:05 UTC>  ·  <https://c.example/e?a&amp;b|Open in the console>',
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it.each(EVENT_KINDS)('carries %s and keeps the fallback text', (kind) => {
+    expect(slack.carries(kind, new Set())).toBe(true);
+    const body: Body = builtJson(slack, config, sampleEvent(kind));
+    expect(body.text).toBe(body.blocks[0]?.text?.text);
+    expectWithinLimits(body);
+  });
+
+  it('marks a test event', () => {
+    const body: Body = builtJson(slack, config, testEvent());
+    expect(body.text).toMatch(/^\[Test\] /);
+    expect(body.blocks[1]?.fields?.[1]?.text).toBe('Sent by hand with sample data. Nothing was paid.');
+  });
+
+  it('sends the same bytes on every try', () => {
+    const again = sampleContext({ attemptNumber: 5, previousAttemptAmbiguous: true, now: new Date(0) });
+    expect(slack.build([settled], config, again)).toEqual(slack.build([settled], config, sampleContext()));
+  });
+
+  it.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
+    for (const text of HOSTILE_TEXTS) {
+      const context = sampleContext({ projectName: text });
+      const body: Body = builtJson(slack, config, hostileEvent(kind, text), context);
+      expectWithinLimits(body);
+      const texts = [body.text, ...body.blocks.flatMap((block) => textsOf(block).map((object) => object.text))];
+      expect(texts.join('\n').replaceAll(/<!date\^1767323045\^[^>]*>/g, '')).not.toMatch(/[<>]/);
+      for (const object of body.blocks.flatMap(textsOf)) {
+        if (object.type === 'mrkdwn') expect(object.text).toMatch(/^\*[A-Z][\w ()]+\*$|^evt_/);
+      }
+    }
+  });
+});
+
+it('keeps the header within its limit, also when escapes make the text longer', () => {
+  const body: Body = builtJson(slack, config, sampleEvent('payment.failed', { reason: '&<>'.repeat(100) }));
+  expectWithinLimits(body);
+  expect(body.blocks[0]?.text?.text).toMatch(/(&amp;|&lt;|&gt;)…$/);
+});
+
+describe('what an answer means', () => {
+  const outcomeOf = (statusCode: number, body: string, headers = {}) =>
+    slack.classify(answer(statusCode, body, headers), classifyContext(config, settled));
+
+  it.each([
+    [200, 'ok', 'delivered'],
+    [200, 'ok\n', 'delivered'],
+    [200, 'no_text', 'drop'],
+    [200, 'no_service', 'disable'],
+    [200, '', 'retry'],
+    [200, '<html>Sign in</html>', 'retry'],
+    [200, '{"ok":true}', 'retry'],
+    [302, '', 'drop'],
+    [400, 'invalid_payload', 'drop'],
+    [400, 'invalid_blocks', 'drop'],
+    [400, 'msg_blocks_too_long', 'drop'],
+    [400, 'invalid_token', 'pause'],
+    [400, 'user_not_found', 'disable'],
+    [400, 'something_new', 'drop'],
+    [403, 'action_prohibited', 'pause'],
+    [403, 'posting_to_general_channel_denied', 'pause'],
+    [403, 'invalid_token', 'pause'],
+    [403, 'team_disabled', 'disable'],
+    [404, 'channel_not_found', 'disable'],
+    [404, 'no_service', 'disable'],
+    [404, 'no_team', 'disable'],
+    [410, 'channel_is_archived', 'disable'],
+    [429, '', 'retry'],
+    [500, 'rollup_error', 'retry'],
+    [503, '', 'retry'],
+  ])('%i %j is %s', (statusCode, body, kind) => {
+    expect(outcomeOf(statusCode, body).kind).toBe(kind);
+  });
+
+  it('waits as long as Slack asks', () => {
+    expect(outcomeOf(429, '', { 'retry-after': '30' })).toMatchObject({ afterSeconds: 30 });
+  });
+
+  it('never quotes text that is not one of the words of Slack', () => {
+    expect(JSON.stringify(outcomeOf(400, `bad ${webhookUrl}`))).not.toContain('hooks.slack.com');
+    expect(JSON.stringify(outcomeOf(400, 'constructor'))).toContain('HTTP 400');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [webhookUrl, true],
+    ['https://hooks.slack.com:443/services/T1/B1/x', true],
+    ['https://hooks.slack-gov.com/services/T1/B1/x', true],
+    ['http://hooks.slack.com/services/T1/B1/x', false],
+    ['https://hooks.slack.com.evil.example/services/T1/B1/x', false],
+    ['https://evil.example/services/T1/B1/x', false],
+    ['https://user:pass@hooks.slack.com/services/T1/B1/x', false],
+    ['https://hooks.slack.com:8443/services/T1/B1/x', false],
+    ['https://hooks.slack.com/services/T1/B1/x?y=1', false],
+    ['https://hooks.slack.com/services/T1/B1/x#y', false],
+    ['https://hooks.slack.com/services/T1/B1', false],
+    ['https://hooks.slack.com/services/T1/B1/x/../../../api', false],
+    ['https://hooks.slack.com/triggers/T1/123/abc', false],
+    ['https://hooks.slack.com/workflows/T1/A1/123/abc', false],
+    ['', false],
+  ])('%s is accepted: %s', (url, isAccepted) => {
+    expect(accepts(slack, { webhookUrl: url })).toBe(isAccepted);
+  });
+
+  it('is complete and has nothing else', () => {
+    expect(accepts(slack, {})).toBe(false);
+    expect(accepts(slack, { webhookUrl, channel: '#general' })).toBe(false);
+    expect(accepts(slack, { webhookUrl: null })).toBe(false);
+  });
+});
+
+describe('the probe', () => {
+  it('posts a body that cannot become a message', () => {
+    const request = slack.probe!.build(config);
+    expect(request).toMatchObject({ method: 'POST', url: webhookUrl });
+    expect(() => JSON.parse(request.body ?? '')).toThrow();
+  });
+
+  it.each([
+    [400, 'invalid_payload', true],
+    [400, 'invalid_token', false],
+    [403, 'action_prohibited', false],
+    [404, 'no_service', false],
+    [200, 'ok', false],
+    [500, '', false],
+  ])('%i %s: works is %s', (statusCode, body, ok) => {
+    expect(slack.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+  });
+});
+
+function textsOf(block: Block): Text[] {
+  return [...(block.text ? [block.text] : []), ...(block.fields ?? []), ...(block.elements ?? [])];
+}
+
+/** https://docs.slack.dev/reference/block-kit/blocks */
+function expectWithinLimits(body: Body): void {
+  expect(body.blocks.length).toBeLessThanOrEqual(50);
+  expect(JSON.stringify(body.blocks).length).toBeLessThan(13_000);
+  for (const block of body.blocks) {
+    expect(block.fields?.length ?? 1).toBeLessThanOrEqual(10);
+    expect(block.fields?.length ?? 1).toBeGreaterThan(0);
+    for (const { text } of textsOf(block)) {
+      expect(text.length).toBeGreaterThan(0);
+      expect(text.length).toBeLessThanOrEqual(block.type === 'header' ? 150 : 2000);
+    }
+  }
+}

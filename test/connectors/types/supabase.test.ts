@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { supabase } from '../../../src/connectors/types/supabase.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const config = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_abc123' };
+const settled = sampleEvent('payment.settled');
+const classify = (response: ReturnType<typeof answer>, attemptNumber = 1) =>
+  supabase.classify(response, classifyContext(config, settled, { attemptNumber }));
+const refusal = (statusCode: number, code: string, message = 'Some message', details: string | null = null) =>
+  answer(statusCode, { code, message, details, hint: null });
+
+describe('what is sent', () => {
+  it('inserts one row and ignores it when it is there already', () => {
+    const request = requestOf(supabase.build([settled], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: 'https://abcdefghijklmnopqrst.supabase.co/rest/v1/payment_events?on_conflict=event_id',
+      headers: {
+        apikey: 'sb_secret_abc123',
+        'content-type': 'application/json',
+        prefer: 'resolution=ignore-duplicates,return=minimal',
+      },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      kind: 'payment.settled',
+      occurred_at: '2026-01-02T03:04:05.678Z',
+      payment_id: 'pay_01jc9x2v5qe3w8k4m6n7p9r0st',
+      endpoint_id: 'ep_01jc9x2v5qe3w8k4m6n7p9r0st',
+      customer: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
+      amount_usd: '0.01',
+      currency: 'USD',
+      network: 'eip155:84532',
+      tx_hash: `0x${'5e'.repeat(32)}`,
+      payload: settled.data,
+    });
+  });
+
+  it('puts a key into authorization only when it is a legacy JWT', () => {
+    const headersWith = (apiKey: string) =>
+      requestOf(supabase.build([settled], { ...config, apiKey }, sampleContext())).headers;
+    expect(headersWith('sb_secret_abc123')).not.toHaveProperty('authorization');
+    expect(headersWith('eyJhbGciOi.abc.def')).toMatchObject({
+      apikey: 'eyJhbGciOi.abc.def',
+      authorization: 'Bearer eyJhbGciOi.abc.def',
+    });
+  });
+
+  it('writes to the table of the config', () => {
+    const request = requestOf(supabase.build([settled], { ...config, table: 'sales' }, sampleContext()));
+    expect(request.url).toContain('/rest/v1/sales?');
+  });
+
+  it.each(EVENT_KINDS)('carries %s', (kind) => {
+    const event = sampleEvent(kind);
+    expect(supabase.carries(kind, new Set([kind]))).toBe(true);
+    expect(builtJson(supabase, config, event)).toMatchObject({ kind, payload: event.data });
+  });
+
+  it('marks a test event and gives it no amount', () => {
+    expect(builtJson(supabase, config, testEvent())).toMatchObject({
+      kind: 'test.payment.settled',
+      amount_usd: null,
+      payload: { test: true },
+    });
+  });
+
+  it.each(HOSTILE_TEXTS)('stores hostile text as data, without what PostgreSQL refuses: %j', (text) => {
+    const row = builtJson(supabase, config, sampleEvent('payment.failed', { message: text }));
+    expect(row.payload.message).toBe(text.replaceAll('\0', '').toWellFormed());
+  });
+});
+
+describe('what an answer means', () => {
+  it.each([
+    ['201', answer(201), 'delivered'],
+    ['200', answer(200), 'delivered'],
+    [
+      'the event id there already',
+      refusal(409, '23505', 'duplicate key', 'Key (event_id)=(evt_1) exists.'),
+      'delivered',
+    ],
+    [
+      'another unique column in the way',
+      refusal(409, '23505', 'duplicate key', 'Key (tx_hash)=(0x5e) exists.'),
+      'drop',
+    ],
+    ['no primary key', refusal(400, '42P10', 'there is no unique or exclusion constraint'), 'pause'],
+    ['a missing column', refusal(400, 'PGRST204', "Could not find the 'tx_hash' column"), 'pause'],
+    ['a missing grant', refusal(403, '42501', 'permission denied for table payment_events'), 'pause'],
+    ['a missing grant with 401', refusal(401, '42501', 'permission denied for table payment_events'), 'pause'],
+    ['an expired JWT', refusal(401, 'PGRST303', 'JWT expired'), 'pause'],
+    ['a wrong key', answer(401, { message: 'Invalid API key' }), 'pause'],
+    ['a value the column refuses', refusal(400, '22P02', 'invalid input syntax'), 'drop'],
+    ['a null the column refuses', refusal(400, '23502', 'null value in column'), 'drop'],
+    ['429', answer(429), 'retry'],
+    ['500', refusal(500, '40001', 'could not serialize access'), 'retry'],
+    ['503 without a database', refusal(503, 'PGRST001'), 'retry'],
+    ['504', answer(504), 'retry'],
+    ['a paused project', answer(540, 'Project paused'), 'pause'],
+    ['a redirect', answer(301), 'drop'],
+  ])('%s', (_case, response, kind) => {
+    expect(classify(response).kind).toBe(kind);
+  });
+
+  it('waits for a table that was just made and then gives up', () => {
+    const missing = refusal(404, 'PGRST205', "Could not find the table 'public.payment_events' in the schema cache");
+    expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
+      'retry',
+      'retry',
+      'retry',
+      'disable',
+    ]);
+  });
+
+  it('says what to do and never repeats the key', () => {
+    expect(classify(refusal(400, '42P10', `no constraint, key sb_secret_abc123 ${'x'.repeat(900)}`))).toEqual({
+      kind: 'pause',
+      reason: expect.stringMatching(
+        /^The table needs event_id as its primary key\. Supabase says: no constraint, key ••••/,
+      ),
+    });
+    const { reason } = classify(refusal(400, '22P02', 'x'.repeat(9000))) as { reason: string };
+    expect(reason.length).toBeLessThanOrEqual(200);
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ url: 'https://abcdefghijklmnopqrst.supabase.co/' }, true],
+    [{ table: 'a_table_1' }, true],
+    [{ url: 'http://abcdefghijklmnopqrst.supabase.co' }, false],
+    [{ url: 'https://abcdefghijklmnopqrst.supabase.co:8443' }, false],
+    [{ url: 'https://abcdefghijklmnopqrst.supabase.co/rest/v1' }, false],
+    [{ url: 'https://abcdefghijklmnopqrst.supabase.co?a=b' }, false],
+    [{ url: 'https://user@abcdefghijklmnopqrst.supabase.co' }, false],
+    [{ url: 'https://abcdefghijklmnopqrst.supabase.co.evil.example' }, false],
+    [{ url: 'https://short.supabase.co' }, false],
+    [{ url: 'https://127.0.0.1' }, false],
+    [{ table: 'a-b' }, false],
+    [{ table: '1abc' }, false],
+    [{ table: 'a?b=c' }, false],
+    [{ table: '' }, false],
+    [{ apiKey: 'a b' }, false],
+    [{ apiKey: undefined }, false],
+    [{ schema: 'public' }, false],
+  ])('with %j is %s', (change, isGood) => {
+    expect(accepts(supabase, { ...config, ...change })).toBe(isGood);
+  });
+});
+
+describe('the probe', () => {
+  const probe = (response: ReturnType<typeof answer>) => supabase.probe?.classify(response, config, 'send');
+
+  it('reads nothing from the table', () => {
+    expect(supabase.probe?.build(config)).toEqual({
+      method: 'GET',
+      url: 'https://abcdefghijklmnopqrst.supabase.co/rest/v1/payment_events?select=event_id&limit=0',
+      headers: { apikey: 'sb_secret_abc123' },
+    });
+  });
+
+  it('tells a good key from a bad one and a missing table', () => {
+    expect(probe(answer(200, []))).toMatchObject({ ok: true });
+    expect(probe(answer(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
+    expect(probe(refusal(404, 'PGRST205'))).toEqual({
+      ok: false,
+      message: 'The table was not found. Create it first.',
+    });
+    expect(probe(refusal(400, '42703', 'column event_id does not exist'))).toMatchObject({ ok: false });
+  });
+});

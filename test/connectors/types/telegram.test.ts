@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { telegram } from '../../../src/connectors/types/telegram.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { hostileEvent } from '../support/hostile.ts';
+import {
+  accepts,
+  answer,
+  builtJson,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const botToken = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1';
+const config = { botToken, chatId: '-100123' };
+const settled = sampleEvent('payment.settled');
+const context = classifyContext(config, settled);
+
+const migration = answer(400, {
+  ok: false,
+  error_code: 400,
+  description: 'Bad Request: group chat was upgraded to a supergroup chat',
+  parameters: { migrate_to_chat_id: -1001234567890 },
+});
+
+describe('what is sent', () => {
+  it('sends an HTML message with the facts as code', () => {
+    const withLink = sampleContext({ consoleUrl: 'https://console.example.com/e?a="1"&b' });
+    const request = requestOf(telegram.build([settled], config, withLink));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: `https://api.telegram.org/bot${botToken}/sendMessage`,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request.body ?? '')).toEqual({
+      chat_id: '-100123',
+      text: [
+        '<b>Payment settled</b>',
+        '<code>0.01 USDC</code>',
+        '',
+        'Amount: <code>0.01 USDC</code>',
+        'Endpoint: <code>GET /weather</code>',
+        'Payer: <code>0x1F98…F984</code>',
+        'Network: <code>Base Sepolia (test network)</code>',
+        'Transaction: <code>0x5e5e…5e5e</code>',
+        'Project: <code>Weather API</code>',
+        '',
+        '<code>evt_01jc9x2v5qe3w8k4m6n7p9r0st</code>, 2026-01-02 03:04:05 UTC',
+        '<a href="https://console.example.com/e?a=&quot;1&quot;&amp;b">Open in the console</a>',
+      ].join('\n'),
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+    });
+  });
+
+  it.each(EVENT_KINDS)('carries %s', (kind) => {
+    expect(telegram.carries(kind, new Set())).toBe(true);
+    expect(builtJson(telegram, config, sampleEvent(kind)).text).toMatch(/^<b>[A-Z][a-z ]+<\/b>\n<code>/);
+  });
+
+  it('marks a test event', () => {
+    expect(builtJson(telegram, config, testEvent()).text).toMatch(/^<b>\[Test\] Payment settled<\/b>/);
+  });
+
+  it.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no markup', (kind) => {
+    for (const text of HOSTILE_TEXTS) {
+      const body = builtJson(telegram, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
+      expect(body.text.length).toBeLessThanOrEqual(4096);
+      const outsideOfCode = body.text.replaceAll(/<code>[^<>]*<\/code>|<\/?b>/g, '');
+      expect(outsideOfCode).not.toMatch(/[@#/]\w|https?:|[<>&]/);
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  const refusal = (error_code: number, description: string) => ({ ok: false, error_code, description });
+
+  it.each([
+    [200, { ok: true, result: {} }, 'delivered'],
+    [200, refusal(403, 'Forbidden: bot was blocked by the user'), 'disable'],
+    [200, { ok: false }, 'retry'],
+    [200, '<html>', 'retry'],
+    [400, refusal(400, 'Bad Request: chat not found'), 'disable'],
+    [400, refusal(400, 'Bad Request: PEER_ID_INVALID'), 'disable'],
+    [400, refusal(400, 'Bad Request: not enough rights to send text messages to the chat'), 'disable'],
+    [400, refusal(400, "Bad Request: can't parse entities: Unsupported start tag"), 'drop'],
+    [400, refusal(400, 'Bad Request: message is too long'), 'drop'],
+    [400, refusal(400, 'Bad Request: something new'), 'drop'],
+    [401, refusal(401, 'Unauthorized'), 'pause'],
+    [403, refusal(403, 'Forbidden: bot was kicked from the supergroup chat'), 'disable'],
+    [403, refusal(403, 'Forbidden: something new'), 'disable'],
+    [403, '<html>', 'pause'],
+    [404, refusal(404, 'Not Found'), 'pause'],
+    [404, '<html>', 'disable'],
+    [429, refusal(429, 'Too Many Requests: retry after 5'), 'retry'],
+    [500, refusal(500, 'Internal Server Error'), 'retry'],
+    [502, '<html>', 'retry'],
+  ])('%i %j is %s', (statusCode, body, kind) => {
+    expect(telegram.classify(answer(statusCode, body), context).kind).toBe(kind);
+  });
+
+  it('waits as long as the body or the header says', () => {
+    const body = { ...refusal(429, 'Too Many Requests: retry after 35'), parameters: { retry_after: 35 } };
+    expect(telegram.classify(answer(429, body), context)).toMatchObject({ afterSeconds: 35 });
+    const byHeader = answer(429, '', { 'retry-after': '7' });
+    expect(telegram.classify(byHeader, context)).toMatchObject({ afterSeconds: 7 });
+  });
+
+  it('never quotes the token back', () => {
+    const outcome = telegram.classify(answer(400, refusal(400, `Bad token ${botToken}`)), context);
+    expect(JSON.stringify(outcome)).not.toContain('AAHdqTcv');
+  });
+});
+
+describe('a group that became a supergroup', () => {
+  it('gets the same message at once under its new id, which is remembered', () => {
+    const outcome = telegram.classify(migration, context);
+    const first = requestOf(telegram.build([settled], config, context));
+    if (outcome.kind !== 'next') throw new Error(`It was ${outcome.kind}`);
+    expect(outcome.request).toMatchObject({ method: 'POST', url: first.url, step: 'moved' });
+    expect(JSON.parse(outcome.request.body ?? '')).toEqual({
+      ...JSON.parse(first.body ?? ''),
+      chat_id: '-1001234567890',
+    });
+    const remembering = sampleContext({ memory: { ...outcome.remember } });
+    expect(builtJson(telegram, config, settled, remembering).chat_id).toBe('-1001234567890');
+    expect(builtJson(telegram, { ...config, chatId: '-5' }, settled, remembering).chat_id).toBe('-5');
+  });
+
+  it('is not followed a second time', () => {
+    expect(telegram.classify(migration, { ...context, step: 'moved' }).kind).toBe('drop');
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{ botToken, chatId: '-1001234567890' }, true],
+    [{ botToken, chatId: '42' }, true],
+    [{ botToken, chatId: '@my_channel' }, true],
+    [{ botToken, chatId: -100123 }, false],
+    [{ botToken, chatId: '@x' }, false],
+    [{ botToken, chatId: 'my_channel' }, false],
+    [{ botToken, chatId: '1 2' }, false],
+    [{ botToken: `bot${botToken}`, chatId: '1' }, false],
+    [{ botToken: '110201543:short', chatId: '1' }, false],
+    [{ botToken: `${botToken}/../x`, chatId: '1' }, false],
+    [{ botToken }, false],
+    [{ chatId: '1' }, false],
+    [{ botToken, chatId: '1', extra: 1 }, false],
+  ])('%j is accepted: %s', (value, isAccepted) => {
+    expect(accepts(telegram, value)).toBe(isAccepted);
+  });
+});
+
+describe('the probe', () => {
+  const probe = telegram.probe!;
+
+  it('asks for the bot and then for the chat', () => {
+    const request = probe.build({ botToken, chatId: '@my_channel' });
+    expect(request).toMatchObject({ method: 'GET', url: `https://api.telegram.org/bot${botToken}/getMe` });
+    expect(probe.classify(answer(200, { ok: true }), { botToken, chatId: '@my_channel' }, 'bot')).toMatchObject({
+      next: {
+        method: 'GET',
+        url: `https://api.telegram.org/bot${botToken}/getChat?chat_id=%40my_channel`,
+        step: 'chat',
+      },
+    });
+    expect(probe.classify(answer(200, { ok: true }), config, 'chat')).toMatchObject({ ok: true });
+  });
+
+  it.each([
+    [401, { ok: false, error_code: 401, description: 'Unauthorized' }, 'bot', /token/],
+    [400, { ok: false, error_code: 400, description: 'Bad Request: chat not found' }, 'chat', /chat/],
+    [200, '<html>', 'bot', /confirming/],
+  ])('%i %j fails with a reason', (statusCode, body, step, message) => {
+    expect(probe.classify(answer(statusCode, body), config, step)).toEqual({
+      ok: false,
+      message: expect.stringMatching(message),
+    });
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { gsmLength } from '../../../src/connectors/gsm-text.ts';
+import { twilio } from '../../../src/connectors/types/twilio.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { hostileEvent } from '../support/hostile.ts';
+import {
+  accepts,
+  answer,
+  classifyContext,
+  HOSTILE_TEXTS,
+  requestOf,
+  sampleContext,
+  sampleEvent,
+  testEvent,
+} from '../support/samples.ts';
+
+const accountSid = 'AC0123456789abcdef0123456789abcdef';
+const config = { accountSid, authToken: 't0ken', from: '+15005550006', to: '+15558675310' };
+const settled = sampleEvent('payment.settled');
+const base = `https://api.twilio.com/2010-04-01/Accounts/${accountSid}`;
+const authorization = `Basic ${Buffer.from(`${accountSid}:t0ken`).toString('base64')}`;
+
+const formOf = (event = settled, settings = config, context = sampleContext()) =>
+  Object.fromEntries(new URLSearchParams(requestOf(twilio.build([event], settings, context)).body));
+
+describe('what is sent', () => {
+  it('sends one short SMS with the amount and the event id', () => {
+    const request = requestOf(twilio.build([settled], config, sampleContext()));
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: `${base}/Messages.json`,
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+      step: 'send',
+    });
+    expect(request.body).toContain('To=%2B15558675310&From=%2B15005550006&');
+    expect(formOf()).toEqual({
+      To: '+15558675310',
+      From: '+15005550006',
+      Body: 'Payment settled: 0.01 USDC\nevt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      ValidityPeriod: '14400',
+    });
+  });
+
+  it('sends through a messaging service when that is the sender', () => {
+    const form = formOf(settled, { ...config, from: 'MG0123456789abcdef0123456789abcdef' });
+    expect(form).toMatchObject({ MessagingServiceSid: 'MG0123456789abcdef0123456789abcdef' });
+    expect(form).not.toHaveProperty('From');
+  });
+
+  it('goes to the region of the account', () => {
+    const request = requestOf(twilio.build([settled], { ...config, region: 'ie1' }, sampleContext()));
+    expect(request.url).toMatch(/^https:\/\/api\.dublin\.ie1\.twilio\.com\/2010-04-01\//);
+  });
+
+  it('adds the amount where the title has none', () => {
+    expect(formOf(sampleEvent('payment.failed')).Body).toMatch(/^Payment failed: insufficient funds, 0\.01 USDC\n/);
+  });
+
+  it('adds the link when it fits, and the event id when the link does not hold it', () => {
+    const linkTo = (consoleUrl: string) => formOf(settled, config, sampleContext({ consoleUrl })).Body;
+    expect(linkTo(`https://c.example/events/${settled.id}`)).toBe(
+      `Payment settled: 0.01 USDC\nhttps://c.example/events/${settled.id}`,
+    );
+    expect(linkTo('https://c.example/e/1')).toBe(`Payment settled: 0.01 USDC\nhttps://c.example/e/1\n${settled.id}`);
+    expect(linkTo(`https://c.example/${'x'.repeat(150)}`)).toBe(`Payment settled: 0.01 USDC\n${settled.id}`);
+  });
+
+  it.each(EVENT_KINDS)('carries %s in a single segment', (kind) => {
+    expect(twilio.carries(kind, new Set())).toBe(true);
+    expect(gsmLength(formOf(sampleEvent(kind)).Body!)).toBeLessThanOrEqual(160);
+    expect(formOf(sampleEvent(kind)).Body).toMatch(/\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
+  });
+
+  it('marks a test event', () => {
+    expect(formOf(testEvent()).Body).toMatch(/^\[Test\] Payment settled/);
+  });
+
+  it.each(EVENT_KINDS)('%s stays one segment of the 7-bit alphabet for any text', (kind) => {
+    for (const text of HOSTILE_TEXTS) {
+      const { Body } = formOf(hostileEvent(kind, text), config, sampleContext({ projectName: text }));
+      expect(gsmLength(Body!)).toBeLessThanOrEqual(160);
+      expect(Body).toMatch(/^[\x20-\x5f\x61-\x7e]+\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
+    }
+  });
+});
+
+describe('what an answer means', () => {
+  const context = classifyContext(config, settled);
+  const refused = (code: number) => ({ code, message: `About ${config.authToken}`, status: 400 });
+
+  it.each([
+    [201, { sid: 'SM1', status: 'queued', error_code: null }, 'delivered'],
+    [201, { sid: 'SM1', status: 'accepted' }, 'delivered'],
+    [201, { sid: 'SM1', status: 'failed', error_code: 30007 }, 'drop'],
+    [201, { sid: 'SM1', status: 'failed', error_code: 21610 }, 'disable'],
+    [201, { sid: 'SM1', status: 'queued', error_code: 30034 }, 'drop'],
+    [400, refused(21211), 'disable'],
+    [400, refused(21610), 'disable'],
+    [400, refused(21614), 'disable'],
+    [400, refused(21212), 'pause'],
+    [400, refused(21408), 'pause'],
+    [400, refused(21606), 'pause'],
+    [400, refused(21608), 'pause'],
+    [400, refused(21659), 'pause'],
+    [400, refused(21617), 'drop'],
+    [401, refused(20003), 'pause'],
+    [403, refused(20008), 'pause'],
+    [404, refused(20404), 'disable'],
+    [429, refused(20429), 'retry'],
+    [503, refused(20503), 'retry'],
+    [200, '<html>', 'next'],
+    [201, '<html>', 'next'],
+    [302, '', 'drop'],
+  ])('%i %j is %s', (statusCode, body, kind) => {
+    const outcome = twilio.classify(answer(statusCode, body), context);
+    expect(outcome.kind).toBe(kind);
+    expect(JSON.stringify(outcome)).not.toContain(config.authToken);
+  });
+
+  it('waits as long as Twilio asks', () => {
+    expect(twilio.classify(answer(429, '', { 'retry-after': '3' }), context)).toMatchObject({ afterSeconds: 3 });
+  });
+});
+
+describe('an SMS that may have been sent already', () => {
+  const ambiguous = classifyContext(config, settled, { previousAttemptAmbiguous: true, attemptNumber: 2 });
+  const list = (...bodies: string[]) => answer(200, { messages: bodies.map((body) => ({ sid: 'SM1', body })) });
+  const sentBody = `Sent from your Twilio trial account - ${formOf().Body}`;
+
+  it('is looked for before it is sent again', () => {
+    expect(twilio.build([settled], config, ambiguous)).toEqual({
+      method: 'GET',
+      url: `${base}/Messages.json?To=%2B15558675310&PageSize=100`,
+      headers: { authorization },
+      step: 'look',
+    });
+  });
+
+  it('is delivered when it is found', () => {
+    expect(twilio.classify(list('other', sentBody), { ...ambiguous, step: 'look' }).kind).toBe('delivered');
+  });
+
+  it('is sent, byte for byte as at first, when it is not found', () => {
+    expect(twilio.classify(list('other'), { ...ambiguous, step: 'look' })).toEqual({
+      kind: 'next',
+      request: twilio.build([settled], config, sampleContext()),
+    });
+  });
+
+  it.each([500, 502, 504])('is looked for after a %i', (statusCode) => {
+    const outcome = twilio.classify(answer(statusCode, { code: 20500 }), classifyContext(config, settled));
+    expect(outcome).toMatchObject({ kind: 'next', request: { method: 'GET', step: 'look after error' } });
+    const looking = { ...ambiguous, step: 'look after error' };
+    expect(twilio.classify(list(sentBody), looking).kind).toBe('delivered');
+    expect(twilio.classify(list(), looking).kind).toBe('retry');
+  });
+
+  it.each([
+    [200, '<html>', 'retry'],
+    [401, { code: 20003 }, 'pause'],
+    [429, '', 'retry'],
+    [500, '', 'retry'],
+  ])('waits when the list answers %i %j', (statusCode, body, kind) => {
+    expect(twilio.classify(answer(statusCode, body), { ...ambiguous, step: 'look' }).kind).toBe(kind);
+  });
+});
+
+describe('the config', () => {
+  it.each([
+    [{}, true],
+    [{ from: 'MG0123456789abcdef0123456789abcdef' }, true],
+    [{ from: 'Tollgate' }, true],
+    [{ from: '12345' }, true],
+    [{ region: 'ie1' }, true],
+    [{ from: 'A name far too long' }, false],
+    [{ from: '0123456789012' }, false],
+    [{ from: 'Ünïcode' }, false],
+    [{ to: '5558675310' }, false],
+    [{ to: '+0123456789' }, false],
+    [{ to: '+1 555 867 5310' }, false],
+    [{ to: ['+15558675310'] }, false],
+    [{ accountSid: 'SK0123456789abcdef0123456789abcdef' }, false],
+    [{ accountSid: `${accountSid}/../x` }, false],
+    [{ authToken: '' }, false],
+    [{ authToken: 'a b' }, false],
+    [{ region: 'mars' }, false],
+    [{ body: 'x' }, false],
+  ])('with %j it is accepted: %s', (change, isAccepted) => {
+    expect(accepts(twilio, { ...config, ...change })).toBe(isAccepted);
+  });
+});
+
+describe('the probe', () => {
+  it('reads the account', () => {
+    expect(twilio.probe!.build(config)).toMatchObject({
+      method: 'GET',
+      url: `${base}.json`,
+      headers: { authorization },
+    });
+  });
+
+  it.each([
+    [200, { status: 'active' }, true],
+    [200, { status: 'suspended' }, false],
+    [200, '<html>', false],
+    [401, { code: 20003 }, false],
+    [403, { code: 20008 }, false],
+  ])('%i %j: works is %s', (statusCode, body, ok) => {
+    expect(twilio.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+  });
+});
