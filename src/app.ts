@@ -1,0 +1,201 @@
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { openDevIssuer } from './auth/dev-issuer.ts';
+import { createTokenVerifier } from './auth/jwt.ts';
+import { createAuthenticator, type Viewer } from './auth/viewer.ts';
+import type { Config } from './config.ts';
+import { getConnector } from './connectors/registry.ts';
+import { openDatabase } from './database/client.ts';
+import { applyMigrations } from './database/migrations.ts';
+import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
+import { createEgress } from './egress/egress.ts';
+import { createApiKeyService } from './features/api-keys/service.ts';
+import { createConnectorService } from './features/connectors/service.ts';
+import { createDeliveryService } from './features/deliveries/service.ts';
+import { createEndpointService } from './features/endpoints/service.ts';
+import { createEventService } from './features/events/service.ts';
+import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempotency-store.ts';
+import { createProjectService } from './features/projects/service.ts';
+import { createUserService } from './features/users/service.ts';
+import { createWebhookService } from './features/webhooks/service.ts';
+import type { GraphQLContext } from './graphql/context.ts';
+import { registerGraphQL } from './graphql/http.ts';
+import { schema } from './graphql/schema.ts';
+import { createStreams } from './graphql/streams.ts';
+import { serveWebSocket } from './graphql/websocket.ts';
+import { createGraphQLServer } from './graphql/yoga.ts';
+import { createAdmission } from './http/admission.ts';
+import { registerHealth } from './http/health.ts';
+import { createMetrics } from './http/metrics.ts';
+import { createHttpServer } from './http/server.ts';
+import { createFailedCredentials } from './limits/failed-credentials.ts';
+import { createMemoryRateLimiter, createPostgresRateLimiter, sweepRateLimits } from './limits/rate-limit.ts';
+import { openBus } from './live/bus.ts';
+import { createLiveFeed } from './live/feed.ts';
+import { registerRest } from './rest/register.ts';
+import { ROUTES } from './rest/routes.ts';
+import { loadKeyring } from './secrets/keyring.ts';
+import { createSecretBox } from './secrets/secret-box.ts';
+import type { Services } from './services.ts';
+import { VERSION } from './version.ts';
+
+const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
+const SWEEP_MILLISECONDS = 10 * 60_000;
+
+export type App = {
+  /** Where it listens, once it does. */
+  url: string;
+  http: FastifyInstance;
+  /** Stops taking requests, lets what runs finish, and closes everything. */
+  stop(): Promise<void>;
+};
+
+export type AppOptions = {
+  config: Config;
+  /** The database of `config.databaseUrl`, or the embedded one. */
+  databaseUrl: string;
+  log: Logger;
+  /** Loopback stand-ins for vendors' hosts; for tests alone, never from stored config. */
+  hostOverrides?: Record<string, string>;
+  delivery?: Partial<DeliverySettings>;
+};
+
+/**
+ * Builds the whole service from its configuration and starts it. Everything that one module needs of another is handed
+ * over here.
+ */
+export async function startApp({ config, databaseUrl, log, hostOverrides, delivery }: AppOptions): Promise<App> {
+  const closers: (() => Promise<unknown> | unknown)[] = [];
+  const onClose = (close: () => Promise<unknown> | unknown) => closers.unshift(close);
+  const closeAll = async () => {
+    for (const close of closers)
+      await Promise.resolve(close()).catch((error) => log.error({ err: error }, 'not closed'));
+  };
+  try {
+    return await build();
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+
+  async function build(): Promise<App> {
+    const db = await openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, log });
+    onClose(() => db.close());
+    await applyMigrations(db.pool, MIGRATIONS, log);
+    const bus = await openBus({ url: databaseUrl, pool: db.pool, log });
+    onClose(() => bus.close());
+
+    const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
+    const secretBox = createSecretBox(keyring);
+    const egress = createEgress({ allow: config.egressAllow, log, ...(hostOverrides && { hostOverrides }) });
+    onClose(() => egress.close());
+
+    const issuers = config.issuers.length > 0 ? config.issuers : [(await openDevIssuer(config)).config];
+    const verifier = createTokenVerifier({ issuers, fetchJson: egress.fetchJson, log });
+    await verifier.start();
+    onClose(() => verifier.stop());
+    const authenticator = createAuthenticator({ db, verifier, keyring, log });
+    onClose(() => authenticator.close());
+    const memory = createMemoryRateLimiter();
+    const admission = createAdmission({
+      authenticator,
+      // With a database of one's own there may be more processes, which have to count together.
+      rateLimiter: config.databaseUrl ? createPostgresRateLimiter({ pool: db.pool, log, fallback: memory }) : memory,
+      failedCredentials: createFailedCredentials(),
+      bus,
+    });
+
+    const events = createEventService({ db, bus });
+    const { egressAllow, production } = config;
+    const services: Services = {
+      users: createUserService({ db }),
+      projects: createProjectService({ db }),
+      endpoints: createEndpointService({ db, events, egressAllow }),
+      apiKeys: createApiKeyService({ db, bus, keyring, production }),
+      webhooks: createWebhookService({ db, events, secretBox, egressAllow }),
+      connectors: createConnectorService({ db, bus, secretBox }),
+      events,
+      deliveries: createDeliveryService({ db, bus }),
+      feed: createLiveFeed({ db, bus }),
+    };
+
+    const streams = createStreams(admission);
+    const metrics = createMetrics({ db, openStreams: streams.count });
+    let isDraining = false;
+    const http = createHttpServer({
+      log,
+      corsOrigins: config.corsOrigins,
+      trustedProxies: config.trustedProxies,
+      onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
+        metrics.observeRequest({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
+    });
+    registerHealth(http, { db, metrics, isDraining: () => isDraining });
+
+    const graphql = createGraphQLServer({ log, ownDocuments: new Set(ROUTES.map(({ document }) => document)) });
+    const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
+      viewer,
+      services,
+      requestId,
+      prisma: db.prisma,
+    });
+    if (config.roles.has('api')) {
+      const contextOf = (request: FastifyRequest) => makeContext(request.viewer!, request.id);
+      registerRest(http, {
+        server: graphql,
+        schema,
+        admission,
+        idempotency: createIdempotencyStore({ pool: db.pool, secretBox }),
+        contextOf,
+      });
+      registerGraphQL(http, { server: graphql, admission, streams, contextOf });
+      const sockets = serveWebSocket(http.server, {
+        server: graphql,
+        admission,
+        streams,
+        log,
+        addressOf: (request) => request.socket.remoteAddress ?? '',
+        contextOf: makeContext,
+      });
+      onClose(() => sockets.close());
+    }
+
+    if (config.roles.has('worker')) {
+      const worker: DeliveryWorker = createDeliveryWorker({
+        db,
+        egress,
+        secretBox,
+        bus,
+        connectors: getConnector,
+        log,
+        metrics: {
+          onAttempt: ({ target, isDelivered }) => metrics.countAttempt(target, isDelivered ? 'delivered' : 'failed'),
+        },
+        settings: { version: VERSION, ...delivery },
+      });
+      worker.start();
+      onClose(() => worker.stop());
+      const sweep = setInterval(() => {
+        Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool)]).catch((error) =>
+          log.warn({ err: error }, 'sweep failed; the next one will do it'),
+        );
+      }, SWEEP_MILLISECONDS).unref();
+      onClose(() => clearInterval(sweep));
+    }
+
+    await http.listen({ port: config.port, host: config.host });
+    onClose(() => http.close());
+    const address = http.server.address();
+    const port = typeof address === 'object' && address ? address.port : config.port;
+    const host = isIP(config.host) === 6 ? `[${config.host}]` : config.host;
+    return {
+      url: config.publicUrl ?? `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`,
+      http,
+      async stop() {
+        isDraining = true;
+        await closeAll();
+      },
+    };
+  }
+}

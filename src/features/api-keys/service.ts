@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { inVisibleProject, requireId, requireUser } from '../../auth/access.ts';
+import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import { notFound } from '../../errors.ts';
+import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { type Bus, topics } from '../../live/bus.ts';
+import type { Keyring } from '../../secrets/keyring.ts';
+import { lineOfText, parseInput } from '../../validation.ts';
+import { requireProject } from '../projects/service.ts';
+
+const createInput = z.strictObject({
+  name: lineOfText(200),
+  environment: z.enum(['LIVE', 'TEST']).nullish(),
+});
+
+export type CreateApiKeyInput = { name: string; environment?: KeyEnvironment | null };
+export type ApiKeyService = ReturnType<typeof createApiKeyService>;
+
+/** API keys of a project. Only people may mint and revoke them: `FORBIDDEN` for API keys. */
+export function createApiKeyService(options: { db: Database; bus: Bus; keyring: Keyring; production: boolean }) {
+  const { db, bus, keyring } = options;
+  return {
+    list(viewer: Viewer, projectId: string, query: Prisma.ApiKeyFindManyArgs): Promise<ApiKey[]> {
+      return db.prisma.apiKey.findMany({
+        ...query,
+        where: { AND: [query.where ?? {}, { projectId, revokedAt: null, ...inVisibleProject(viewer) }] },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<ApiKey | null> {
+      return db.prisma.apiKey.findFirst({ where: usable(viewer, id, projectId) });
+    },
+
+    /** Mints a key. `key` is its full value, which is kept nowhere and can never be read again. */
+    async create(
+      viewer: Viewer,
+      projectId: string,
+      input: CreateApiKeyInput,
+    ): Promise<{ apiKey: ApiKey; key: string }> {
+      requireUser(viewer);
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const { name, environment } = parseInput(createInput, input);
+      const chosen = environment ?? (options.production ? 'LIVE' : 'TEST');
+      const key = newApiKey(chosen);
+      const apiKey = await db.prisma.apiKey.create({
+        data: {
+          id: newId('ApiKey'),
+          projectId: project.id,
+          name,
+          environment: chosen,
+          hash: apiKeyHashes(key, keyring)[0]!,
+          last4: key.slice(-4),
+        },
+      });
+      return { apiKey, key };
+    },
+
+    /** Ends a key for good. Requests that come after the commit are refused; open sockets are closed at once. */
+    async revoke(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
+      requireUser(viewer);
+      const { count } = await db.prisma.apiKey.updateMany({
+        where: usable(viewer, id, projectId),
+        data: { revokedAt: new Date() },
+      });
+      if (count === 0) throw notFound();
+      bus.publish(topics.apiKeyRevoked(id));
+    },
+  };
+}
+
+function usable(viewer: Viewer, id: string, projectId?: string | null): Prisma.ApiKeyWhereInput {
+  return {
+    id: requireId('ApiKey', id),
+    revokedAt: null,
+    ...(projectId ? { projectId } : {}),
+    ...inVisibleProject(viewer),
+  };
+}

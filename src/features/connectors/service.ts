@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { inVisibleProject, requireId } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
+import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
+import { getConnector, isConnectorType } from '../../connectors/registry.ts';
+import type { Database } from '../../database/client.ts';
+import { releaseHeld } from '../../delivery/queue.ts';
+import { AppError, invalidField, notFound } from '../../errors.ts';
+import type { Connector, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { limitsOf } from '../../limits/tiers.ts';
+import { type Bus, topics } from '../../live/bus.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
+import type { EventTypeFilter } from '../events/kinds.ts';
+import { eventTypesInput, expandEventTypes } from '../events/service.ts';
+import { requireProject } from '../projects/service.ts';
+import { activity } from '../webhooks/service.ts';
+
+const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
+const configInput = z.record(z.string(), z.unknown());
+const createInput = z.strictObject({ type: typeInput, config: configInput, eventTypes: eventTypesInput });
+const updateInput = z.strictObject({
+  config: configInput.optional(),
+  eventTypes: eventTypesInput.optional(),
+  isActive: z.boolean().optional(),
+});
+
+export type CreateConnectorInput = { type: ConnectorType; config?: unknown; eventTypes: EventTypeFilter[] };
+export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & { isActive: boolean }>;
+export type ConnectorService = ReturnType<typeof createConnectorService>;
+
+/**
+ * Connectors of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`) and
+ * `CONNECTOR_LIMIT_REACHED`. Secret fields go in and never come out again.
+ */
+export function createConnectorService({ db, bus, secretBox }: { db: Database; bus: Bus; secretBox: SecretBox }) {
+  const place = (id: string, projectId: string) => ({
+    table: 'Connector',
+    column: 'secretConfig',
+    rowId: id,
+    projectId,
+  });
+  const stored = (definition: ConnectorDefinition, id: string, projectId: string, config: ConnectorConfig) => ({
+    config: redactConfig(definition, config) as Prisma.InputJsonObject,
+    secretConfig: secretBox.seal(JSON.stringify(config), place(id, projectId)),
+  });
+
+  return {
+    list(viewer: Viewer, projectId: string, query: Prisma.ConnectorFindManyArgs): Promise<Connector[]> {
+      return db.prisma.connector.findMany({
+        ...query,
+        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Connector | null> {
+      return db.prisma.connector.findFirst({ where: scoped(viewer, id, projectId) });
+    },
+
+    async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const { type, eventTypes, config } = parseInput(createInput, input);
+      const definition = getConnector(type);
+      const checked = parseConfig(definition, config);
+      requireCarriedKind(definition, eventTypes);
+      const id = newId('Connector');
+      return db.prisma.$transaction(async (tx) => {
+        // The lock makes two creations at once count one after the other.
+        await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${project.userId} FOR UPDATE`;
+        const { maxConnectors } = limitsOf(viewer.tier, viewer.requestsPerMinute);
+        const count = await tx.connector.count({ where: { project: { userId: project.userId } } });
+        if (maxConnectors !== null && count >= maxConnectors) throw new AppError('CONNECTOR_LIMIT_REACHED');
+        return tx.connector.create({
+          data: { id, projectId: project.id, type, eventTypes, ...stored(definition, id, project.id, checked) },
+        });
+      });
+    },
+
+    /**
+     * Changes a connector. `config` is merged into what is stored: fields left out, or sent back as they were shown
+     * redacted, stay; null removes an optional field. A changed config releases what was held for a refused credential.
+     */
+    async update(
+      viewer: Viewer,
+      id: string,
+      input: UpdateConnectorInput,
+      projectId?: string | null,
+    ): Promise<Connector> {
+      const where = scoped(viewer, id, projectId);
+      const { config: changes, ...values } = parseInput(updateInput, input);
+      const connector = await db.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT 1 FROM "Connector" WHERE "id" = ${id} FOR UPDATE`;
+        const current = await tx.connector.findFirst({ where });
+        if (!current) throw notFound();
+        const definition = getConnector(current.type);
+        if (values.eventTypes) requireCarriedKind(definition, values.eventTypes);
+        return tx.connector.update({
+          where: { id },
+          data: {
+            ...values,
+            ...activity(values.isActive),
+            ...(changes && {
+              ...stored(definition, id, current.projectId, parseConfig(definition, merge(current, changes))),
+              pausedReason: null,
+              pausedAt: null,
+              memory: {},
+            }),
+          },
+        });
+      });
+      if (changes || values.isActive) {
+        await releaseHeld(db.pool, id);
+        bus.publish(topics.deliveriesDue);
+      }
+      return connector;
+    },
+
+    async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
+      const { count } = await db.prisma.connector.deleteMany({ where: scoped(viewer, id, projectId) });
+      if (count === 0) throw notFound();
+    },
+  };
+
+  function merge(current: Connector, changes: ConnectorConfig): ConnectorConfig {
+    const shown = current.config as ConnectorConfig;
+    const full = JSON.parse(
+      secretBox.open(current.secretConfig, place(current.id, current.projectId)),
+    ) as ConnectorConfig;
+    const kept = Object.entries(changes).filter(([name, value]) => !(name in full && isShown(shown[name], value)));
+    return Object.fromEntries(
+      Object.entries({ ...full, ...Object.fromEntries(kept) }).filter(([, value]) => value !== null),
+    );
+  }
+}
+
+/** A redacted secret that a form sends back unchanged. */
+function isShown(shown: unknown, value: unknown): boolean {
+  return typeof shown === 'string' && shown.startsWith('••••') && shown === value;
+}
+
+function parseConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
+  const result = definition.config.safeParse(config);
+  if (result.success) return result.data;
+  throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, '/config') });
+}
+
+function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
+  const selected = expandEventTypes(eventTypes);
+  if ([...selected].some((kind) => definition.carries(kind, selected))) return;
+  throw invalidField(
+    '/eventTypes',
+    `A ${definition.title} connector carries none of these kinds, so it could never send.`,
+  );
+}
+
+function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.ConnectorWhereInput {
+  return { id: requireId('Connector', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
+}

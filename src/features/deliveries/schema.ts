@@ -1,0 +1,213 @@
+import { inVisibleProject } from '../../auth/access.ts';
+import { builder } from '../../graphql/builder.ts';
+import { resolvePage } from '../../graphql/connections.ts';
+import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../graphql/scalars.ts';
+import { Connector } from '../connectors/schema.ts';
+import type { EventKind } from '../events/kinds.ts';
+import { Project } from '../projects/schema.ts';
+import { Webhook } from '../webhooks/schema.ts';
+
+builder.prismaObject('Attempt', {
+  description: 'One try of a delivery.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Identifier, `att_…`.' }),
+    number: t.exposeInt('number', { description: 'Counts from 1 over the life of the delivery.' }),
+    trigger: t.expose('trigger', { type: AttemptTriggerEnum, description: 'What caused it.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was sent.' }),
+    durationMs: t.exposeInt('durationMs', { description: 'Milliseconds it took.' }),
+    statusCode: t.exposeInt('statusCode', {
+      nullable: true,
+      description: 'HTTP status of the answer, if there was one.',
+    }),
+    errorClass: t.exposeString('errorClass', {
+      nullable: true,
+      description: 'Stable code of what went wrong, for example `timeout` or `connection_refused`.',
+    }),
+    errorMessage: t.exposeString('errorMessage', { nullable: true, description: 'The same, for people.' }),
+    responseBody: t.exposeString('responseBody', { nullable: true, description: 'Start of the answer’s body.' }),
+  }),
+});
+
+export const Delivery = builder.prismaNode('Delivery', {
+  description: 'One event on its way to one webhook or connector.',
+  id: { field: 'id', description: 'Identifier, `dlv_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  fields: (t) => ({
+    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    webhookId: t.exposeID('webhookId', { nullable: true, description: 'The webhook it goes to, if it is one.' }),
+    connectorId: t.exposeID('connectorId', { nullable: true, description: 'The connector it goes to, if it is one.' }),
+    eventId: t.exposeID('eventId', { description: 'The event it carries.' }),
+    eventType: t.field({
+      type: EventTypeEnum,
+      description: 'Kind of the event.',
+      resolve: ({ eventType }) => eventType as EventKind,
+    }),
+    status: t.expose('status', { type: DeliveryStatusEnum, description: 'Where it stands.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'Why it was skipped, is held, or has failed.' }),
+    statusCode: t.exposeInt('statusCode', { nullable: true, description: 'HTTP status of the last answer.' }),
+    responseTimeMs: t.exposeInt('responseTimeMs', {
+      nullable: true,
+      description: 'Milliseconds the last attempt took.',
+    }),
+    errorClass: t.exposeString('errorClass', { nullable: true, description: 'Stable code of the last failure.' }),
+    attemptCount: t.exposeInt('attemptCount', { description: 'Attempts so far.' }),
+    retryCount: t.int({
+      description: 'Attempts so far after the first.',
+      resolve: ({ attemptCount }) => Math.max(0, attemptCount - 1),
+    }),
+    nextAttemptAt: t.expose('nextAttemptAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it is due next; null when it is finished or held.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
+    completedAt: t.expose('completedAt', { type: 'DateTime', nullable: true, description: 'When it was finished.' }),
+    event: t.relation('event', { description: 'The event it carries.' }),
+    attempts: t.relation('attempts', {
+      description: 'Its attempts, oldest first; the last 100.',
+      query: { orderBy: { number: 'asc' }, take: -100 },
+    }),
+  }),
+});
+
+export const DeliveryConnection = builder.connectionObject(
+  { name: 'DeliveryConnection', type: Delivery, description: 'A page of deliveries, newest first.' },
+  { name: 'DeliveryEdge', description: 'A delivery and its cursor.' },
+);
+
+const DeliveryFilter = builder.inputType('DeliveryFilter', {
+  description: 'Which deliveries to list.',
+  fields: (t) => ({
+    status: t.field({ type: [DeliveryStatusEnum], description: 'In one of these states.' }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'Of events of these kinds.' }),
+    since: t.field({ type: 'DateTime', description: 'Created at or after.' }),
+  }),
+});
+
+builder.objectFields(Project, (t) => ({
+  delivery: t.field({
+    type: Delivery,
+    nullable: true,
+    description: 'One delivery of the project.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `dlv_…`.' }) },
+    resolve: (project, { id }, { services, viewer }) => services.deliveries.find(viewer, id, project.id),
+  }),
+  deliveries: t.connection(
+    {
+      type: Delivery,
+      description: 'Deliveries to all webhooks and connectors of the project.',
+      args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
+      resolve: (project, { filter, ...args }, { services, viewer }) =>
+        resolvePage('Delivery', args, (window) => services.deliveries.list(viewer, project.id, filter ?? {}, window)),
+    },
+    DeliveryConnection,
+  ),
+}));
+
+builder.objectFields(Webhook, (t) => ({
+  deliveries: t.connection(
+    {
+      type: Delivery,
+      description: 'Delivery history of the webhook.',
+      args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
+      resolve: (webhook, { filter, ...args }, { services, viewer }) =>
+        resolvePage('Delivery', args, (window) =>
+          services.deliveries.list(viewer, webhook.projectId, { ...filter, webhookId: webhook.id }, window),
+        ),
+    },
+    DeliveryConnection,
+  ),
+}));
+
+builder.objectFields(Connector, (t) => ({
+  deliveries: t.connection(
+    {
+      type: Delivery,
+      description: 'Delivery history of the connector.',
+      args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
+      resolve: (connector, { filter, ...args }, { services, viewer }) =>
+        resolvePage('Delivery', args, (window) =>
+          services.deliveries.list(viewer, connector.projectId, { ...filter, connectorId: connector.id }, window),
+        ),
+    },
+    DeliveryConnection,
+  ),
+}));
+
+builder.relayMutationField(
+  'resendDelivery',
+  {
+    description: 'The delivery to send again.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The delivery to send again.' }),
+      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+    }),
+  },
+  {
+    description: 'Sends a delivery again, now: the same event under the same `webhook-id`.',
+    resolve: (_root, { input }, { services, viewer }) => services.deliveries.resend(viewer, input.id, input.projectId),
+  },
+  {
+    description: 'What `resendDelivery` started.',
+    outputFields: (t) => ({
+      delivery: t.field({
+        type: Delivery,
+        description: 'The delivery, pending again.',
+        resolve: (delivery) => delivery,
+      }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'sendWebhookTestEvent',
+  {
+    description: 'The webhook to try out.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The webhook.' }),
+      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      eventType: t.field({ type: EventTypeEnum, description: 'Default: the first kind it is subscribed to.' }),
+    }),
+  },
+  {
+    description: 'Sends an event with a sample payload, marked `"test": true`, to one webhook.',
+    resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
+      services.webhooks.sendTestEvent(viewer, id, input, projectId),
+  },
+  {
+    description: 'What `sendWebhookTestEvent` sent.',
+    outputFields: (t) => ({
+      delivery: t.field({
+        type: Delivery,
+        description: 'The delivery of the test event.',
+        resolve: (delivery) => delivery,
+      }),
+    }),
+  },
+);
+
+export const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
+  description: 'A delivery that changed.',
+  fields: (t) => ({
+    cursor: t.string({ description: 'Pass it as `after` to go on from here.' }),
+    delivery: t.field({ type: Delivery, description: 'The delivery as it was when it was read.' }),
+  }),
+});
+
+builder.subscriptionField('deliveryUpdated', (t) =>
+  t.field({
+    type: DeliveryUpdated,
+    description:
+      'Deliveries of a project as they change. With `after`, first what was missed since that cursor. ' +
+      'A change can come twice after a reconnect: compare `updatedAt`.',
+    args: {
+      projectId: t.arg.id({ required: true, description: 'The project.' }),
+      after: t.arg.string({ description: 'Cursor of the last one seen.' }),
+      filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }),
+    },
+    subscribe: (_root, args, { services, viewer }) => services.feed.deliveries(viewer, args),
+    resolve: (item) => item,
+  }),
+);

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { inVisibleProject, requireId } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import { isUniqueViolation } from '../../database/errors.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { AppError, notFound } from '../../errors.ts';
+import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { formatUsd, parseUsd } from '../../money.ts';
+import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import type { EventService } from '../events/service.ts';
+import { requireProject } from '../projects/service.ts';
+import { targetUrlInput } from '../target-url.ts';
+import { canonicalPath } from './path.ts';
+
+const pathInput = z.string().transform((text, context) => {
+  const result = canonicalPath(text);
+  if (result.ok) return result.path;
+  context.addIssue({ code: 'custom', message: result.message });
+  return z.NEVER;
+});
+
+const priceInput = z.string().transform((text, context) => {
+  const priceAtomic = parseUsd(text);
+  if (priceAtomic !== undefined && priceAtomic > 0n) return priceAtomic;
+  context.addIssue({
+    code: 'custom',
+    message: 'Must be a decimal string above 0 with at most 6 decimals and 12 digits before them, for example "0.01".',
+  });
+  return z.NEVER;
+});
+
+export type CreateEndpointInput = { path: string; upstreamUrl: string; priceUsd: string; description?: string | null };
+export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
+export type EndpointService = ReturnType<typeof createEndpointService>;
+
+/** The price of a stored endpoint as a decimal USD string. */
+export function priceUsdOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string {
+  return formatUsd(BigInt(endpoint.priceAtomic.toFixed(0)));
+}
+
+/**
+ * Paid routes of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` for a path that the
+ * project has already.
+ */
+export function createEndpointService(options: { db: Database; events: EventService; egressAllow: EgressAllow }) {
+  const { db, events } = options;
+  const createInput = z.strictObject({
+    path: pathInput,
+    upstreamUrl: targetUrlInput(options.egressAllow),
+    priceUsd: priceInput,
+    description: optionalText(1000),
+  });
+  const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
+
+  return {
+    list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs): Promise<Endpoint[]> {
+      return db.prisma.endpoint.findMany({
+        ...query,
+        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Endpoint | null> {
+      return db.prisma.endpoint.findFirst({ where: scoped(viewer, id, projectId) });
+    },
+
+    async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const { priceUsd: priceAtomic, ...values } = parseInput(createInput, input);
+      const endpoint = await db.prisma
+        .$transaction(async (tx) => {
+          const created = await tx.endpoint.create({
+            data: { id: newId('Endpoint'), projectId: project.id, ...values, priceAtomic: decimal(priceAtomic) },
+          });
+          await events.record(tx, {
+            projectId: project.id,
+            type: 'endpoint.created',
+            data: {
+              endpointId: created.id,
+              path: created.path,
+              upstreamUrl: created.upstreamUrl,
+              priceUsd: priceUsdOf(created),
+              description: created.description,
+            },
+          });
+          return created;
+        })
+        .catch(rethrowPathConflict);
+      events.announce(project.id);
+      return endpoint;
+    },
+
+    async update(viewer: Viewer, id: string, input: UpdateEndpointInput, projectId?: string | null): Promise<Endpoint> {
+      const where = scoped(viewer, id, projectId);
+      const { priceUsd: priceAtomic, ...values } = parseInput(updateInput, input);
+      const endpoint = await db.prisma
+        .$transaction(async (tx) => {
+          const visible = await tx.endpoint.findFirst({ where, select: { id: true } });
+          if (!visible) throw notFound();
+          // Two price changes at once must each report the price they really replaced.
+          await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
+          const before = await tx.endpoint.findUnique({ where: { id } });
+          if (!before) throw notFound();
+          const after = await tx.endpoint.update({
+            where: { id },
+            data: { ...values, ...(priceAtomic === undefined ? {} : { priceAtomic: decimal(priceAtomic) }) },
+          });
+          if (!after.priceAtomic.equals(before.priceAtomic)) {
+            await events.record(tx, {
+              projectId: after.projectId,
+              type: 'endpoint.pricing_changed',
+              data: {
+                endpointId: after.id,
+                path: after.path,
+                previousPriceUsd: priceUsdOf(before),
+                priceUsd: priceUsdOf(after),
+              },
+            });
+          }
+          return after;
+        })
+        .catch(rethrowPathConflict);
+      events.announce(endpoint.projectId);
+      return endpoint;
+    },
+
+    async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
+      const { count } = await db.prisma.endpoint.deleteMany({ where: scoped(viewer, id, projectId) });
+      if (count === 0) throw notFound();
+    },
+  };
+}
+
+function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.EndpointWhereInput {
+  return { id: requireId('Endpoint', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
+}
+
+function decimal(amountAtomic: bigint): Prisma.Decimal {
+  return new Prisma.Decimal(amountAtomic.toString());
+}
+
+function rethrowPathConflict(error: unknown): never {
+  if (!isUniqueViolation(error)) throw error;
+  throw new AppError('CONFLICT', {
+    detail: 'The project has an endpoint with this path already. Change that one or choose another path.',
+    fields: [{ pointer: '/path', message: 'Is taken by another endpoint of the project.' }],
+  });
+}

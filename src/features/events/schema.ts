@@ -1,0 +1,74 @@
+import { inVisibleProject } from '../../auth/access.ts';
+import { builder } from '../../graphql/builder.ts';
+import { resolvePage } from '../../graphql/connections.ts';
+import { EventTypeEnum } from '../../graphql/scalars.ts';
+import { Project } from '../projects/schema.ts';
+import type { EventKind } from './kinds.ts';
+
+export const Event = builder.prismaNode('Event', {
+  description: 'Something that happened.',
+  id: { field: 'id', description: 'Identifier, `evt_…`; also the `webhook-id` of its deliveries.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  fields: (t) => ({
+    projectId: t.exposeID('projectId', { description: 'The project it happened in.' }),
+    type: t.field({
+      type: EventTypeEnum,
+      description: 'What happened.',
+      resolve: ({ type }) => type as EventKind,
+    }),
+    version: t.exposeInt('version', { description: 'Version of the payload.' }),
+    test: t.exposeBoolean('test', { description: 'Whether it was sent by hand to try a receiver out.' }),
+    timestamp: t.expose('timestamp', { type: 'DateTime', description: 'When it happened.' }),
+    data: t.field({ type: 'JSON', description: 'The payload, as its kind defines it.', resolve: ({ data }) => data }),
+  }),
+});
+
+export const EventConnection = builder.connectionObject(
+  { name: 'EventConnection', type: Event, description: 'A page of events, newest first.' },
+  { name: 'EventEdge', description: 'An event and its cursor.' },
+);
+
+builder.objectFields(Project, (t) => ({
+  event: t.field({
+    type: Event,
+    nullable: true,
+    description: 'One event of the project.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `evt_…`.' }) },
+    resolve: (project, { id }, { services, viewer }) => services.events.find(viewer, id, project.id),
+  }),
+  events: t.connection(
+    {
+      type: Event,
+      description: 'Events of the project.',
+      args: { types: t.arg({ type: [EventTypeEnum], description: 'Only events of these kinds.' }) },
+      resolve: (project, { types, ...args }, { services, viewer }) =>
+        resolvePage('Event', args, (window) => services.events.list(viewer, project.id, types ?? null, window)),
+    },
+    EventConnection,
+  ),
+}));
+
+export const EventRecorded = builder.simpleObject('EventRecorded', {
+  description: 'An event that was recorded.',
+  fields: (t) => ({
+    cursor: t.string({ description: 'Pass it as `after` to go on from here.' }),
+    event: t.field({ type: Event, description: 'The event.' }),
+  }),
+});
+
+builder.subscriptionField('eventRecorded', (t) =>
+  t.field({
+    type: EventRecorded,
+    description:
+      'Events of a project as they are recorded. With `after`, first what was missed since that cursor. ' +
+      'An event can come twice after a reconnect: its id is the same.',
+    args: {
+      projectId: t.arg.id({ required: true, description: 'The project.' }),
+      after: t.arg.string({ description: 'Cursor of the last one seen.' }),
+      types: t.arg({ type: [EventTypeEnum], description: 'Only events of these kinds.' }),
+    },
+    subscribe: (_root, args, { services, viewer }) => services.feed.events(viewer, args),
+    resolve: (item) => item,
+  }),
+);

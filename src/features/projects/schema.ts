@@ -1,0 +1,108 @@
+import { visibleProjects } from '../../auth/access.ts';
+import { builder } from '../../graphql/builder.ts';
+import { resolvePage } from '../../graphql/connections.ts';
+
+export const Project = builder.prismaNode('Project', {
+  description: 'The top-level container of endpoints, keys, webhooks and connectors. Its wallet receives the payments.',
+  id: { field: 'id', description: 'Identifier, `proj_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, AND: [visibleProjects(viewer)] }),
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Display name.' }),
+    walletAddress: t.exposeString('walletAddress', {
+      description: 'EVM wallet that receives payments, EIP-55 checksummed.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }),
+});
+
+export const ProjectConnection = builder.connectionObject(
+  { name: 'ProjectConnection', type: Project, description: 'A page of projects, newest first.' },
+  { name: 'ProjectEdge', description: 'A project and its cursor.' },
+);
+
+builder.queryFields((t) => ({
+  project: t.field({
+    type: Project,
+    nullable: true,
+    description: 'One project.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
+    resolve: (_root, { id }, { services, viewer }) => services.projects.find(viewer, id),
+  }),
+  projects: t.connection(
+    {
+      type: Project,
+      nullable: true,
+      description: 'Projects of the user; the one project of an API key.',
+      resolve: (_root, args, { services, viewer }) =>
+        resolvePage('Project', args, (window) => services.projects.list(viewer, window)),
+    },
+    ProjectConnection,
+  ),
+}));
+
+builder.relayMutationField(
+  'createProject',
+  {
+    description: 'A new project.',
+    inputFields: (t) => ({
+      name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
+      walletAddress: t.string({ required: true, description: 'EVM wallet that receives payments.' }),
+    }),
+  },
+  {
+    description: 'Creates a project. For users, not API keys.',
+    authScopes: { user: true },
+    resolve: (_root, { input }, { services, viewer }) => services.projects.create(viewer, input),
+  },
+  {
+    description: 'What `createProject` made.',
+    outputFields: (t) => ({
+      project: t.field({ type: Project, description: 'The new project.', resolve: (project) => project }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'updateProject',
+  {
+    description: 'Changes to a project. Fields left out stay as they are.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The project to change.' }),
+      name: t.string({ description: 'Display name, 1 to 200 characters.' }),
+      walletAddress: t.string({ description: 'EVM wallet that receives payments.' }),
+    }),
+  },
+  {
+    description: 'Changes a project.',
+    resolve: (_root, { input: { id, ...changes } }, { services, viewer }) =>
+      services.projects.update(viewer, id, changes),
+  },
+  {
+    description: 'What `updateProject` changed.',
+    outputFields: (t) => ({
+      project: t.field({ type: Project, description: 'The project as it is now.', resolve: (project) => project }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'deleteProject',
+  {
+    description: 'The project to delete.',
+    inputFields: (t) => ({ id: t.id({ required: true, description: 'The project to delete.' }) }),
+  },
+  {
+    description: 'Deletes a project with everything in it. For users, not API keys.',
+    authScopes: { user: true },
+    resolve: async (_root, { input }, { services, viewer }) => {
+      await services.projects.delete(viewer, input.id);
+      return { projectId: input.id };
+    },
+  },
+  {
+    description: 'What `deleteProject` deleted.',
+    outputFields: (t) => ({ projectId: t.exposeID('projectId', { description: 'Identifier of what is gone.' }) }),
+  },
+);

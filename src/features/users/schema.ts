@@ -1,0 +1,66 @@
+import { builder } from '../../graphql/builder.ts';
+import { TierEnum } from '../../graphql/scalars.ts';
+import { limitsOf } from '../../limits/tiers.ts';
+
+builder.prismaObject('User', {
+  description: 'A person with an account, known by issuer and subject of their token.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Identifier, `usr_…`.' }),
+    issuer: t.exposeString('issuer', { description: 'Issuer of the token.' }),
+    subject: t.exposeString('subject', { description: 'Subject of the token.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was first seen.' }),
+  }),
+});
+
+const AccountLimits = builder.simpleObject('AccountLimits', {
+  description: 'What the tier of an account allows and how much of it is used.',
+  fields: (t) => ({
+    requestsPerMinute: t.int({ nullable: true, description: 'Requests a minute; null means unlimited.' }),
+    maxConnectors: t.int({ nullable: true, description: 'Connectors in all projects; null means unlimited.' }),
+    connectorCount: t.int({ description: 'Connectors that exist now.' }),
+  }),
+});
+
+const Viewer = builder.simpleObject(
+  'Viewer',
+  {
+    description: 'Who is asking.',
+    fields: (t) => ({
+      tier: t.field({ type: TierEnum, description: 'Tier of the account.' }),
+      projectId: t.id({ nullable: true, description: 'The one project an API key is scoped to; null for people.' }),
+      expiresAt: t.field({
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the credential ends; null for API keys.',
+      }),
+    }),
+  },
+  (t) => ({
+    user: t.prismaField({
+      type: 'User',
+      description: 'The account: the signed-in user, or the owner of the key’s project.',
+      resolve: (_query, _root, _args, { services, viewer }) => services.users.current(viewer),
+    }),
+    limits: t.field({
+      type: AccountLimits,
+      description: 'Limits of the account.',
+      resolve: async (_root, _args, { services, viewer }) => ({
+        ...limitsOf(viewer.tier, viewer.requestsPerMinute),
+        connectorCount: await services.users.countConnectors(viewer),
+      }),
+    }),
+  }),
+);
+
+builder.queryField('viewer', (t) =>
+  t.field({
+    type: Viewer,
+    nullable: true,
+    description: 'Who is asking, and what they may use.',
+    resolve: (_root, _args, { viewer }) => ({
+      tier: viewer.tier,
+      projectId: viewer.kind === 'apiKey' ? viewer.projectId : null,
+      expiresAt: viewer.expiresAt,
+    }),
+  }),
+);

@@ -1,0 +1,162 @@
+import { inVisibleProject } from '../../auth/access.ts';
+import { builder } from '../../graphql/builder.ts';
+import { resolvePage } from '../../graphql/connections.ts';
+import { EventTypeFilterEnum } from '../../graphql/scalars.ts';
+import type { EventTypeFilter } from '../events/kinds.ts';
+import { Project } from '../projects/schema.ts';
+
+export const Webhook = builder.prismaNode('Webhook', {
+  description: 'A receiver of the seller’s own, told of events by signed HTTP POST (Standard Webhooks).',
+  id: { field: 'id', description: 'Identifier, `wh_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  fields: (t) => ({
+    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    url: t.exposeString('url', { description: 'Where events are sent.' }),
+    description: t.exposeString('description', { nullable: true, description: 'For people.' }),
+    eventTypes: t.field({
+      type: [EventTypeFilterEnum],
+      description: 'Events it is subscribed to.',
+      resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
+    }),
+    isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
+    disabledReason: t.exposeString('disabledReason', {
+      nullable: true,
+      description: 'Why the service disabled it: `gone` (it answered 410) or `failing` (five days without a success).',
+    }),
+    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
+    failingSince: t.expose('failingSince', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Start of the current run of failures.',
+    }),
+    previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Until when the secret before the last rotation signs as well.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }),
+});
+
+export const WebhookConnection = builder.connectionObject(
+  { name: 'WebhookConnection', type: Webhook, description: 'A page of webhooks, newest first.' },
+  { name: 'WebhookEdge', description: 'A webhook and its cursor.' },
+);
+
+builder.objectFields(Project, (t) => ({
+  webhook: t.field({
+    type: Webhook,
+    nullable: true,
+    description: 'One webhook of the project.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `wh_…`.' }) },
+    resolve: (project, { id }, { services, viewer }) => services.webhooks.find(viewer, id, project.id),
+  }),
+  webhooks: t.connection(
+    {
+      type: Webhook,
+      description: 'Webhooks of the project.',
+      resolve: (project, args, { services, viewer }) =>
+        resolvePage('Webhook', args, (window) => services.webhooks.list(viewer, project.id, window)),
+    },
+    WebhookConnection,
+  ),
+}));
+
+builder.relayMutationField(
+  'createWebhook',
+  {
+    description: 'A new webhook.',
+    inputFields: (t) => ({
+      projectId: t.id({ required: true, description: 'The project to add it to.' }),
+      url: t.string({ required: true, description: 'Where to send events, https.' }),
+      eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
+      description: t.string({ description: 'For people, at most 1000 characters.' }),
+    }),
+  },
+  {
+    description: 'Creates a webhook.',
+    resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
+      services.webhooks.create(viewer, projectId, input),
+  },
+  {
+    description: 'What `createWebhook` made.',
+    outputFields: (t) => ({
+      webhook: t.field({ type: Webhook, description: 'The new webhook.', resolve: ({ webhook }) => webhook }),
+      secret: t.exposeString('secret', { description: 'The signing secret, `whsec_…`. It is shown here once.' }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'updateWebhook',
+  {
+    description: 'Changes to a webhook. Fields left out stay as they are.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The webhook to change.' }),
+      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      url: t.string({ description: 'Where to send events, https.' }),
+      eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
+      isActive: t.boolean({ description: 'Whether events are sent. True also forgets why it had been disabled.' }),
+      description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
+    }),
+  },
+  {
+    description: 'Changes a webhook.',
+    resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
+      services.webhooks.update(viewer, id, changes, projectId),
+  },
+  {
+    description: 'What `updateWebhook` changed.',
+    outputFields: (t) => ({
+      webhook: t.field({ type: Webhook, description: 'The webhook as it is now.', resolve: (webhook) => webhook }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'deleteWebhook',
+  {
+    description: 'The webhook to delete.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The webhook to delete.' }),
+      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+    }),
+  },
+  {
+    description: 'Deletes a webhook with its history.',
+    resolve: async (_root, { input }, { services, viewer }) => {
+      await services.webhooks.delete(viewer, input.id, input.projectId);
+      return { webhookId: input.id };
+    },
+  },
+  {
+    description: 'What `deleteWebhook` deleted.',
+    outputFields: (t) => ({ webhookId: t.exposeID('webhookId', { description: 'Identifier of what is gone.' }) }),
+  },
+);
+
+builder.relayMutationField(
+  'rotateWebhookSecret',
+  {
+    description: 'The webhook whose secret to rotate.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The webhook.' }),
+      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      overlapHours: t.int({ description: 'How long the old secret signs as well, 0 to 168 hours. Default 24.' }),
+    }),
+  },
+  {
+    description: 'Makes a new signing secret. Until the overlap ends, requests carry a signature by each.',
+    resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
+      services.webhooks.rotateSecret(viewer, id, input, projectId),
+  },
+  {
+    description: 'What `rotateWebhookSecret` made.',
+    outputFields: (t) => ({
+      webhook: t.field({ type: Webhook, description: 'The webhook.', resolve: ({ webhook }) => webhook }),
+      secret: t.exposeString('secret', { description: 'The new signing secret. It is shown here once.' }),
+    }),
+  },
+);

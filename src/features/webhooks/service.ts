@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { inVisibleProject, requireId } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import { newWebhookSecret } from '../../delivery/signing.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { notFound } from '../../errors.ts';
+import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../events/samples.ts';
+import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
+import { requireProject } from '../projects/service.ts';
+import { targetUrlInput } from '../target-url.ts';
+
+export type CreateWebhookInput = { url: string; eventTypes: EventTypeFilter[]; description?: string | null };
+export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
+export type WebhookService = ReturnType<typeof createWebhookService>;
+
+const MAX_OVERLAP_HOURS = 7 * 24;
+const rotateInput = z.strictObject({
+  overlapHours: z
+    .int()
+    .nullish()
+    .transform((hours) => hours ?? 24)
+    .pipe(z.int().min(0).max(MAX_OVERLAP_HOURS, `Must be at most ${MAX_OVERLAP_HOURS}.`)),
+});
+const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
+
+/**
+ * Webhooks of a project. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. A signing secret leaves this
+ * service only in the answer that made it.
+ */
+export function createWebhookService(options: {
+  db: Database;
+  events: EventService;
+  secretBox: SecretBox;
+  egressAllow: EgressAllow;
+}) {
+  const { db, events, secretBox } = options;
+  const createInput = z.strictObject({
+    url: targetUrlInput(options.egressAllow),
+    eventTypes: eventTypesInput,
+    description: optionalText(1000),
+  });
+  const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
+
+  return {
+    list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs): Promise<Webhook[]> {
+      return db.prisma.webhook.findMany({
+        ...query,
+        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Webhook | null> {
+      return db.prisma.webhook.findFirst({ where: scoped(viewer, id, projectId) });
+    },
+
+    async create(
+      viewer: Viewer,
+      projectId: string,
+      input: CreateWebhookInput,
+    ): Promise<{ webhook: Webhook; secret: string }> {
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const values = parseInput(createInput, input);
+      const id = newId('Webhook');
+      const secret = newWebhookSecret();
+      const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
+      const webhook = await db.prisma.webhook.create({
+        data: { id, projectId: project.id, ...values, secret: sealed },
+      });
+      return { webhook, secret };
+    },
+
+    /** Changes a webhook. Setting `isActive` true forgets why it had been disabled and its run of failures. */
+    async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
+      const where = scoped(viewer, id, projectId);
+      const values = parseInput(updateInput, input);
+      const [webhook] = await db.prisma.webhook.updateManyAndReturn({
+        where,
+        data: { ...values, ...activity(values.isActive) },
+      });
+      if (!webhook) throw notFound();
+      return webhook;
+    },
+
+    async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
+      const { count } = await db.prisma.webhook.deleteMany({ where: scoped(viewer, id, projectId) });
+      if (count === 0) throw notFound();
+    },
+
+    /** Makes a new signing secret; the old one goes on signing beside it for `overlapHours` (default 24). */
+    async rotateSecret(
+      viewer: Viewer,
+      id: string,
+      input: { overlapHours?: number | null },
+      projectId?: string | null,
+    ): Promise<{ webhook: Webhook; secret: string }> {
+      const where = scoped(viewer, id, projectId);
+      const { overlapHours } = parseInput(rotateInput, input);
+      const secret = newWebhookSecret();
+      const webhook = await db.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR UPDATE`;
+        const current = await tx.webhook.findFirst({ where });
+        if (!current) throw notFound();
+        const place = { table: 'Webhook', rowId: id, projectId: current.projectId };
+        const old = secretBox.open(current.secret, { ...place, column: 'secret' });
+        return tx.webhook.update({
+          where: { id },
+          data: {
+            secret: secretBox.seal(secret, { ...place, column: 'secret' }),
+            previousSecret: overlapHours > 0 ? secretBox.seal(old, { ...place, column: 'previousSecret' }) : null,
+            previousSecretExpiresAt: overlapHours > 0 ? new Date(Date.now() + overlapHours * 3_600_000) : null,
+          },
+        });
+      });
+      return { webhook, secret };
+    },
+
+    /** Sends an event with a sample payload, marked `"test": true`, to this webhook alone. */
+    async sendTestEvent(
+      viewer: Viewer,
+      id: string,
+      input: { eventType?: EventKind | null },
+      projectId?: string | null,
+    ): Promise<Delivery> {
+      const where = scoped(viewer, id, projectId);
+      const { eventType } = parseInput(testInput, input);
+      const webhook = await db.prisma.webhook.findFirst({ where });
+      if (!webhook) throw notFound();
+      const type = eventType ?? [...expandEventTypes(webhook.eventTypes)][0]!;
+      const delivery = await db.prisma.$transaction(async (tx) => {
+        const { deliveryIds } = await events.record(tx, {
+          projectId: webhook.projectId,
+          type,
+          data: SAMPLE_PAYLOADS[type],
+          test: true,
+          only: { webhookId: webhook.id },
+        } as Parameters<EventService['record']>[1]);
+        if (!deliveryIds[0]) throw notFound();
+        return tx.delivery.findUniqueOrThrow({ where: { id: deliveryIds[0] } });
+      });
+      events.announce(webhook.projectId);
+      return delivery;
+    },
+  };
+}
+
+/** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
+export function activity(isActive: boolean | undefined) {
+  if (isActive === undefined) return {};
+  return { disabledReason: null, disabledAt: isActive ? null : new Date(), failingSince: null };
+}
+
+function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.WebhookWhereInput {
+  return { id: requireId('Webhook', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
+}

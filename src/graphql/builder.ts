@@ -1,0 +1,71 @@
+import SchemaBuilder from '@pothos/core';
+import ComplexityPlugin from '@pothos/plugin-complexity';
+import PrismaPlugin from '@pothos/plugin-prisma';
+import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import SimpleObjectsPlugin from '@pothos/plugin-simple-objects';
+import { AppError } from '../errors.ts';
+import type PrismaTypes from '../generated/pothos.ts';
+import { getDatamodel } from '../generated/pothos.ts';
+import { typeOfId } from '../ids.ts';
+import type { GraphQLContext } from './context.ts';
+import { costOfField, MAX_COST } from './cost.ts';
+
+/** The one builder. Types are defined beside their feature, in `features/<name>/schema.ts`. */
+export const builder = new SchemaBuilder<{
+  Context: GraphQLContext;
+  PrismaTypes: PrismaTypes;
+  DefaultFieldNullability: false;
+  DefaultEdgesNullability: { list: false; items: false };
+  DefaultNodeNullability: false;
+  AuthScopes: { user: boolean };
+  Scalars: {
+    ID: { Input: string; Output: string };
+    DateTime: { Input: Date; Output: Date };
+    JSON: { Input: unknown; Output: unknown };
+  };
+}>({
+  plugins: [ScopeAuthPlugin, RelayPlugin, PrismaPlugin, ComplexityPlugin, SimpleObjectsPlugin],
+  defaultFieldNullability: false,
+  scopeAuth: {
+    // A credential is checked before execution; scopes only tell people from API keys.
+    authScopes: ({ viewer }) => ({ user: viewer.kind === 'user' }),
+    authorizeOnSubscribe: true,
+    unauthorizedError: () => new AppError('FORBIDDEN'),
+  },
+  relay: {
+    cursorType: 'String',
+    clientMutationId: 'omit',
+    nodesOnConnection: true,
+    edgesFieldOptions: { nullable: { list: false, items: false } },
+    nodeFieldOptions: { nullable: false },
+    // Ids carry their type as a prefix, so the same id serves GraphQL, REST, webhooks and logs.
+    encodeGlobalID: (_typename, id) => String(id),
+    decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
+    nodeQueryOptions: {
+      description: 'Any object by its id; null when there is none that you may see.',
+      nullable: true,
+    },
+    nodesQueryOptions: false,
+  },
+  prisma: {
+    // The client itself comes with the services; the plugin needs it for relations only.
+    client: (context) => context.prisma,
+    dmmf: getDatamodel(),
+    exposeDescriptions: false,
+    filterConnectionTotalCount: true,
+    onUnusedQuery: null,
+  },
+  complexity: {
+    limit: { complexity: MAX_COST },
+    fieldComplexity: (args, _context, field) => costOfField(args, field),
+    complexityError: (_kind, { complexity, maxComplexity }) =>
+      new AppError('GRAPHQL_TOO_COMPLEX', {
+        detail: `The document costs ${complexity} points and ${maxComplexity} are allowed. Lower \`first\` or split it.`,
+      }),
+  },
+});
+
+builder.queryType({ description: 'Everything that can be read.' });
+builder.mutationType({ description: 'Everything that can be changed.' });
+builder.subscriptionType({ description: 'What happens, as it happens.' });

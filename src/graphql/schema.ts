@@ -1,0 +1,14 @@
+import './scalars.ts';
+import '../features/users/schema.ts';
+import '../features/projects/schema.ts';
+import '../features/endpoints/schema.ts';
+import '../features/api-keys/schema.ts';
+import '../features/webhooks/schema.ts';
+import '../features/connectors/schema.ts';
+import '../features/events/schema.ts';
+import '../features/deliveries/schema.ts';
+import type { GraphQLSchema } from 'graphql';
+import { builder } from './builder.ts';
+
+/** The whole schema. `schema.graphql` is its printed form. */
+export const schema: GraphQLSchema = builder.toSchema();

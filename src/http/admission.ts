@@ -1,0 +1,92 @@
+import type { Authenticator, Viewer } from '../auth/viewer.ts';
+import { rateLimitScope } from '../auth/viewer.ts';
+import { AppError } from '../errors.ts';
+import type { FailedCredentials } from '../limits/failed-credentials.ts';
+import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
+import { limitsOf } from '../limits/tiers.ts';
+import { type Bus, topics } from '../live/bus.ts';
+
+/** How often an open stream makes sure that its credential is still good, besides being told. */
+const RECHECK_MILLISECONDS = 5_000;
+
+/** Node fires timers beyond this at once; what lives longer is caught by the recheck. */
+const MAX_TIMEOUT_MILLISECONDS = 2 ** 31 - 1;
+
+export type Admission = {
+  /**
+   * Settles who asks. Missing and bad credentials are refused alike on every transport.
+   *
+   * @throws AppError `UNAUTHENTICATED`, or `RATE_LIMITED` for an address that sent too many bad credentials.
+   */
+  identify(authorization: string | undefined, address: string): Promise<Viewer>;
+  /**
+   * Counts one request of the account.
+   *
+   * @returns the RateLimit headers of the answer; none for accounts without a limit.
+   * @throws AppError `RATE_LIMITED`, which carries them too.
+   */
+  count(viewer: Viewer): Promise<Record<string, string>>;
+  /** Calls back once when the credential of an open stream ends: expired or revoked. Returns how to stop watching. */
+  watch(viewer: Viewer, authorization: string, onEnd: () => void): () => void;
+};
+
+/** The door that every request passes, whatever the transport: who asks, and may they ask now. */
+export function createAdmission(options: {
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  failedCredentials: FailedCredentials;
+  bus: Bus;
+}): Admission {
+  const { authenticator, rateLimiter, failedCredentials, bus } = options;
+  return {
+    async identify(authorization, address) {
+      failedCredentials.check(address);
+      try {
+        return await authenticator.authenticate(authorization);
+      } catch (error) {
+        if (authorization && error instanceof AppError && error.code === 'UNAUTHENTICATED')
+          failedCredentials.record(address);
+        throw error;
+      }
+    },
+
+    async count(viewer) {
+      const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
+      if (requestsPerMinute === null) return {};
+      const result = await rateLimiter.take(rateLimitScope(viewer), requestsPerMinute);
+      const headers = rateLimitHeaders(result);
+      if (!result.allowed) {
+        throw new AppError('RATE_LIMITED', { retryAfterSeconds: result.retryAfterSeconds, headers });
+      }
+      return headers;
+    },
+
+    watch(viewer, authorization, onEnd) {
+      let ended = false;
+      const end = () => {
+        if (ended) return;
+        stop();
+        onEnd();
+      };
+      const check = () =>
+        authenticator.authenticate(authorization).catch((error) => {
+          if (error instanceof AppError && error.code === 'UNAUTHENTICATED') end();
+        });
+      const recheck = setInterval(check, RECHECK_MILLISECONDS).unref();
+      const lifetimeMilliseconds = viewer.expiresAt ? viewer.expiresAt.getTime() - Date.now() : undefined;
+      const expiry =
+        lifetimeMilliseconds !== undefined && lifetimeMilliseconds < MAX_TIMEOUT_MILLISECONDS
+          ? setTimeout(end, lifetimeMilliseconds).unref()
+          : undefined;
+      const unsubscribe =
+        viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
+      function stop() {
+        ended = true;
+        clearInterval(recheck);
+        clearTimeout(expiry);
+        unsubscribe();
+      }
+      return stop;
+    },
+  };
+}

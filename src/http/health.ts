@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+import type { Database } from '../database/client.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Serves what an orchestrator and a monitoring system ask: is it alive, may it get traffic, how is it doing. */
+export function registerHealth(
+  app: FastifyInstance,
+  options: { db: Database; metrics: Metrics; isDraining(): boolean },
+) {
+  const { db, metrics } = options;
+  app.get('/healthz', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (request, reply) => {
+    if (options.isDraining()) return reply.code(503).send({ status: 'draining' });
+    try {
+      await db.pool.query('SELECT 1');
+      return { status: 'ready' };
+    } catch (error) {
+      request.log.warn({ err: error }, 'not ready: the database does not answer');
+      return reply.code(503).send({ status: 'database unavailable' });
+    }
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.read()));
+}

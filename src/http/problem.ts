@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import { AppError, ERRORS, type ErrorCode, type FieldError } from '../errors.ts';
+
+/** An error answer of the REST interface (RFC 9457). */
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: ErrorCode;
+  requestId: string;
+  errors: FieldError[];
+};
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8';
+
+/** The catalogued error in whatever was thrown. What is not ours is logged and becomes `INTERNAL`. */
+export function toAppError(error: unknown, log: Logger): AppError {
+  if (error instanceof AppError) return error;
+  const code = transportCode(error);
+  if (code) return new AppError(code, { cause: error });
+  log.error({ err: error }, 'unexpected error');
+  return new AppError('INTERNAL', { cause: error });
+}
+
+/** What Fastify refuses by itself before a handler runs. */
+function transportCode(error: unknown): ErrorCode | undefined {
+  const { statusCode } = (error ?? {}) as { statusCode?: number };
+  if (statusCode === 413) return 'PAYLOAD_TOO_LARGE';
+  if (statusCode === 415) return 'UNSUPPORTED_MEDIA_TYPE';
+  if (statusCode === 404) return 'NOT_FOUND';
+  return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? 'BAD_REQUEST' : undefined;
+}
+
+export function toProblem(error: AppError, instance: string, requestId: string): Problem {
+  return {
+    type: `https://tollgate.dev/errors/${error.code.toLowerCase().replaceAll('_', '-')}`,
+    title: ERRORS[error.code].message,
+    status: error.status,
+    detail: error.message,
+    instance,
+    code: error.code,
+    requestId,
+    errors: error.fields,
+  };
+}
+
+export function errorHeaders(error: AppError): Record<string, string> {
+  return {
+    ...(error.retryAfterSeconds !== undefined && { 'retry-after': String(error.retryAfterSeconds) }),
+    ...error.headers,
+  };
+}

@@ -1,0 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** What every log line and every error answer of a request carries. */
+export type RequestContext = { requestId: string };
+
+const storage = new AsyncLocalStorage<RequestContext>();
+
+export function runInRequest<T>(context: RequestContext, run: () => T): T {
+  return storage.run(context, run);
+}
+
+export function currentRequest(): RequestContext | undefined {
+  return storage.getStore();
+}

@@ -1,0 +1,295 @@
+import {
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+import { ERRORS } from '../errors.ts';
+import { ROUTES, type Route } from './routes.ts';
+import { operationOf, rootType, typeAt } from './run-route.ts';
+
+type Json = { [key: string]: unknown };
+
+const SCALARS: Record<string, Json> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Boolean: { type: 'boolean' },
+  Int: { type: 'integer' },
+  DateTime: { type: 'string', format: 'date-time' },
+  JSON: {},
+};
+
+/** Answers that any route with these traits can give. */
+const PROBLEMS: readonly { status: number; when(route: Route): boolean }[] = [
+  { status: 400, when: () => true },
+  { status: 401, when: () => true },
+  { status: 403, when: () => true },
+  { status: 404, when: ({ path }) => path.includes(':') },
+  { status: 409, when: ({ method }) => method !== 'GET' },
+  { status: 413, when: ({ method }) => method !== 'GET' },
+  { status: 415, when: ({ method }) => method !== 'GET' },
+  { status: 422, when: () => true },
+  { status: 429, when: () => true },
+  { status: 500, when: () => true },
+  { status: 503, when: () => true },
+];
+
+/** The OpenAPI 3.1 document of the REST interface, made of the route table and the GraphQL types behind it. */
+export function createOpenApi(schema: GraphQLSchema): Json {
+  const schemas: Json = { Problem: PROBLEM };
+  const paths: Record<string, Json> = {};
+  for (const route of ROUTES) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operation(schema, route, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tollgate',
+      version: '1.0.0',
+      description:
+        'Manages a payment gateway in front of paid HTTP APIs: projects, endpoints, keys, webhooks, connectors.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(ROUTES.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`tg_live_…`, `tg_test_…`) or a JWT.' },
+      },
+      schemas,
+    },
+  };
+}
+
+function operation(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+  const success = { one: '200', list: '200', all: '200', create: '201', update: '200', delete: '204', action: '200' }[
+    route.kind
+  ];
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    tags: [tagOf(route)],
+    parameters: parameters(schema, route, schemas),
+    ...(route.method !== 'GET' && route.method !== 'DELETE' && { requestBody: requestBody(schema, route, schemas) }),
+    responses: {
+      [success]:
+        route.kind === 'delete'
+          ? { description: 'Done.' }
+          : {
+              description: 'The answer.',
+              content: { 'application/json': { schema: answerSchema(schema, route, schemas) } },
+            },
+      ...Object.fromEntries(
+        PROBLEMS.filter(({ when }) => when(route)).map(({ status }) => [String(status), problem(status)]),
+      ),
+    },
+  };
+}
+
+function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const paging = [
+    {
+      name: 'limit',
+      in: 'query',
+      description: 'Size of the page. Default 20.',
+      schema: { type: 'integer', minimum: 1, maximum: 100 },
+    },
+    { name: 'after', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
+  ];
+  const filters = Object.entries(route.query ?? {}).map(([name, { to, description }]) => ({
+    name,
+    in: 'query',
+    description,
+    schema: typeSchema(typeAt(schema, route.document, to), schemas),
+    explode: true,
+  }));
+  const idempotency = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'Makes repeating safe: the first answer is kept for 24 hours and given again.',
+    schema: { type: 'string', maxLength: 255 },
+  };
+  return [
+    ...inPath,
+    ...(route.kind === 'list' ? [...paging, ...filters] : []),
+    ...(route.method === 'POST' ? [idempotency] : []),
+  ];
+}
+
+function requestBody(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+  const type = getNamedType(typeAt(schema, route.document, ['input']));
+  const hidden = new Set(Object.values(route.fromPath ?? {}));
+  if (!isInputObjectType(type)) throw new Error(`${route.operationId}: the input is not an object`);
+  const fields = Object.values(type.getFields()).filter(({ name }) => !hidden.has(name));
+  const required = fields.filter((field) => isNonNullType(field.type)).map(({ name }) => name);
+  return {
+    required: required.length > 0,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          additionalProperties: false,
+          ...(required.length > 0 && { required }),
+          properties: Object.fromEntries(
+            fields.map((field) => [field.name, { ...typeSchema(field.type, schemas), description: field.description }]),
+          ),
+        },
+      },
+    },
+  };
+}
+
+/** The schema of what is at the route's place in the result, with the fields its document selects. */
+function answerSchema(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+  let type = rootType(schema, route.document) as GraphQLOutputType;
+  let selection = operationOf(route.document).selectionSet;
+  let payload = type;
+  for (const [index, name] of route.at.entries()) {
+    const field = (getNamedType(type) as GraphQLObjectType).getFields()[name]!;
+    selection = select(route, selection, name);
+    type = field.type;
+    if (index === 0) payload = type;
+  }
+  if (route.kind === 'list') {
+    const item = (getNamedType(type) as GraphQLObjectType).getFields().nodes!.type;
+    return listOf(selected(route, getNamedType(item), select(route, selection, 'nodes'), schemas));
+  }
+  if (route.kind === 'all') return listOf(selected(route, getNamedType(type), selection, schemas));
+  const resource = selected(route, getNamedType(type), selection, schemas);
+  if (!route.once) return resource;
+  const fields = (getNamedType(payload) as GraphQLObjectType).getFields();
+  const shown = Object.fromEntries(
+    route.once.map((name) => [
+      name,
+      { ...typeSchema(fields[name]!.type, schemas), description: fields[name]!.description },
+    ]),
+  );
+  return { allOf: [resource, { type: 'object', required: [...route.once], properties: shown }] };
+}
+
+function listOf(items: Json): Json {
+  return {
+    type: 'object',
+    required: ['data', 'nextCursor'],
+    properties: { data: { type: 'array', items }, nextCursor: { type: ['string', 'null'] } },
+  };
+}
+
+function select(route: Route, selection: SelectionSetNode, name: string): SelectionSetNode {
+  for (const node of flatten(route, selection))
+    if (node.name.value === name && node.selectionSet) return node.selectionSet;
+  throw new Error(`${route.operationId}: the document does not select ${name}`);
+}
+
+/** The fields of a selection, fragments spread. */
+function flatten(route: Route, { selections }: SelectionSetNode) {
+  return selections.flatMap((node): { name: { value: string }; selectionSet?: SelectionSetNode | undefined }[] => {
+    if (node.kind === Kind.FIELD) return [node];
+    if (node.kind === Kind.INLINE_FRAGMENT) return flatten(route, node.selectionSet);
+    const fragment = route.document.definitions.find(
+      (definition) => definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === node.name.value,
+    );
+    return fragment && 'selectionSet' in fragment ? flatten(route, fragment.selectionSet) : [];
+  });
+}
+
+function selected(route: Route, type: GraphQLNamedType, selection: SelectionSetNode, schemas: Json): Json {
+  if (!isObjectType(type)) return typeSchema(type as GraphQLOutputType, schemas);
+  const fields = type.getFields();
+  const nodes = flatten(route, selection);
+  const properties = Object.fromEntries(
+    nodes.map(({ name, selectionSet }) => {
+      const field = fields[name.value]!;
+      const value = selectionSet
+        ? wrapLike(field.type, selected(route, getNamedType(field.type), selectionSet, schemas))
+        : typeSchema(field.type, schemas);
+      return [name.value, { ...value, description: field.description }];
+    }),
+  );
+  return { type: 'object', required: nodes.map(({ name }) => name.value), properties, description: type.description };
+}
+
+function wrapLike(type: GraphQLOutputType, inner: Json): Json {
+  if (isNonNullType(type)) return wrapLike(type.ofType, inner);
+  return isListType(type) ? { type: 'array', items: inner } : inner;
+}
+
+function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
+  if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
+  return bareSchema(type.ofType, schemas);
+}
+
+function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
+  if (isListType(type)) return { type: 'array', items: typeSchema(type.ofType, schemas) };
+  if (!isEnumType(type)) return { ...(SCALARS[getNamedType(type).name] ?? {}) };
+  schemas[type.name] ??= {
+    type: 'string',
+    description: type.description,
+    enum: type.getValues().map(({ value }) => value as unknown),
+  };
+  return { $ref: `#/components/schemas/${type.name}` };
+}
+
+function nullable(value: Json): Json {
+  if ('$ref' in value) return { anyOf: [value, { type: 'null' }] };
+  return 'type' in value ? { ...value, type: [value.type, 'null'].flat() } : value;
+}
+
+function tagOf({ path }: Route): string {
+  return path.split('/').filter((part) => part && !part.startsWith(':') && part !== 'api')[
+    path.includes(':projectId/') ? 1 : 0
+  ]!;
+}
+
+function problem(status: number): Json {
+  const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status);
+  return {
+    description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+}
+
+const PROBLEM: Json = {
+  type: 'object',
+  description: 'An error (RFC 9457).',
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors'],
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(ERRORS) },
+    requestId: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['pointer', 'message'],
+        properties: {
+          pointer: { type: 'string', description: 'JSON pointer (RFC 6901).' },
+          message: { type: 'string' },
+        },
+      },
+    },
+  },
+};

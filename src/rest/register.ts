@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { GraphQLSchema } from 'graphql';
+import { idempotencyScope } from '../auth/viewer.ts';
+import { AppError } from '../errors.ts';
+import type { GraphQLContext } from '../graphql/context.ts';
+import type { GraphQLServer } from '../graphql/yoga.ts';
+import type { Admission } from '../http/admission.ts';
+import { type IdempotencyStore, runOnce, type StoredAnswer } from './idempotency.ts';
+import { createOpenApi } from './openapi.ts';
+import { ROUTES, type Route } from './routes.ts';
+import { runRoute } from './run-route.ts';
+
+const METHODS: HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Serves the documented `/api` routes: each runs the prepared document of its row. */
+export function registerRest(
+  app: FastifyInstance,
+  options: {
+    server: GraphQLServer;
+    schema: GraphQLSchema;
+    admission: Admission;
+    idempotency: IdempotencyStore;
+    contextOf(request: FastifyRequest): GraphQLContext;
+  },
+): void {
+  const { server, schema, admission, idempotency, contextOf } = options;
+
+  async function admit(request: FastifyRequest, reply: FastifyReply) {
+    request.viewer = await admission.identify(request.headers.authorization, request.ip);
+    reply.headers(await admission.count(request.viewer));
+  }
+
+  for (const route of ROUTES) {
+    const run = (request: FastifyRequest) =>
+      runRoute(
+        server,
+        schema,
+        route,
+        {
+          params: request.params as Record<string, string>,
+          query: request.query as Record<string, string | string[] | undefined>,
+          body: request.body,
+          url: request.url,
+        },
+        contextOf(request),
+      );
+
+    app.route({
+      method: route.method,
+      url: route.path,
+      // Before the body is read: who may not ask has no body read for them.
+      onRequest: admit,
+      handler: async (request, reply) => {
+        const key = request.headers['idempotency-key'];
+        const answer =
+          route.method === 'POST' && typeof key === 'string'
+            ? await runOnce(
+                idempotency,
+                { scope: idempotencyScope(request.viewer!), header: key, fingerprint: fingerprintOf(route, request) },
+                () => run(request),
+              )
+            : await run(request);
+        return send(reply, answer);
+      },
+    });
+  }
+
+  for (const [path, methods] of methodsByPath()) {
+    const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])].sort().join(', ');
+    app.route({
+      method: METHODS.filter((method) => !methods.has(method)),
+      url: path,
+      onRequest: () => {
+        throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow } });
+      },
+      handler: () => undefined,
+    });
+  }
+
+  const openapi = JSON.stringify(createOpenApi(schema));
+  app.get('/api/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(openapi));
+}
+
+function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
+  reply.code(status).headers(headers);
+  if (body === undefined) return reply.send();
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** Tells one request from another: the same key may only be used for the same one. */
+function fingerprintOf(route: Route, request: FastifyRequest): string {
+  return createHash('sha256')
+    .update(JSON.stringify([route.method, request.url, request.body ?? null]))
+    .digest('hex');
+}
+
+function methodsByPath(): Map<string, Set<string>> {
+  const byPath = new Map<string, Set<string>>();
+  for (const { path, method } of ROUTES) byPath.set(path, (byPath.get(path) ?? new Set()).add(method));
+  return byPath;
+}

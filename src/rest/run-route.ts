@@ -1,0 +1,158 @@
+import {
+  type DocumentNode,
+  type GraphQLError,
+  type GraphQLInputType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getNamedType,
+  isObjectType,
+  Kind,
+  typeFromAST,
+} from 'graphql';
+import { AppError, ERRORS, type ErrorCode, type FieldError, invalidField, notFound } from '../errors.ts';
+import type { GraphQLContext } from '../graphql/context.ts';
+import type { GraphQLServer } from '../graphql/yoga.ts';
+import type { StoredAnswer } from './idempotency.ts';
+import type { Route } from './routes.ts';
+import { fromResult, toVariable } from './values.ts';
+
+const MAX_PAGE_SIZE = 100;
+
+export type RouteRequest = {
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, string | string[] | undefined>>;
+  /** The parsed JSON body; undefined when there was none. */
+  body: unknown;
+  /** Path and query of the request, for links. */
+  url: string;
+};
+
+/**
+ * Answers a route: its parameters and body become the variables of its document, the result its body.
+ *
+ * @throws AppError of the document's errors, `VALIDATION_FAILED` with pointers, or `NOT_FOUND`.
+ */
+export async function runRoute(
+  server: GraphQLServer,
+  schema: GraphQLSchema,
+  route: Route,
+  request: RouteRequest,
+  context: GraphQLContext,
+): Promise<StoredAnswer> {
+  const variables =
+    route.method === 'GET' ? readVariables(schema, route, request) : writeVariables(schema, route, request);
+  const { data, errors } = await server.run(route.document, variables, context);
+  if (errors?.[0]) throw fromGraphQL(errors[0]);
+  if (route.kind === 'delete') return { status: 204, headers: {}, body: undefined };
+
+  const result = fromResult(rootType(schema, route.document), data) as Record<string, unknown>;
+  const found = dig(result, route.at);
+  if (found === null || found === undefined) throw notFound();
+  if (route.kind === 'list') return page(found as Page, request.url);
+  if (route.kind === 'all') return { status: 200, headers: {}, body: { data: found, nextCursor: null } };
+
+  const resource = found as Record<string, unknown>;
+  const payload = dig(result, route.at.slice(0, 1)) as Record<string, unknown>;
+  const body = { ...resource, ...Object.fromEntries((route.once ?? []).map((name) => [name, payload[name]])) };
+  if (route.kind !== 'create') return { status: 200, headers: {}, body };
+  return { status: 201, headers: { location: `${request.url.split('?')[0]}/${resource.id}` }, body };
+}
+
+type Page = { nodes: unknown[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
+
+function page({ nodes, pageInfo }: Page, url: string): StoredAnswer {
+  const nextCursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+  if (nextCursor === null) return { status: 200, headers: {}, body: { data: nodes, nextCursor } };
+  const next = new URL(url, 'http://relative');
+  next.searchParams.set('after', nextCursor);
+  const link = `<${next.pathname}${next.search}>; rel="next"`;
+  return { status: 200, headers: { link }, body: { data: nodes, nextCursor } };
+}
+
+function readVariables(schema: GraphQLSchema, route: Route, { params, query }: RouteRequest): Record<string, unknown> {
+  const variables: Record<string, unknown> = { ...params };
+  if (route.kind !== 'list') return variables;
+  const errors: FieldError[] = [];
+  const { limit, after } = query;
+  if (limit !== undefined) {
+    if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_SIZE) {
+      throw invalidField('/limit', `Must be a whole number from 1 to ${MAX_PAGE_SIZE}.`);
+    }
+    variables.first = Number(limit);
+  }
+  if (after !== undefined) variables.after = typeof after === 'string' ? after : '';
+  for (const [name, { to, list }] of Object.entries(route.query ?? {})) {
+    const given = query[name];
+    if (given === undefined) continue;
+    const value = list ? [given].flat().flatMap((item) => item.split(',')) : [given].flat().at(-1);
+    assign(variables, to, toVariable(typeAt(schema, route.document, to), value, errors, [name]));
+  }
+  if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
+  return variables;
+}
+
+function writeVariables(schema: GraphQLSchema, route: Route, { params, body }: RouteRequest): Record<string, unknown> {
+  const fromPath = Object.fromEntries(
+    Object.entries(route.fromPath ?? {}).map(([parameter, field]) => [field, params[parameter]]),
+  );
+  const given = body ?? (route.kind === 'action' || route.kind === 'delete' ? {} : undefined);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new AppError('VALIDATION_FAILED', { fields: [{ pointer: '', message: 'The body must be a JSON object.' }] });
+  }
+  const errors: FieldError[] = [];
+  // What the path says may not be said again, perhaps differently, by the body.
+  for (const field of Object.keys(fromPath)) {
+    if (Object.hasOwn(given, field)) errors.push({ pointer: `/${field}`, message: 'This field is not known here.' });
+  }
+  const input = toVariable(typeAt(schema, route.document, ['input']), { ...given, ...fromPath }, errors);
+  if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
+  return { input };
+}
+
+/** The type of a variable of the document, or of a field inside an input object it is. */
+export function typeAt(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  [name, ...rest]: readonly string[],
+): GraphQLInputType {
+  const operation = operationOf(document);
+  const variable = operation.variableDefinitions?.find((definition) => definition.variable.name.value === name);
+  let type = variable && (typeFromAST(schema, variable.type as never) as GraphQLInputType | undefined);
+  for (const field of rest) {
+    const named = type && getNamedType(type);
+    type = named && 'getFields' in named ? named.getFields()[field]?.type : undefined;
+  }
+  if (!type) throw new Error(`The document of the route has no variable ${[name, ...rest].join('.')}`);
+  return type;
+}
+
+export function operationOf(document: DocumentNode) {
+  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  if (!operation) throw new Error('The document of the route has no operation');
+  return operation;
+}
+
+export function rootType(schema: GraphQLSchema, document: DocumentNode): GraphQLOutputType {
+  const root = schema.getRootType(operationOf(document).operation);
+  if (!root || !isObjectType(root)) throw new Error('The schema has no such root type');
+  return root;
+}
+
+function fromGraphQL(error: GraphQLError): AppError {
+  const { code, errors } = error.extensions as { code?: string; errors?: FieldError[] };
+  // The document is ours and its variables are checked: what is left can only be a fault of this service.
+  if (!code || !(code in ERRORS) || code === 'GRAPHQL_INVALID') return new AppError('INTERNAL');
+  return new AppError(code as ErrorCode, { detail: error.message, ...(errors && { fields: errors }) });
+}
+
+function dig(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], value);
+}
+
+function assign(target: Record<string, unknown>, [name, ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) target[name!] = value;
+  else {
+    target[name!] ??= {};
+    assign(target[name!] as Record<string, unknown>, rest, value);
+  }
+}

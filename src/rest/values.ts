@@ -1,0 +1,94 @@
+import {
+  type GraphQLInputType,
+  type GraphQLOutputType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredInputField,
+  isScalarType,
+} from 'graphql';
+import type { FieldError } from '../errors.ts';
+import { toPointer } from '../validation.ts';
+
+type Path = readonly (string | number)[];
+
+/**
+ * Turns a JSON value into a GraphQL variable of that input type: REST spells enum values as the specification does
+ * (`payment.settled`), GraphQL by name (`PAYMENT_SETTLED`). Every value that does not fit adds an error with its
+ * JSON pointer.
+ */
+export function toVariable(type: GraphQLInputType, value: unknown, errors: FieldError[], path: Path = []): unknown {
+  const refuse = (message: string, at: Path = path) => {
+    errors.push({ pointer: toPointer(at), message });
+    return undefined;
+  };
+  if (isNonNullType(type)) {
+    return value === null || value === undefined
+      ? refuse('Is required.')
+      : toVariable(type.ofType, value, errors, path);
+  }
+  if (value === null || value === undefined) return value;
+  if (isListType(type)) {
+    if (!Array.isArray(value)) return refuse('Must be a list.');
+    return value.map((item, index) => toVariable(type.ofType, item, errors, [...path, index]));
+  }
+  if (isEnumType(type)) {
+    const match = type.getValues().find((entry) => entry.value === value);
+    return match
+      ? match.name
+      : refuse(
+          `Must be one of ${type
+            .getValues()
+            .map((entry) => entry.value)
+            .join(', ')}.`,
+        );
+  }
+  if (isInputObjectType(type)) {
+    if (typeof value !== 'object' || Array.isArray(value)) return refuse('Must be an object.');
+    const fields = type.getFields();
+    for (const name of Object.keys(value)) {
+      if (!Object.hasOwn(fields, name)) refuse('This field is not known here.', [...path, name]);
+    }
+    const given = value as Record<string, unknown>;
+    return Object.fromEntries(
+      Object.values(fields)
+        .filter((field) => Object.hasOwn(given, field.name) || isRequiredInputField(field))
+        .map((field) => [field.name, toVariable(field.type, given[field.name], errors, [...path, field.name])]),
+    );
+  }
+  const expected = SCALARS[type.name];
+  if (expected && !expected.accepts(value)) return refuse(expected.message);
+  return value;
+}
+
+const SCALARS: Record<string, { accepts(value: unknown): boolean; message: string }> = {
+  ID: { accepts: (value) => typeof value === 'string', message: 'Must be an identifier.' },
+  String: { accepts: (value) => typeof value === 'string', message: 'Must be a string.' },
+  Boolean: { accepts: (value) => typeof value === 'boolean', message: 'Must be true or false.' },
+  Int: {
+    accepts: (value) => Number.isInteger(value) && Math.abs(value as number) < 2 ** 31,
+    message: 'Must be a whole number.',
+  },
+  DateTime: {
+    accepts: (value) =>
+      typeof value === 'string' &&
+      /^\d{4}-\d{2}-\d{2}T.+(Z|[+-]\d{2}:\d{2})$/.test(value) &&
+      !Number.isNaN(Date.parse(value)),
+    message: 'Must be a time in ISO 8601 with an offset, for example "2026-01-02T03:04:05Z".',
+  },
+};
+
+/** Turns the answer of a document back into REST's spelling, guided by the type it has. Documents use no aliases. */
+export function fromResult(type: GraphQLOutputType, value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  if (isNonNullType(type)) return fromResult(type.ofType, value);
+  if (isListType(type)) return (value as unknown[]).map((item) => fromResult(type.ofType, item));
+  if (isEnumType(type)) return type.getValue(value as string)?.value;
+  if (!isObjectType(type) || isScalarType(type)) return value;
+  const fields = type.getFields();
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, fields[name] ? fromResult(fields[name].type, item) : item]),
+  );
+}

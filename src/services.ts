@@ -1,0 +1,22 @@
+import type { ApiKeyService } from './features/api-keys/service.ts';
+import type { ConnectorService } from './features/connectors/service.ts';
+import type { DeliveryService } from './features/deliveries/service.ts';
+import type { EndpointService } from './features/endpoints/service.ts';
+import type { EventService } from './features/events/service.ts';
+import type { ProjectService } from './features/projects/service.ts';
+import type { UserService } from './features/users/service.ts';
+import type { WebhookService } from './features/webhooks/service.ts';
+import type { LiveFeed } from './live/feed.ts';
+
+/** The features as the transports see them. */
+export type Services = {
+  users: UserService;
+  projects: ProjectService;
+  endpoints: EndpointService;
+  apiKeys: ApiKeyService;
+  webhooks: WebhookService;
+  connectors: ConnectorService;
+  events: EventService;
+  deliveries: DeliveryService;
+  feed: LiveFeed;
+};
