@@ -9,6 +9,7 @@ import type { Config } from './config.ts';
 import { getConnector } from './connectors/registry.ts';
 import { openDatabase } from './database/client.ts';
 import { applyMigrations } from './database/migrations.ts';
+import { createConnectorProbe } from './delivery/probe-connector.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
 import { createApiKeyService } from './features/api-keys/service.ts';
@@ -115,7 +116,13 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
       endpoints: createEndpointService({ db, events, egressAllow }),
       apiKeys: createApiKeyService({ db, bus, keyring, production }),
       webhooks: createWebhookService({ db, events, secretBox, egressAllow }),
-      connectors: createConnectorService({ db, bus, secretBox }),
+      connectors: createConnectorService({
+        db,
+        bus,
+        secretBox,
+        events,
+        probe: createConnectorProbe({ egress, userAgent: `Tollgate/${VERSION}` }),
+      }),
       events,
       deliveries: createDeliveryService({ db, bus }),
       feed: createLiveFeed({ db, bus }),

@@ -1,3 +1,4 @@
+import { scrub } from '../secrets/redact.ts';
 import type { ConnectorResponse, Outcome, ProbeOutcome } from './definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
@@ -82,13 +83,11 @@ export function valueAt(json: unknown, ...path: readonly (string | number)[]): u
 
 /**
  * A vendor's own words made fit for a reason: one line, no control or invisible formatting characters, capped, and
- * with each of `secrets` replaced, since some vendors quote the credential back. Anything but a string or a number is ''.
+ * with the `secrets` masked, since some vendors quote the credential back. Anything but a string or a number is ''.
  */
 export function vendorText(text: unknown, secrets: readonly string[] = [], maxLength = 120): string {
   if (typeof text !== 'string' && typeof text !== 'number') return '';
-  let plain = String(text);
-  for (const secret of secrets) if (secret) plain = plain.replaceAll(secret, '••••');
-  return shorten(oneLine(plain), maxLength);
+  return shorten(oneLine(scrub(String(text), secrets)), maxLength);
 }
 
 /** A reason as the seller sees it: one line of at most 200 characters. */

@@ -38,6 +38,7 @@ const SETTINGS = {
 };
 
 const START_TIMEOUT_MILLISECONDS = 120_000;
+const CONNECT_TIMEOUT_MILLISECONDS = 5_000;
 const STOP_TIMEOUT_MILLISECONDS = 30_000;
 const POLL_MILLISECONDS = 20;
 const MAX_FAILED_STARTS = 10;
@@ -143,7 +144,7 @@ async function waitUntilReady(
 }
 
 async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS });
   client.on('error', () => {});
   try {
     await client.connect();

@@ -31,6 +31,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   let isHungry = false;
   let freed = 0;
   let after = '';
+  let alarm: { timer: NodeJS.Timeout; at: number } | undefined;
 
   async function claim(): Promise<Claim> {
     const room = destinations.room();
@@ -99,8 +100,20 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       freed += count;
       if (isHungry && (freed >= enough || freeSlots() === maxInFlight)) signal.notify();
     },
+    /** A delivery has been put back and falls due then; what is further off the claims find by themselves. */
+    wakeIn(milliseconds: number): void {
+      const at = performance.now() + milliseconds;
+      if (milliseconds > pollMilliseconds || (alarm && alarm.at <= at)) return;
+      clearTimeout(alarm?.timer);
+      const ring = () => {
+        alarm = undefined;
+        signal.notify();
+      };
+      alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
+    },
     stop(): void {
       isRunning = false;
+      clearTimeout(alarm?.timer);
       signal.notify();
     },
     finished: () => finished,

@@ -4,7 +4,7 @@ import type { Settlement } from './settle.ts';
 
 /**
  * Writes a batch in one statement, all or nothing. A delivery whose lease token has moved on is left alone, and so are
- * its attempts: somebody else has it now. An attempt that is not the first of its claim was not asked for by hand.
+ * its attempts: somebody else has it now. What is to be held is due at once when the pause is over already. An attempt that is not the first of its claim was not asked for by hand.
  */
 const RECORD = `
   WITH result AS (
@@ -19,7 +19,11 @@ const RECORD = `
       "trigger" = CASE WHEN result.status = 'PENDING' AND made > 0 THEN 'SCHEDULED' ELSE d."trigger" END,
       "attemptCount" = d."attemptCount" + made,
       "retryStep" = step,
-      "nextAttemptAt" = now() + make_interval(secs => due),
+      "nextAttemptAt" = CASE
+        WHEN result.status <> 'PENDING' THEN NULL
+        WHEN due IS NOT NULL THEN now() + make_interval(secs => due)
+        WHEN NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
+      END,
       "leasedUntil" = NULL,
       "statusCode" = CASE WHEN made > 0 THEN code ELSE d."statusCode" END,
       "responseTimeMs" = CASE WHEN made > 0 THEN ms ELSE d."responseTimeMs" END,

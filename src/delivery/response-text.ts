@@ -3,6 +3,8 @@ import { scrub } from '../secrets/redact.ts';
 /** How much of an answer is read. */
 export const MAX_RESPONSE_BYTES = 65_536;
 
+// A secret shows as at least so many characters, even where only a part of its URL is repeated.
+const SHORTEST_TRACE = 16;
 const MAX_STORED_BYTES = 16_384;
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -12,7 +14,8 @@ const MAX_MESSAGE_LENGTH = 500;
  */
 export function storedBody(body: Buffer, secrets: readonly string[]): string | null {
   if (body.length === 0) return null;
-  const text = scrub(body.toString('utf8').replaceAll('\0', ''), secrets);
+  const plain = body.toString('utf8').replaceAll('\0', '');
+  const text = isTooShortFor(secrets, plain) ? plain : scrub(plain, secrets);
   if (Buffer.byteLength(text) <= MAX_STORED_BYTES) return text;
   // A character that the cut falls into is left out.
   return new TextDecoder().decode(Buffer.from(text).subarray(0, MAX_STORED_BYTES), { stream: true });
@@ -21,4 +24,9 @@ export function storedBody(body: Buffer, secrets: readonly string[]): string | n
 /** A message about a failure as it is kept: secrets masked, without NUL characters, at most 500 characters. */
 export function storedMessage(message: string, secrets: readonly string[]): string {
   return scrub(message.replaceAll('\0', ''), secrets).slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+}
+
+/** Most answers are: it spares them the search for every spelling of every secret. */
+function isTooShortFor(secrets: readonly string[], text: string): boolean {
+  return text.length < Math.min(SHORTEST_TRACE, ...secrets.map(({ length }) => length));
 }

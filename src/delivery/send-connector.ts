@@ -171,7 +171,7 @@ function toConnectorEvent({ event, projectId }: ClaimedDelivery): ConnectorEvent
   return { id, type, timestamp: timestamp.toISOString(), projectId, test, data: JSON.parse(data) } as ConnectorEvent;
 }
 
-function toResponse({ statusCode, headers, body }: EgressResponse): ConnectorResponse {
+export function toResponse({ statusCode, headers, body }: EgressResponse): ConnectorResponse {
   return { statusCode, headers: flatHeaders(headers), body: body.toString('utf8') };
 }
 

@@ -22,6 +22,8 @@ export type SenderOptions = {
 /** How a claim is carried out: cut short when the process stops. */
 export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 
+const MAX_OPENED_SECRETS = 2_000;
+
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
 /** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
@@ -41,10 +43,18 @@ export function judgeAnswer(statusCode: number, retryAfterSeconds: number | unde
 export function createWebhookSender(options: SenderOptions) {
   const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
 
+  // What is sealed never changes, so opening it once is enough.
+  const opened = new Map<string, string[]>();
+
   function openSecrets({ id, secret, previousSecret }: ClaimedWebhook, projectId: string): string[] {
+    const sealed = `${secret} ${previousSecret ?? ''}`;
+    const known = opened.get(sealed);
+    if (known) return known;
     const cell = { table: 'Webhook', rowId: id, projectId };
     const secrets = [secretBox.open(secret, { ...cell, column: 'secret' })];
     if (previousSecret !== null) secrets.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
+    if (opened.size >= MAX_OPENED_SECRETS) opened.clear();
+    opened.set(sealed, secrets);
     return secrets;
   }
 

@@ -86,7 +86,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   // When each lease was last prolonged, by the clock that only goes forward.
   const held = new Map<ClaimedDelivery, number>();
-  const given = new AbortController();
+  // One a job: a signal with a thousand listeners takes long to get another.
+  const underWay = new Set<AbortController>();
+  const maintenance = new AbortController();
   let isStopping = false;
   let isAbandoned = false;
   let onIdle = () => {};
@@ -153,6 +155,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (const projectId of new Set(settlements.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
+    const waits = settlements.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
+    if (waits.length > 0) claimLoop.wakeIn(Math.min(...waits) * 1000);
     claimLoop.onFreed(settlements.length);
     if (held.size === 0) onIdle();
   }
@@ -207,7 +211,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const left = [...held.keys()];
     isAbandoned = true;
     recorder.abandon();
-    given.abort();
+    for (const controller of underWay) controller.abort();
+    maintenance.abort();
     if (left.length > 0) {
       log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
       await giveBack(left, 'interrupted');

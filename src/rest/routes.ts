@@ -227,6 +227,16 @@ export const ROUTES: readonly Route[] = [
     query: filter,
   },
   {
+    method: 'POST',
+    path: `${project}/connectors/:connectorId/test`,
+    operationId: 'testConnector',
+    summary: 'Check the credentials, or send a test event',
+    document: documents.TestConnectorDocument,
+    kind: 'action',
+    at: ['testConnector'],
+    fromPath: inProject('connectorId'),
+  },
+  {
     method: 'GET',
     path: '/api/connector-types',
     operationId: 'listConnectorTypes',

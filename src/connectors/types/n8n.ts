@@ -40,6 +40,8 @@ const config = z.strictObject({
   signingSecret: secretField({
     title: 'Signing secret',
     description: 'Any secret you choose: X-Event-Signature then carries the HMAC-SHA256 of the body under it.',
+    pattern: /^.{16,}$/u,
+    hint: 'Must have at least 16 characters.',
   }).optional(),
 });
 

@@ -5,16 +5,17 @@ import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '.
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/registry.ts';
 import type { Database } from '../../database/client.ts';
+import type { ConnectorProbe, ProbeResult } from '../../delivery/probe-connector.ts';
 import { releaseHeld } from '../../delivery/queue.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
-import type { Connector, Prisma } from '../../generated/prisma/client.ts';
+import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
-import type { EventTypeFilter } from '../events/kinds.ts';
-import { eventTypesInput, expandEventTypes } from '../events/service.ts';
+import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
+import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
 import { requireProject } from '../projects/service.ts';
 import { activity } from '../webhooks/service.ts';
 
@@ -27,6 +28,8 @@ const updateInput = z.strictObject({
   isActive: z.boolean().optional(),
 });
 
+const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
+
 export type CreateConnectorInput = { type: ConnectorType; config?: unknown; eventTypes: EventTypeFilter[] };
 export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & { isActive: boolean }>;
 export type ConnectorService = ReturnType<typeof createConnectorService>;
@@ -35,7 +38,14 @@ export type ConnectorService = ReturnType<typeof createConnectorService>;
  * Connectors of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`) and
  * `CONNECTOR_LIMIT_REACHED`. Secret fields go in and never come out again.
  */
-export function createConnectorService({ db, bus, secretBox }: { db: Database; bus: Bus; secretBox: SecretBox }) {
+export function createConnectorService(options: {
+  db: Database;
+  bus: Bus;
+  secretBox: SecretBox;
+  events: EventService;
+  probe: ConnectorProbe;
+}) {
+  const { db, bus, secretBox, events, probe } = options;
   const place = (id: string, projectId: string) => ({
     table: 'Connector',
     column: 'secretConfig',
@@ -122,13 +132,37 @@ export function createConnectorService({ db, bus, secretBox }: { db: Database; b
       const { count } = await db.prisma.connector.deleteMany({ where: scoped(viewer, id, projectId) });
       if (count === 0) throw notFound();
     },
+
+    /**
+     * Tries a connector out. Where the vendor offers a call that nobody notices, that checks the credentials; otherwise an
+     * event with a sample payload, marked as a test, is sent to it.
+     */
+    async test(
+      viewer: Viewer,
+      id: string,
+      input: { eventType?: EventKind | null },
+      projectId?: string | null,
+    ): Promise<{ probe: ProbeResult | null; delivery: Delivery | null }> {
+      const where = scoped(viewer, id, projectId);
+      const { eventType } = parseInput(testInput, input);
+      const connector = await db.prisma.connector.findFirst({ where });
+      if (!connector) throw notFound();
+      const definition = getConnector(connector.type);
+      const result = eventType ? undefined : await probe(definition, open(connector));
+      if (result) return { probe: result, delivery: null };
+      const selected = expandEventTypes(connector.eventTypes);
+      const type = eventType ?? [...selected].find((kind) => definition.carries(kind, selected))!;
+      return { probe: null, delivery: await events.sendTest(connector.projectId, type, { connectorId: id }) };
+    },
   };
+
+  function open(connector: Connector): ConnectorConfig {
+    return JSON.parse(secretBox.open(connector.secretConfig, place(connector.id, connector.projectId)));
+  }
 
   function merge(current: Connector, changes: ConnectorConfig): ConnectorConfig {
     const shown = current.config as ConnectorConfig;
-    const full = JSON.parse(
-      secretBox.open(current.secretConfig, place(current.id, current.projectId)),
-    ) as ConnectorConfig;
+    const full = open(current);
     const kept = Object.entries(changes).filter(([name, value]) => !(name in full && isShown(shown[name], value)));
     return Object.fromEntries(
       Object.entries({ ...full, ...Object.fromEntries(kept) }).filter(([, value]) => value !== null),

@@ -188,6 +188,53 @@ builder.relayMutationField(
   },
 );
 
+const ConnectorProbeResult = builder.simpleObject('ConnectorProbeResult', {
+  description: 'What the vendor said of the credentials.',
+  fields: (t) => ({
+    ok: t.boolean({ description: 'Whether they work.' }),
+    message: t.string({ description: 'The same, for people.' }),
+  }),
+});
+
+builder.relayMutationField(
+  'testConnector',
+  {
+    description: 'The connector to try out.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The connector.' }),
+      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      eventType: t.field({
+        type: EventTypeEnum,
+        description: 'Send a test event of this kind, even if it can be probed.',
+      }),
+    }),
+  },
+  {
+    description:
+      'Tries a connector out: checks the credentials where the vendor has a call for it that nobody notices, otherwise ' +
+      'sends an event with a sample payload, marked as a test.',
+    resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
+      services.connectors.test(viewer, id, input, projectId),
+  },
+  {
+    description: 'What `testConnector` did: one of the two.',
+    outputFields: (t) => ({
+      probe: t.field({
+        type: ConnectorProbeResult,
+        nullable: true,
+        description: 'What the check found.',
+        resolve: ({ probe }) => probe,
+      }),
+      delivery: t.field({
+        type: Delivery,
+        nullable: true,
+        description: 'The delivery of the test event.',
+        resolve: ({ delivery }) => delivery,
+      }),
+    }),
+  },
+);
+
 export const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
   description: 'A delivery that changed.',
   fields: (t) => ({

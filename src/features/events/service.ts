@@ -3,10 +3,12 @@ import { inVisibleProject, requireId } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { getConnector } from '../../connectors/registry.ts';
 import type { Database, Transaction } from '../../database/client.ts';
-import type { Event, Prisma } from '../../generated/prisma/client.ts';
+import { notFound } from '../../errors.ts';
+import type { Delivery, Event, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { EVENT_KINDS, EVENT_PAYLOAD_VERSION, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';
+import { SAMPLE_PAYLOADS } from './samples.ts';
 
 export type NewEvent = {
   [K in EventKind]: {
@@ -35,7 +37,7 @@ export type EventService = ReturnType<typeof createEventService>;
 
 /** Records what happened, in the transaction that made it happen, together with a delivery for each subscriber. */
 export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
-  return {
+  const service = {
     /**
      * Writes an event and its deliveries. Subscribers that will not get it have a SKIPPED delivery that says why.
      * After the commit call `announce`.
@@ -62,6 +64,19 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
       bus.publish(topics.deliveries(projectId));
     },
 
+    /** Sends one subscriber an event with a sample payload, marked `"test": true`. Throws `NOT_FOUND` when it is gone. */
+    async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
+      const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
+      const delivery = await db.prisma.$transaction(async (tx) => {
+        const { deliveryIds } = await service.record(tx, event);
+        const created = deliveryIds[0] && (await tx.delivery.findUnique({ where: { id: deliveryIds[0] } }));
+        if (!created) throw notFound();
+        return created;
+      });
+      service.announce(projectId);
+      return delivery;
+    },
+
     list(viewer: Viewer, projectId: string, types: readonly string[] | null, query: Prisma.EventFindManyArgs) {
       return db.prisma.event.findMany({
         ...query,
@@ -82,6 +97,7 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
       });
     },
   };
+  return service;
 }
 
 type Subscriber = Pick<

@@ -10,7 +10,6 @@ import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../events/samples.ts';
 import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
 import { requireProject } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
@@ -133,19 +132,7 @@ export function createWebhookService(options: {
       const webhook = await db.prisma.webhook.findFirst({ where });
       if (!webhook) throw notFound();
       const type = eventType ?? [...expandEventTypes(webhook.eventTypes)][0]!;
-      const delivery = await db.prisma.$transaction(async (tx) => {
-        const { deliveryIds } = await events.record(tx, {
-          projectId: webhook.projectId,
-          type,
-          data: SAMPLE_PAYLOADS[type],
-          test: true,
-          only: { webhookId: webhook.id },
-        } as Parameters<EventService['record']>[1]);
-        if (!deliveryIds[0]) throw notFound();
-        return tx.delivery.findUniqueOrThrow({ where: { id: deliveryIds[0] } });
-      });
-      events.announce(webhook.projectId);
-      return delivery;
+      return events.sendTest(webhook.projectId, type, { webhookId: id });
     },
   };
 }
