@@ -148,7 +148,8 @@ describe('the settings', () => {
   it.each([
     [{ authHeaderName: 'X-Api-Key', authHeaderValue: 's3cret' }, true],
     [{ authHeaderValue: 'Bearer abc' }, true],
-    [{ signingSecret: 'shared secret' }, true],
+    [{ signingSecret: 'a shared secret phrase' }, true],
+    [{ signingSecret: 'too short' }, false],
     [{ authHeaderName: 'Host', authHeaderValue: 'evil.example' }, false],
     [{ authHeaderName: 'Content-Length', authHeaderValue: '0' }, false],
     [{ authHeaderName: 'transfer-encoding', authHeaderValue: 'chunked' }, false],

@@ -1,0 +1,66 @@
+import { ColumnType, ContentType, UploadsAPI } from '@duneanalytics/client-sdk';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import { dune } from '../../../src/connectors/types/dune.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
+import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const config = { apiKey: 'dune-secret', namespace: 'my_team' };
+const uploads = new UploadsAPI(config.apiKey);
+
+/** The library has its address built in, so what it fetches is turned to the receiver. */
+async function startDune() {
+  const receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
+  const { fetch } = globalThis;
+  vi.stubGlobal('fetch', (url: string, options: RequestInit) =>
+    fetch(url.replace('https://api.dune.com', receiver.url), options),
+  );
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    return receiver.close();
+  });
+  return receiver;
+}
+
+function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
+  const { pathname, search } = new URL(ours.url);
+  expect(theirs?.method).toBe(ours.method);
+  expect(theirs?.path).toBe(pathname + search);
+  expect(theirs?.headers['x-dune-api-key']).toBe(ours.headers['x-dune-api-key']);
+}
+
+it('inserts a batch of every kind as the library inserts the same lines', async () => {
+  const [first, ...rest] = EVENT_KINDS.map((kind) => sampleEvent(kind));
+  const context = sampleContext({ memory: { 'table:my_team/x402_events': 'created' } });
+  const ours = requestOf(dune.build([first!, ...rest], config, context));
+  const receiver = await startDune();
+  await uploads.insert({
+    namespace: 'my_team',
+    table_name: 'x402_events',
+    data: Buffer.from(ours.body ?? ''),
+    content_type: ContentType.NDJson,
+  });
+  const [theirs] = await receiver.waitFor(1);
+  expectSame(theirs, ours);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(String(theirs?.body)).toBe(ours.body);
+});
+
+it('makes the table that the library makes, of types the library knows', async () => {
+  const ours = requestOf(dune.build([sampleEvent('payment.settled')], config, sampleContext()));
+  const table = JSON.parse(ours.body ?? '');
+  const receiver = await startDune();
+  await uploads.create(table);
+  const [theirs] = await receiver.waitFor(1);
+  expectSame(theirs, ours);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(JSON.parse(String(theirs?.body))).toEqual(table);
+  for (const { type } of table.schema) expect(Object.values(ColumnType)).toContain(type);
+});
+
+it('looks for an upload as the library lists them', async () => {
+  const receiver = await startDune();
+  await uploads.list({ limit: 1 });
+  expectSame((await receiver.waitFor(1))[0], dune.probe!.build(config));
+});

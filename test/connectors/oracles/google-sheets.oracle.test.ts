@@ -1,0 +1,66 @@
+import { auth, sheets } from '@googleapis/sheets';
+import { expect, it } from 'vitest';
+import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
+import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const config = {
+  spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms',
+  accessToken: 'ya29.token',
+  sheetName: "Bob's sales / 2026",
+};
+const { spreadsheetId } = config;
+
+function clientAt(rootUrl: string) {
+  const credentials = new auth.OAuth2();
+  credentials.setCredentials({ access_token: config.accessToken });
+  return sheets({ version: 'v4', auth: credentials, rootUrl: `${rootUrl}/` }).spreadsheets;
+}
+
+function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
+  const their = new URL(theirs?.path ?? '', 'https://sheets.googleapis.com');
+  const our = new URL(ours.url);
+  expect(theirs?.method).toBe(ours.method);
+  expect(our.origin).toBe(their.origin);
+  expect(decodeURIComponent(our.pathname)).toBe(decodeURIComponent(their.pathname));
+  expect(our.pathname.split('/').length).toBe(their.pathname.split('/').length);
+  expect(Object.fromEntries(our.searchParams)).toEqual(Object.fromEntries(their.searchParams));
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+}
+
+const receiverOfJson = () => startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
+
+it.each(EVENT_KINDS)('appends %s as the library of Google appends the same row', async (kind) => {
+  const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext()));
+  await using receiver = await receiverOfJson();
+  await clientAt(receiver.url).values.append({
+    spreadsheetId,
+    range: "'Bob''s sales / 2026'!A1",
+    valueInputOption: 'RAW',
+    insertDataOption: 'INSERT_ROWS',
+    requestBody: JSON.parse(ours.body ?? ''),
+  });
+  const [theirs] = await receiver.waitFor(1);
+  expectSame(theirs, ours);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
+});
+
+it('reads ids back as the library reads a range', async () => {
+  const memory = { [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
+  const context = sampleContext({ previousAttemptAmbiguous: true, memory });
+  const ours = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, context));
+  await using receiver = await receiverOfJson();
+  const range = "'Bob''s sales / 2026'!A500:A";
+  await clientAt(receiver.url).values.get({ spreadsheetId, range, majorDimension: 'COLUMNS', prettyPrint: false });
+  expectSame((await receiver.waitFor(1))[0], ours);
+});
+
+it('probes with the fields the library asks for', async () => {
+  await using receiver = await receiverOfJson();
+  const fields = 'spreadsheetId,sheets.properties(title,gridProperties.rowCount)';
+  await clientAt(receiver.url).get({ spreadsheetId, fields });
+  expectSame((await receiver.waitFor(1))[0], googleSheets.probe!.build(config));
+});

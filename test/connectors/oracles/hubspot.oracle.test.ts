@@ -1,0 +1,66 @@
+import { Client } from '@hubspot/api-client';
+import { expect, it } from 'vitest';
+import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import { hubspot } from '../../../src/connectors/types/hubspot.ts';
+import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
+import { drive } from '../support/drive.ts';
+import { answer, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const config = { accessToken: 'pat-eu1-secret' };
+
+async function startHubspot(statusCode = 200) {
+  const headers = { 'content-type': 'application/json' };
+  const receiver = await startReceiver(() => ({ statusCode, headers, body: '{}' }));
+  const client = new Client({ accessToken: config.accessToken, basePath: receiver.url, numberOfApiCallRetries: 0 });
+  return { receiver, client };
+}
+
+// The library still calls the undated paths, which HubSpot retires; objects and properties are the same behind both.
+function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
+  const undated = new URL(ours.url).pathname.replace(/^\/crm\/(objects|properties)\/2026-03\//, '/crm/v3/$1/');
+  expect(theirs?.method).toBe(ours.method);
+  expect(theirs?.path.split('?')[0]).toBe(undated);
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+  if (!ours.body) return;
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body));
+}
+
+it.each(['customer.first_payment', 'customer.milestone'] as const)(
+  'upserts the contact of %s as the library does',
+  async (kind) => {
+    const ours = requestOf(hubspot.build([sampleEvent(kind)], config, sampleContext()));
+    const { receiver, client } = await startHubspot();
+    await using _ = receiver;
+    await client.crm.contacts.batchApi.upsert(JSON.parse(ours.body ?? ''));
+    expectSame((await receiver.waitFor(1))[0], ours);
+  },
+);
+
+it('sends to the dated path what the plain request of the library sends there', async () => {
+  const ours = requestOf(hubspot.build([sampleEvent('customer.milestone')], config, sampleContext()));
+  const { receiver, client } = await startHubspot();
+  await using _ = receiver;
+  await client.apiRequest({ method: 'POST', path: new URL(ours.url).pathname, body: JSON.parse(ours.body ?? '') });
+  const [theirs] = await receiver.waitFor(1);
+  expect(theirs?.path).toBe(new URL(ours.url).pathname);
+  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+  expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
+});
+
+it('makes the properties as the library makes them', async () => {
+  const unknown = answer(400, { errors: [{ code: 'PROPERTY_DOESNT_EXIST' }] });
+  const { requests } = drive(hubspot, config, [sampleEvent('customer.milestone')], () => unknown);
+  const ours = requests[1]!;
+  const { receiver, client } = await startHubspot(201);
+  await using _ = receiver;
+  await client.crm.properties.batchApi.create('contacts', JSON.parse(ours.body ?? ''));
+  expectSame((await receiver.waitFor(1))[0], ours);
+});
+
+it('probes with the property the library reads', async () => {
+  const { receiver, client } = await startHubspot();
+  await using _ = receiver;
+  await client.crm.properties.coreApi.getByName('contacts', 'x402_wallet');
+  expectSame((await receiver.waitFor(1))[0], hubspot.probe!.build(config));
+});

@@ -1,0 +1,49 @@
+import { LinearClient } from '@linear/sdk';
+import { parse, print } from 'graphql';
+import { expect, it } from 'vitest';
+import { linear } from '../../../src/connectors/types/linear.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const config = { apiKey: 'lin_api_secret', teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' };
+const created = '{"data":{"issueCreate":{"success":true,"lastSyncId":1,"issue":{"id":"x"}}}}';
+
+it.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] as const)(
+  'creates the issue of %s as the library of Linear does',
+  async (kind) => {
+    const ours = requestOf(linear.build([sampleEvent(kind)], config, sampleContext()));
+    const { variables } = JSON.parse(ours.body ?? '');
+    await using receiver = await startReceiver(() => ({
+      headers: { 'content-type': 'application/json' },
+      body: created,
+    }));
+    const client = new LinearClient({ apiKey: config.apiKey, apiUrl: `${receiver.url}/graphql` });
+    await client.createIssue(variables.input);
+
+    const [theirs] = await receiver.waitFor(1);
+    expect(theirs?.method).toBe(ours.method);
+    expect(theirs?.path).toBe(new URL(ours.url).pathname);
+    expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+    expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+    const sent = JSON.parse(String(theirs?.body));
+    expect(sent.variables).toEqual(variables);
+    // The library asks for more of the answer; the mutation, its argument and its type are the same.
+    expect(print(parse(sent.query))).toContain('issueCreate(input: $input)');
+    expect(print(parse(sent.query))).toContain('$input: IssueCreateInput!');
+    expect(print(parse(JSON.parse(ours.body ?? '').query))).toContain('($input: IssueCreateInput!)');
+  },
+);
+
+it('sends an OAuth token as the library does', async () => {
+  const ours = requestOf(
+    linear.build([sampleEvent('payment.failed')], { ...config, apiKey: 'lin_oauth_x' }, sampleContext()),
+  );
+  await using receiver = await startReceiver(() => ({
+    headers: { 'content-type': 'application/json' },
+    body: created,
+  }));
+  const client = new LinearClient({ accessToken: 'lin_oauth_x', apiUrl: `${receiver.url}/graphql` });
+  await client.createIssue({ teamId: config.teamId, title: 'x' });
+  const [theirs] = await receiver.waitFor(1);
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+});

@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module';
+import { expect, it } from 'vitest';
+import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
+import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
+import { drive } from '../support/drive.ts';
+import { answer, sampleEvent } from '../support/samples.ts';
+
+type Done = (error: unknown) => void;
+/** The part used here: the package comes without types. */
+type QuickBooksClient = {
+  endpoint: string;
+  createSalesReceipt(receipt: object, done: Done): void;
+  findItems(criteria: string, done: Done): void;
+  getPreferences(done: Done): void;
+  getCompanyInfo(id: string, done: Done): void;
+};
+type QuickBooksSdk = new (...settings: unknown[]) => QuickBooksClient;
+const QuickBooks: QuickBooksSdk = createRequire(import.meta.url)('node-quickbooks');
+
+const config = { accessToken: 'eyJ.qbo.token', realmId: '9130355377388383' };
+
+async function startQuickBooks() {
+  const receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
+  const client = new QuickBooks('', '', config.accessToken, false, config.realmId, false, false, 75, '2.0', null);
+  client.endpoint = `${receiver.url}/v3/company/`;
+  return { receiver, client };
+}
+
+/** The library asks for JSON with `format`; the `accept` header of ours says the same. */
+function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
+  const their = new URL(theirs?.path ?? '', 'https://quickbooks.api.intuit.com');
+  const our = new URL(ours.url);
+  expect(theirs?.method).toBe(ours.method);
+  expect(our.pathname).toBe(their.pathname);
+  expect(their.searchParams.get('format')).toBe('json');
+  expect(ours.headers.accept).toBe('application/json');
+  their.searchParams.delete('format');
+  expect(Object.fromEntries(our.searchParams)).toEqual(Object.fromEntries(their.searchParams));
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+}
+
+/** Every call of a delivery that knows nothing yet, by its step. */
+function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
+  const { requests } = drive(quickbooks, config, [sampleEvent(kind)], ({ step }) =>
+    answer(200, step === 'item' ? { QueryResponse: { Item: [{ Id: '21' }] } } : {}),
+  );
+  return Object.fromEntries(requests.map((request) => [request.step, request]));
+}
+
+it.each(['revenue.daily_summary', 'payment.settled'] as const)(
+  'books %s as the library creates the same sales receipt',
+  async (kind) => {
+    const ours = ourRequests(kind).send!;
+    const receipt = JSON.parse(ours.body ?? '');
+    const { receiver, client } = await startQuickBooks();
+    await using _ = receiver;
+    const requestId = new URL(ours.url).searchParams.get('requestid');
+    await new Promise<unknown>((resolve) => client.createSalesReceipt({ ...receipt, requestId }, resolve));
+    const [theirs] = await receiver.waitFor(1);
+    expectSame(theirs, ours);
+    expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+    expect(JSON.parse(String(theirs?.body))).toEqual(receipt);
+  },
+);
+
+it('reads the preferences and the company where the library reads them', async () => {
+  const { receiver, client } = await startQuickBooks();
+  await using _ = receiver;
+  await new Promise<unknown>((resolve) => client.getPreferences(resolve));
+  await new Promise<unknown>((resolve) => client.getCompanyInfo(config.realmId, resolve));
+  const [preferences, company] = await receiver.waitFor(2);
+  expectSame(preferences, ourRequests('revenue.daily_summary').preferences!);
+  expectSame(company, quickbooks.probe!.build(config));
+});
+
+it('puts queries where the library puts them', async () => {
+  const ours = ourRequests('revenue.daily_summary').item!;
+  const { receiver, client } = await startQuickBooks();
+  await using _ = receiver;
+  await new Promise<unknown>((resolve) => client.findItems("where Name = 'x402 API revenue'", resolve));
+  const [theirs] = await receiver.waitFor(1);
+  // The library can only ask for every column, and writes the entity in lower case.
+  expectSame(theirs, { ...ours, url: ours.url.replace('select%20Id%20from%20Item', 'select%20*%20from%20item') });
+});

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { AccountingApi } from 'xero-node';
+import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import { xero } from '../../../src/connectors/types/xero.ts';
+import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
+import { drive } from '../support/drive.ts';
+import { answer, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+
+const config = { accessToken: 'eyJ.xero.token', tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056' };
+
+async function startXero() {
+  const receiver = await startReceiver(() => ({
+    headers: { 'content-type': 'application/json' },
+    body: '{"Invoices":[]}',
+  }));
+  const api = new AccountingApi();
+  api.basePath = `${receiver.url}/api.xro/2.0`;
+  api.accessToken = config.accessToken;
+  return { receiver, api };
+}
+
+function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
+  const their = new URL(theirs?.path ?? '', 'https://api.xero.com');
+  const our = new URL(ours.url);
+  expect(theirs?.method).toBe(ours.method);
+  expect(our.pathname).toBe(their.pathname);
+  expect(Object.fromEntries(our.searchParams)).toEqual(Object.fromEntries(their.searchParams));
+  for (const name of ['authorization', 'xero-tenant-id', 'accept']) {
+    expect(theirs?.headers[name]).toBe(ours.headers[name]);
+  }
+}
+
+it.each(['revenue.daily_summary', 'payment.settled'] as const)(
+  'drafts the invoice of %s as the library of Xero does',
+  async (kind) => {
+    const { requests } = drive(xero, config, [sampleEvent(kind)], () => answer(200, { Invoices: [] }));
+    const ours = requests.at(-1)!;
+    const [invoice] = JSON.parse(ours.body ?? '').Invoices;
+    const { receiver, api } = await startXero();
+    await using _ = receiver;
+    const line = invoice.LineItems[0];
+    const theirInvoice = {
+      type: invoice.Type,
+      status: invoice.Status,
+      invoiceNumber: invoice.InvoiceNumber,
+      reference: invoice.Reference,
+      contact: { name: invoice.Contact.Name },
+      date: invoice.Date,
+      dueDate: invoice.DueDate,
+      currencyCode: invoice.CurrencyCode,
+      lineAmountTypes: invoice.LineAmountTypes,
+      lineItems: [{ description: line.Description, quantity: line.Quantity, unitAmount: line.UnitAmount }],
+    };
+    await api.createInvoices(config.tenantId, { invoices: [theirInvoice] }, true, 4, ours.headers['idempotency-key']);
+
+    const [theirs] = await receiver.waitFor(1);
+    expectSame(theirs, ours);
+    expect(theirs?.headers['idempotency-key']).toBe(ours.headers['idempotency-key']);
+    expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+    // JSON of ours has no undefined members; the library leaves out what it was not given.
+    expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
+  },
+);
+
+it('looks for the invoices of a day as the library lists them', async () => {
+  const ours = requestOf(xero.build([sampleEvent('revenue.daily_summary')], config, sampleContext()));
+  const where = new URL(ours.url).searchParams.get('where') ?? '';
+  const { receiver, api } = await startXero();
+  await using _ = receiver;
+  const none = undefined;
+  await api.getInvoices(
+    config.tenantId,
+    ...([none, where, none, none, none, none, none, 1, none, none, none, none, 20] as const),
+  );
+  expectSame((await receiver.waitFor(1))[0], ours);
+});
+
+it('looks for numbers as the library lists them', async () => {
+  const late = sampleContext({ now: new Date('2026-01-03T00:00:05Z') });
+  const ours = requestOf(xero.build([sampleEvent('payment.settled')], config, late));
+  const numbers = new URL(ours.url).searchParams.get('InvoiceNumbers')?.split(',') ?? [];
+  const { receiver, api } = await startXero();
+  await using _ = receiver;
+  await api.getInvoices(config.tenantId, undefined, undefined, undefined, undefined, numbers);
+  expectSame((await receiver.waitFor(1))[0], ours);
+});
