@@ -34,11 +34,15 @@ test('Prisma and direct statements use the same pool, named and with timeouts', 
   expect(database.pool.totalCount).toBe(1);
 });
 
-test('an idle connection that the server ends is replaced', async () => {
-  const { rows } = await database.pool.query('SELECT pg_backend_pid() AS pid');
+test('an idle connection that the server ends is reported and replaced', async () => {
+  const write = vi.fn();
+  const fresh = await openDatabase({ url: testDatabase.url, poolSize: 1, log: pino({ level: 'warn' }, { write }) });
+  const { rows } = await fresh.pool.query('SELECT pg_backend_pid() AS pid');
   await endConnection(rows[0].pid);
-  await vi.waitFor(() => expect(database.pool.totalCount).toBe(0));
-  expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  await vi.waitFor(() => expect(fresh.pool.totalCount).toBe(0));
+  expect(write.mock.calls.join()).toContain('a database connection was lost');
+  expect((await fresh.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  await fresh.close();
 });
 
 test('a connection that the server ends between two statements of a transaction fails that transaction only', async () => {

@@ -32,7 +32,7 @@ describe('processes that share a data directory', () => {
   });
 
   test('all get a server while another one is shutting down', async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 15; round++) {
       const leaving = await data.start();
       const [, ...servers] = await Promise.all([leaving.stop(), data.start(), data.start(), data.start()]);
       for (const { url } of servers) expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);

@@ -5,8 +5,8 @@ import { expect, inject, test } from 'vitest';
 import { diffSchemas } from '../../scripts/schema-diff.ts';
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
 
-// What migrations add by hand, because a Prisma schema cannot say it. In the words of `describeDatabase`.
-const BEYOND_THE_PRISMA_SCHEMA: string[] = [];
+// What migrations add by hand, because a Prisma schema cannot say it: partial indexes and indexes on expressions.
+const HAND_WRITTEN = ['Delivery_due', 'Delivery_destination_due', 'Delivery_held', 'Delivery_lease'];
 
 // Not-null constraints are left out: columns tell, and PostgreSQL's names for them remember former column names.
 const DESCRIPTIONS = [
@@ -52,12 +52,12 @@ test('the migrations make exactly what schema.prisma describes, and what is list
   await client.end();
 
   const actual = await describeDatabase(migrated.url);
-  const wanted = [...(await describeDatabase(described.url)), ...BEYOND_THE_PRISMA_SCHEMA];
+  const wanted = await describeDatabase(described.url);
+  const surplus = actual.filter((sentence) => !wanted.includes(sentence));
+  const nameOf = (sentence: string) => HAND_WRITTEN.find((name) => sentence.includes(`"${name}"`)) ?? sentence;
   expect(wanted.length).toBeGreaterThan(50);
-  expect({
-    missing: wanted.filter((sentence) => !actual.includes(sentence)),
-    surplus: actual.filter((sentence) => !wanted.includes(sentence)),
-  }).toEqual({ missing: [], surplus: [] });
+  expect(wanted.filter((sentence) => !actual.includes(sentence))).toEqual([]);
+  expect(surplus.map(nameOf).sort()).toEqual(HAND_WRITTEN.toSorted());
   await migrated.drop();
   await described.drop();
 });

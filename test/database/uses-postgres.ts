@@ -1,6 +1,6 @@
 /**
  * A process that uses the embedded PostgreSQL of a data directory until SIGTERM or SIGINT. Prints `{url, dataDir}` when
- * it is ready; at the end it runs one more statement and prints its outcome before it lets go of the database.
+ * it is ready; at the end it runs one more slow statement and prints its outcome before it lets go of the database.
  */
 import pg from 'pg';
 import pino from 'pino';
@@ -13,7 +13,7 @@ await client.connect();
 const keepAlive = setInterval(() => {}, 60_000);
 
 async function finish(): Promise<void> {
-  const { rows } = await client.query('SELECT 1 AS "answer"');
+  const { rows } = await client.query('SELECT 1 AS "answer" FROM pg_sleep(0.3)');
   await client.end();
   await postgres.stop();
   clearInterval(keepAlive);

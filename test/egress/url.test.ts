@@ -28,19 +28,16 @@ describe('checkTargetUrl', () => {
     expect(checkTargetUrl(url, nothing).ok).toBe(false);
   });
 
-  it.each([...DENIED_IPV4, ...DENIED_IPV6].filter((cidr) => cidr !== '::ffff:0:0/96'))(
-    'refuses every spelling of the addresses of %s',
-    (cidr) => {
-      fc.assert(
-        fc.property(addressIn(cidr), (address) =>
-          spellings(address).every((host) =>
-            [`https://${host}/`, `https://${host}:8443/a`, `http://${host}:4010`].every((url) => messageOf(url)),
-          ),
+  it.each([...DENIED_IPV4, ...DENIED_IPV6])('refuses every spelling of the addresses of %s', (cidr) => {
+    fc.assert(
+      fc.property(addressIn(cidr), (address) =>
+        spellings(address).every((host) =>
+          [`https://${host}/`, `https://${host}:8443/a`, `http://${host}:4010`].every((url) => messageOf(url)),
         ),
-        { numRuns: 500 },
-      );
-    },
-  );
+      ),
+      { numRuns: 500 },
+    );
+  });
 
   it.each([
     ['http://example.com/', 'https://'],
