@@ -49,6 +49,8 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
     keepAlive: true,
+    // Prisma's adapter reads a time without its offset, so the server has to write it in UTC.
+    options: '-c TimeZone=UTC',
     statement_timeout: STATEMENT_TIMEOUT_MILLISECONDS,
     lock_timeout: LOCK_TIMEOUT_MILLISECONDS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS,

@@ -118,5 +118,10 @@ export const topics = {
   deliveriesDue: 'due',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
+  payments: (projectId: string) => `payments:${projectId}`,
+  /** Endpoints, prices or the wallet of a project have changed. */
+  routes: (projectId: string) => `routes:${projectId}`,
+  /** Which host names lead to which project has changed. */
+  gatewayHosts: 'hosts',
   apiKeyRevoked: (apiKeyId: string) => `revoked:${apiKeyId}`,
 };

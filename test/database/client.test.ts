@@ -34,6 +34,18 @@ test('Prisma and direct statements use the same pool, named and with timeouts', 
   expect(database.pool.totalCount).toBe(1);
 });
 
+test('Prisma and direct statements agree on times, whatever the time zone of the server', async () => {
+  const name = new URL(testDatabase.url).pathname.slice(1);
+  await database.pool.query(`ALTER DATABASE ${name} SET TimeZone TO 'Pacific/Kiritimati'`);
+  const fresh = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
+  const createdAt = new Date('2026-01-02T03:04:05.678Z');
+  await fresh.prisma.user.create({ data: { id: 'usr_1', issuer: 'https://issuer.test', subject: 'ada', createdAt } });
+  expect(await fresh.prisma.user.findUnique({ where: { id: 'usr_1' } })).toMatchObject({ createdAt });
+  const stored = await fresh.pool.query('SELECT "createdAt" FROM "User" WHERE "createdAt" = $1', [createdAt]);
+  expect(stored.rows).toEqual([{ createdAt }]);
+  await fresh.close();
+});
+
 test('an idle connection that the server ends is reported and replaced', async () => {
   const write = vi.fn();
   const fresh = await openDatabase({ url: testDatabase.url, poolSize: 1, log: pino({ level: 'warn' }, { write }) });

@@ -6,7 +6,7 @@ CREATE TYPE "PaymentStage" AS ENUM ('VERIFY', 'UPSTREAM', 'SETTLE');
 
 -- AlterTable
 ALTER TABLE "Project" ADD COLUMN     "gatewayHost" TEXT,
-ADD COLUMN     "milestonesAtomic" DECIMAL(38,0)[];
+ADD COLUMN     "milestonesAtomic" DECIMAL(38,0)[] DEFAULT ARRAY[1000000, 10000000, 100000000, 1000000000, 10000000000]::DECIMAL(38,0)[];
 
 -- CreateTable
 CREATE TABLE "Payment" (
@@ -103,9 +103,6 @@ CREATE TABLE "PreviousPrice" (
 );
 
 -- CreateIndex
-CREATE UNIQUE INDEX "Payment_transactionHash_key" ON "Payment"("transactionHash");
-
--- CreateIndex
 CREATE INDEX "Payment_projectId_id_idx" ON "Payment"("projectId", "id");
 
 -- CreateIndex
@@ -118,13 +115,22 @@ CREATE INDEX "Payment_projectId_settledAt_idx" ON "Payment"("projectId", "settle
 CREATE INDEX "Payment_customerId_id_idx" ON "Payment"("customerId", "id");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "Payment_network_assetAddress_payer_nonce_key" ON "Payment"("network", "assetAddress", "payer", "nonce");
+CREATE INDEX "Payment_endpointId_id_idx" ON "Payment"("endpointId", "id");
+
+-- CreateIndex
+CREATE INDEX "Payment_payer_id_idx" ON "Payment"("payer", "id");
+
+-- CreateIndex
+CREATE INDEX "Payment_transactionHash_idx" ON "Payment"("transactionHash");
 
 -- CreateIndex
 CREATE INDEX "PaymentAnswer_expiresAt_idx" ON "PaymentAnswer"("expiresAt");
 
 -- CreateIndex
-CREATE INDEX "Customer_projectId_id_idx" ON "Customer"("projectId", "id");
+CREATE INDEX "Customer_projectId_totalAtomic_id_idx" ON "Customer"("projectId", "totalAtomic", "id");
+
+-- CreateIndex
+CREATE INDEX "Customer_projectId_lastPaymentAt_id_idx" ON "Customer"("projectId", "lastPaymentAt", "id");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "Customer_projectId_walletAddress_key" ON "Customer"("projectId", "walletAddress");
@@ -146,3 +152,10 @@ ALTER TABLE "Customer" ADD CONSTRAINT "Customer_projectId_fkey" FOREIGN KEY ("pr
 
 -- AddForeignKey
 ALTER TABLE "RevenueDay" ADD CONSTRAINT "RevenueDay_projectId_fkey" FOREIGN KEY ("projectId") REFERENCES "Project"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- One authorization pays once, whatever the project: the chain refuses its nonce a second time. A payment that failed
+-- verification gives the nonce back, so that a forged authorization cannot block the real one.
+CREATE UNIQUE INDEX "Payment_authorization" ON "Payment" ("network", "assetAddress", "payer", "nonce") WHERE "failureStage" IS DISTINCT FROM 'VERIFY';
+
+-- Payments that are not final, by when somebody else may take them over.
+CREATE INDEX "Payment_lease" ON "Payment" ("leasedUntil") WHERE "leasedUntil" IS NOT NULL;

@@ -1,0 +1,141 @@
+import { getAddress } from 'viem';
+import type { Transaction } from '../../database/client.ts';
+import { type Customer, type Payment, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { formatUsd } from '../../money.ts';
+import type { EventService } from '../events/service.ts';
+import { atomicOf, paymentPayload } from './payload.ts';
+
+/** Keeps these locks apart from other advisory locks. */
+const BOOKS_LOCK = 402;
+
+/**
+ * Begins an entry into the books of the payment's project. Entries do not wait for each other, only for a day that is
+ * being closed: so what is booked on a day is in its summary.
+ *
+ * @returns the project's milestones; none when the payment is gone
+ */
+export async function enterBooks(tx: Transaction, paymentId: string): Promise<bigint[]> {
+  const [row] = await tx.$queryRaw<{ milestones: string[] }[]>`
+    SELECT pr."milestonesAtomic"::text[] AS "milestones",
+      pg_advisory_xact_lock_shared(${BOOKS_LOCK}, hashtext(pr."id"))::text AS "locked"
+    FROM "Payment" p JOIN "Project" pr ON pr."id" = p."projectId" WHERE p."id" = ${paymentId}`;
+  return (row?.milestones ?? []).map(BigInt);
+}
+
+/** Holds all entries into a project's books back until the transaction ends, having waited for those that were begun. */
+export async function closeBooks(tx: Transaction, projectId: string): Promise<void> {
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${BOOKS_LOCK}, hashtext(${projectId}))::text AS "locked"`;
+}
+
+/**
+ * The time an entry is booked at, as SQL to be evaluated after `enterBooks`: when it happened if that was today (UTC),
+ * else now, since a finished day is not reopened.
+ */
+export function bookingTime(happenedAt: Date | undefined, clock: (() => Date) | undefined): Prisma.Sql {
+  const now = clock ? Prisma.sql`${clock().toISOString()}::timestamptz` : Prisma.sql`clock_timestamp()`;
+  if (!happenedAt) return now;
+  const then = Prisma.sql`${happenedAt.toISOString()}::timestamptz`;
+  return Prisma.sql`CASE WHEN ${dayOf(then)} = ${dayOf(now)} THEN ${then} ELSE ${now} END`;
+}
+
+function dayOf(time: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(${time} AT TIME ZONE 'UTC')::date`;
+}
+
+/** The customer that a payment's wallet is in its project. */
+export async function findOrCreateCustomer(tx: Transaction, { projectId, payer }: Payment): Promise<string> {
+  const where = { projectId, walletAddress: getAddress(payer) };
+  await tx.customer.createMany({ data: [{ id: newId('Customer'), ...where }], skipDuplicates: true });
+  return (await tx.customer.findFirstOrThrow({ where, select: { id: true } })).id;
+}
+
+/** Counts a settled payment for its customer and its day, with the events that follow from it. */
+export async function bookSettlement(
+  tx: Transaction,
+  events: EventService,
+  payment: Payment,
+  milestonesAtomic: readonly bigint[],
+): Promise<void> {
+  const { projectId, settledAt, amountAtomic } = payment;
+  const transactionHash = payment.transactionHash!;
+  const customer = await countForCustomer(tx, payment);
+  const payload = paymentPayload(payment);
+  await events.record(tx, { projectId, type: 'payment.settled', data: { ...payload, transactionHash } });
+
+  const { paymentId, endpointId, endpointPath, amountUsd, asset, network } = payload;
+  const who = { customerId: customer.id, payer: customer.walletAddress, paymentId };
+  if (customer.paymentCount === 1) {
+    const what = { endpointId, endpointPath, amountUsd, amountAtomic: payload.amountAtomic, asset, network };
+    await events.record(tx, {
+      projectId,
+      type: 'customer.first_payment',
+      data: { ...who, ...what, transactionHash },
+    });
+  }
+  const total = atomicOf(customer.totalAtomic);
+  for (const milestone of milestonesPassed(milestonesAtomic, total - atomicOf(amountAtomic), total)) {
+    await events.record(tx, {
+      projectId,
+      type: 'customer.milestone',
+      data: {
+        ...who,
+        milestoneUsd: formatUsd(milestone),
+        totalUsd: formatUsd(total),
+        paymentCount: customer.paymentCount,
+      },
+    });
+  }
+  // Last, because all payments of an endpoint wait for each other here.
+  const settled = Prisma.sql`${settledAt!.toISOString()}::timestamptz`;
+  await tx.$executeRaw`
+    INSERT INTO "RevenueDay" AS r ("projectId", "day", "endpointId", "totalAtomic", "paymentCount")
+    VALUES (${projectId}, ${dayOf(settled)}, ${endpointId}, ${payload.amountAtomic}::numeric, 1)
+    ON CONFLICT ("projectId", "day", "endpointId") DO UPDATE SET
+      "totalAtomic" = r."totalAtomic" + excluded."totalAtomic", "paymentCount" = r."paymentCount" + 1`;
+}
+
+/** Milestones that a total has reached on its way from `before` to `after`, in ascending order. */
+export function milestonesPassed(milestones: readonly bigint[], before: bigint, after: bigint): bigint[] {
+  return milestones
+    .filter((milestone) => before < milestone && milestone <= after)
+    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+async function countForCustomer(tx: Transaction, payment: Payment): Promise<Customer> {
+  const settled = Prisma.sql`${payment.settledAt!.toISOString()}::timestamptz`;
+  const [customer] = await tx.$queryRaw<Customer[]>`
+    UPDATE "Customer" SET
+      "paymentCount" = "paymentCount" + 1,
+      "totalAtomic" = "totalAtomic" + ${payment.amountAtomic.toFixed(0)}::numeric,
+      "firstPaymentAt" = least("firstPaymentAt", ${settled}),
+      "lastPaymentAt" = greatest("lastPaymentAt", ${settled})
+    WHERE "id" = ${payment.customerId} RETURNING *`;
+  if (!customer) throw new Error(`The payment ${payment.id} is settled and has no customer`);
+  return customer;
+}
+
+/** Counts a failed payment for its day, with its event. */
+export async function bookFailure(
+  tx: Transaction,
+  events: EventService,
+  payment: Payment,
+  failedAt: Prisma.Sql,
+): Promise<void> {
+  const { projectId, endpointId, failureStage, failureReason, failureMessage, transactionHash } = payment;
+  await events.record(tx, {
+    projectId,
+    type: 'payment.failed',
+    data: {
+      ...paymentPayload(payment),
+      stage: failureStage!.toLowerCase() as 'verify' | 'upstream' | 'settle',
+      reason: failureReason ?? '',
+      message: failureMessage ?? '',
+      transactionHash,
+    },
+  });
+  await tx.$executeRaw`
+    INSERT INTO "RevenueDay" AS r ("projectId", "day", "endpointId", "failedCount")
+    VALUES (${projectId}, ${dayOf(failedAt)}, ${endpointId}, 1)
+    ON CONFLICT ("projectId", "day", "endpointId") DO UPDATE SET "failedCount" = r."failedCount" + 1`;
+}

@@ -1,0 +1,296 @@
+import type { Database, Transaction } from '../../database/client.ts';
+import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+import { type Bus, topics } from '../../live/bus.ts';
+import type { EventService } from '../events/service.ts';
+import { bookFailure, bookingTime, bookSettlement, enterBooks, findOrCreateCustomer } from './books.ts';
+import { paymentPayload } from './payload.ts';
+import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
+
+export type NewPayment = {
+  projectId: string;
+  endpointId: string;
+  endpointPath: string;
+  method: string;
+  x402Version: 1 | 2;
+  /** CAIP-2, for example `eip155:8453`. */
+  network: string;
+  /** Symbol, for example `USDC`. */
+  asset: string;
+  assetAddress: string;
+  payer: string;
+  payTo: string;
+  nonce: string;
+  amountAtomic: bigint;
+  validAfter: Date;
+  validBefore: Date;
+  /** The signed payload and the requirements it answers: what settling it later takes. */
+  authorization: unknown;
+  requestFingerprint: string;
+  leaseSeconds: number;
+};
+
+/** `existing`: the authorization was presented before, perhaps to another project, and holds its nonce. */
+export type Claim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
+
+/** What proves that a process carries a payment: every claim of it counts the token up. */
+export type PaymentLease = { paymentId: string; leaseToken: number };
+
+/** The chain has told what became of a payment, whoever carries it. */
+export type Reconciled = { paymentId: string; reconciled: true };
+
+export type UpstreamAnswer = {
+  statusCode: number;
+  headers: Record<string, string | string[]>;
+  body: Buffer;
+  durationMs: number;
+  /** Until when a retry of the same payment is given this answer. */
+  keepUntil: Date;
+  /** Replaces the one of the claim: the digest of a streamed body is known only now. */
+  requestFingerprint?: string;
+};
+
+export type StoredAnswer = Pick<UpstreamAnswer, 'statusCode' | 'headers' | 'body'>;
+
+export type Settlement = { transactionHash: string; settledAt: Date };
+
+export type PaymentFailure = {
+  stage: PaymentStage;
+  /** Stable code, for example `insufficient_funds`. */
+  reason: string;
+  message: string;
+  upstreamStatusCode?: number;
+};
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+/** Another process carries the payment now, or it is final: this one must leave it alone. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+  constructor(paymentId: string) {
+    super(`The payment ${paymentId} is no longer this process's to carry.`);
+  }
+}
+
+const SETTLEABLE: readonly PaymentStatus[] = ['SETTLING', 'UNKNOWN'];
+/** Where a payment may stand when it fails at a stage. */
+const FAILS_FROM: Record<PaymentStage, readonly PaymentStatus[]> = {
+  VERIFY: ['CLAIMED'],
+  UPSTREAM: ['VERIFIED'],
+  SETTLE: ['SERVED', 'SETTLING', 'UNKNOWN'],
+};
+const FINAL = Prisma.sql`"authorization" = NULL, "leasedUntil" = NULL`;
+/** An unknown settlement is looked up on the chain after this long; a block has to come first. */
+const NEXT_CHECK_SECONDS = 5;
+
+export type LedgerOptions = {
+  db: Database;
+  events: EventService;
+  bus: Bus;
+  /** How long whoever takes over an abandoned payment has it. What stays unresolved is handed out again after it. */
+  recoveryLeaseSeconds?: number;
+  /** Clock of the books, for tests; the database's otherwise. Leases always run by the database's. */
+  now?: () => Date;
+};
+
+/**
+ * The life of payments. Every step is a compare-and-set on the status and the lease, so of two processes that believe
+ * they carry a payment one is refused with `LeaseLost`; it is written in one transaction with its events and its place in
+ * the books. A step whose answer was lost may be repeated with the same lease: it is taken once.
+ *
+ * A payment that failed at VERIFY is final but gives its nonce back: whoever holds the real authorization may present it,
+ * as a new payment, even if somebody else tried a forged one first. Any later failure keeps it: an authorization makes
+ * one upstream call at most.
+ */
+export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }: LedgerOptions) {
+  /** Tells live subscribers, and after events the workers too. */
+  function announce({ projectId }: Payment, hasEvents: boolean): void {
+    bus.publish(topics.payments(projectId));
+    if (hasEvents) events.announce(projectId);
+  }
+
+  /** Takes a step without events. */
+  async function step(
+    lease: PaymentLease,
+    from: readonly PaymentStatus[],
+    to: PaymentStatus,
+    set: Prisma.Sql,
+  ): Promise<Payment> {
+    const payment = await movePayment(db.prisma, lease, from, Prisma.sql`"status" = ${to}::"PaymentStatus", ${set}`);
+    if (!payment) return alreadyAt(db.prisma, lease, to);
+    announce(payment, false);
+    return payment;
+  }
+
+  return {
+    /**
+     * Takes the nonce of an authorization for this request, once for all processes and projects. One that was claimed by
+     * a process that has died before verifying it is claimed anew.
+     */
+    async claim(input: NewPayment): Promise<Claim> {
+      for (;;) {
+        const created = await insertClaim(db, input);
+        if (created) {
+          announce(created, false);
+          return { kind: 'claimed', payment: created };
+        }
+        const existing = await findHolder(db, input);
+        if (existing) return { kind: 'existing', payment: existing };
+        // It gave its nonce back between the two statements.
+      }
+    },
+
+    /** CLAIMED → VERIFIED. Knows the customer from here on. Records `payment.verified`. */
+    async verified(lease: PaymentLease): Promise<Payment> {
+      const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
+        const set = Prisma.sql`"status" = 'VERIFIED', "verifiedAt" = clock_timestamp()`;
+        const moved = await movePayment(tx, lease, ['CLAIMED'], set);
+        if (!moved) return { payment: await alreadyAt(tx, lease, 'VERIFIED'), isNew: false };
+        const customerId = await findOrCreateCustomer(tx, moved);
+        await tx.payment.update({ where: { id: moved.id }, data: { customerId } });
+        const verified = { ...moved, customerId };
+        await events.record(tx, {
+          projectId: verified.projectId,
+          type: 'payment.verified',
+          data: paymentPayload(verified),
+        });
+        return { payment: verified, isNew: true };
+      });
+      if (isNew) announce(payment, true);
+      return payment;
+    },
+
+    /** VERIFIED → SERVED, with the upstream's answer. */
+    async served(lease: PaymentLease, answer: UpstreamAnswer): Promise<void> {
+      const moved = await moveToServed(db, lease, answer);
+      if (moved) bus.publish(topics.payments(moved.projectId));
+      else await alreadyAt(db.prisma, lease, 'SERVED');
+    },
+
+    /** SERVED → SETTLING. Call it before the settlement is sent: from here on it may have happened. */
+    async settling(lease: PaymentLease): Promise<void> {
+      await step(lease, ['SERVED'], 'SETTLING', Prisma.sql`"failureReason" = NULL`);
+    },
+
+    /**
+     * SETTLING or UNKNOWN → SETTLED: counts the payment for its customer and its day, once. Records `payment.settled`,
+     * `customer.first_payment` for the first one, and `customer.milestone` for each milestone it passes.
+     *
+     * A settlement that becomes known on a later UTC day is booked on that day, because a finished day is not reopened.
+     *
+     * @throws LeaseLost
+     */
+    async settled(by: PaymentLease | Reconciled, result: Settlement): Promise<Payment> {
+      const transactionHash = result.transactionHash.toLowerCase();
+      const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
+        const milestonesAtomic = await enterBooks(tx, by.paymentId);
+        const set = Prisma.sql`"status" = 'SETTLED', "transactionHash" = ${transactionHash},
+          "settledAt" = ${bookingTime(result.settledAt, now)}, "failureReason" = NULL, ${FINAL}`;
+        const moved = await movePayment(tx, by, SETTLEABLE, set);
+        if (!moved) return { payment: await alreadySettled(tx, by, transactionHash), isNew: false };
+        await bookSettlement(tx, events, moved, milestonesAtomic);
+        return { payment: moved, isNew: true };
+      });
+      if (isNew) announce(payment, true);
+      return payment;
+    },
+
+    /** → FAILED: nothing was charged. Drops the answer that was not paid for. Records `payment.failed`. */
+    async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
+      const { stage, reason, message, upstreamStatusCode } = failure;
+      const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
+        await enterBooks(tx, by.paymentId);
+        const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
+        const set = Prisma.sql`"status" = 'FAILED', "failureStage" = ${stage}::"PaymentStage",
+          "failureReason" = ${reason}, "failureMessage" = ${message}, ${FINAL},
+          "upstreamStatusCode" = coalesce(${upstreamStatusCode ?? null}::int, "upstreamStatusCode")`;
+        const moved = await movePayment(tx, by, from, set);
+        if (!moved) return { payment: await alreadyAt(tx, by, 'FAILED', stage), isNew: false };
+        await tx.paymentAnswer.deleteMany({ where: { paymentId: moved.id } });
+        await bookFailure(tx, events, moved, bookingTime(undefined, now));
+        return { payment: moved, isNew: true };
+      });
+      if (isNew) announce(payment, true);
+      return payment;
+    },
+
+    /**
+     * SETTLING or UNKNOWN → UNKNOWN: the settlement was sent and its result is not known. The chain will tell; the
+     * payment is handed out by `takeAbandoned` after `nextCheckSeconds`.
+     */
+    async unknown(
+      lease: PaymentLease,
+      why: { reason: string; transactionHash?: string; nextCheckSeconds?: number },
+    ): Promise<Payment> {
+      const { reason, transactionHash, nextCheckSeconds = NEXT_CHECK_SECONDS } = why;
+      const set = Prisma.sql`"failureReason" = ${reason},
+        "transactionHash" = coalesce(${transactionHash?.toLowerCase() ?? null}, "transactionHash"),
+        "leasedUntil" = now() + make_interval(secs => ${nextCheckSeconds}::float8)`;
+      return step(lease, SETTLEABLE, 'UNKNOWN', set);
+    },
+
+    /** Prolongs a lease to that many seconds from now. @throws LeaseLost when another process has the payment. */
+    async extend(lease: PaymentLease, seconds: number): Promise<void> {
+      const count = await db.prisma.$executeRaw`
+        UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => ${seconds}::float8)
+        WHERE "id" = ${lease.paymentId} AND "leaseToken" = ${lease.leaseToken} AND "leasedUntil" IS NOT NULL`;
+      if (count === 0) throw new LeaseLost(lease.paymentId);
+    },
+
+    /** Takes over payments whose lease has ended, the longest abandoned first, each for one process. */
+    async takeAbandoned(limit: number): Promise<Payment[]> {
+      return db.prisma.$queryRaw<Payment[]>`
+        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
+          "leasedUntil" = now() + make_interval(secs => ${recoveryLeaseSeconds}::float8)
+        WHERE "id" = ANY(ARRAY(
+          SELECT "id" FROM "Payment" WHERE "leasedUntil" <= now()
+          ORDER BY "leasedUntil" LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )) RETURNING *`;
+    },
+
+    /** Takes over one payment; null while another process has it, when it waits for its next check, and when it is final. */
+    async take(paymentId: string, leaseSeconds: number): Promise<Payment | null> {
+      const [payment] = await db.prisma.$queryRaw<Payment[]>`
+        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
+          "leasedUntil" = now() + make_interval(secs => ${leaseSeconds}::float8)
+        WHERE "id" = ${paymentId} AND "leasedUntil" <= now() RETURNING *`;
+      return payment ?? null;
+    },
+
+    /** The upstream's answer to a payment, while it is kept. Whether it is paid for is the payment's status. */
+    async answerOf(paymentId: string): Promise<StoredAnswer | null> {
+      const { rows } = await db.pool.query<StoredAnswer>({
+        name: 'payment-answer',
+        text: `SELECT "statusCode", "headers", "body" FROM "PaymentAnswer" WHERE "paymentId" = $1 AND "expiresAt" > now()`,
+        values: [paymentId],
+      });
+      return rows[0] ?? null;
+    },
+  };
+}
+
+type Reader = Pick<Transaction, 'payment'>;
+
+/** The payment when this very step was taken before by the same claim. @throws LeaseLost otherwise */
+async function alreadyAt(
+  db: Reader,
+  by: PaymentLease | Reconciled,
+  status: PaymentStatus,
+  stage?: PaymentStage,
+): Promise<Payment> {
+  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
+  const isOurs = 'reconciled' in by || payment?.leaseToken === by.leaseToken;
+  if (payment?.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
+  throw new LeaseLost(by.paymentId);
+}
+
+/** The same for a settlement: whoever booked this transaction, it is the one fact. */
+async function alreadySettled(db: Reader, by: PaymentLease | Reconciled, transactionHash: string): Promise<Payment> {
+  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
+  if (payment?.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
+  throw new LeaseLost(by.paymentId);
+}
+
+/** Deletes answers that are no longer kept. */
+export async function sweepPaymentAnswers(db: Pick<Database, 'pool'>): Promise<void> {
+  await db.pool.query('DELETE FROM "PaymentAnswer" WHERE "expiresAt" <= now()');
+}

@@ -1,0 +1,111 @@
+import type { Database, Transaction } from '../../database/client.ts';
+import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import type { NewPayment, PaymentLease, Reconciled, UpstreamAnswer } from './ledger.ts';
+
+type Writer = Pick<Transaction, '$queryRaw'>;
+
+/** Each version of a row has its own time: live subscribers tell versions by it. */
+function touched(row: string): Prisma.Sql {
+  return Prisma.raw(`"updatedAt" = greatest(clock_timestamp(), ${row}."updatedAt" + interval '1 millisecond')`);
+}
+
+/** What failed at VERIFY gave its nonce back. As in the index `Payment_authorization`. */
+const HOLDS_NONCE = Prisma.raw(`"failureStage" IS DISTINCT FROM 'VERIFY'`);
+
+/** Inserts the payment unless its authorization is held; takes a claim over that was abandoned before verification. */
+export async function insertClaim(db: Database, input: NewPayment): Promise<Payment | undefined> {
+  const { network, assetAddress, payer, nonce } = keyOf(input);
+  const [payment] = await db.prisma.$queryRaw<Payment[]>`
+    INSERT INTO "Payment" AS held (
+      "id", "projectId", "endpointId", "endpointPath", "method", "x402Version", "network", "asset", "assetAddress",
+      "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore", "authorization", "requestFingerprint",
+      "leasedUntil", "leaseToken"
+    ) VALUES (
+      ${newId('Payment')}, ${input.projectId}, ${input.endpointId}, ${input.endpointPath}, ${input.method},
+      ${input.x402Version}, ${network}, ${input.asset}, ${assetAddress}, ${payer}, ${input.payTo.toLowerCase()},
+      ${nonce}, ${input.amountAtomic.toString()}::numeric, ${input.validAfter.toISOString()}::timestamptz,
+      ${input.validBefore.toISOString()}::timestamptz, ${JSON.stringify(input.authorization)}::json,
+      ${input.requestFingerprint}, now() + make_interval(secs => ${input.leaseSeconds}::float8), 1
+    )
+    ON CONFLICT ("network", "assetAddress", "payer", "nonce") WHERE ${HOLDS_NONCE} DO UPDATE SET
+      "projectId" = excluded."projectId", "endpointId" = excluded."endpointId",
+      "endpointPath" = excluded."endpointPath", "method" = excluded."method", "x402Version" = excluded."x402Version",
+      "asset" = excluded."asset", "payTo" = excluded."payTo", "amountAtomic" = excluded."amountAtomic",
+      "validAfter" = excluded."validAfter", "validBefore" = excluded."validBefore",
+      "authorization" = excluded."authorization", "requestFingerprint" = excluded."requestFingerprint",
+      "leasedUntil" = excluded."leasedUntil", "leaseToken" = held."leaseToken" + 1, ${touched('held')}
+    WHERE held."status" = 'CLAIMED' AND held."leasedUntil" <= now()
+    RETURNING *`;
+  return payment;
+}
+
+/** The payment that holds an authorization's nonce. */
+export async function findHolder(db: Database, input: NewPayment): Promise<Payment | undefined> {
+  const { network, assetAddress, payer, nonce } = keyOf(input);
+  const [payment] = await db.prisma.$queryRaw<Payment[]>`
+    SELECT * FROM "Payment"
+    WHERE "network" = ${network} AND "assetAddress" = ${assetAddress} AND "payer" = ${payer} AND "nonce" = ${nonce}
+      AND (${HOLDS_NONCE})`;
+  return payment;
+}
+
+/** One authorization, one spelling. */
+function keyOf({ network, assetAddress, payer, nonce }: NewPayment) {
+  return {
+    network,
+    assetAddress: assetAddress.toLowerCase(),
+    payer: payer.toLowerCase(),
+    nonce: nonce.toLowerCase(),
+  };
+}
+
+/** Changes a payment if it stands where it should and is still this claim's; the chain needs no claim. */
+export async function movePayment(
+  db: Writer,
+  by: PaymentLease | Reconciled,
+  from: readonly PaymentStatus[],
+  set: Prisma.Sql,
+): Promise<Payment | undefined> {
+  const isOurs = 'reconciled' in by ? Prisma.empty : Prisma.sql`AND "leaseToken" = ${by.leaseToken}`;
+  const [payment] = await db.$queryRaw<Payment[]>`
+    UPDATE "Payment" SET ${set}, ${touched('"Payment"')}
+    WHERE "id" = ${by.paymentId} AND "status"::text = ANY(${from}) ${isOurs}
+    RETURNING *`;
+  return payment;
+}
+
+/** VERIFIED → SERVED together with the answer, in one statement: bodies are large. */
+export async function moveToServed(
+  db: Database,
+  { paymentId, leaseToken }: PaymentLease,
+  answer: UpstreamAnswer,
+): Promise<{ projectId: string } | undefined> {
+  const { statusCode, headers, body, durationMs, keepUntil, requestFingerprint = null } = answer;
+  const { rows } = await db.pool.query<{ projectId: string }>({
+    name: 'payment-served',
+    text: `
+      WITH moved AS (
+        UPDATE "Payment" SET "status" = 'SERVED', "servedAt" = clock_timestamp(), "upstreamStatusCode" = $3,
+          "upstreamDurationMs" = $4, "requestFingerprint" = coalesce($8, "requestFingerprint"),
+          ${touched('"Payment"').sql}
+        WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = 'VERIFIED'
+        RETURNING "id", "projectId"
+      ), kept AS (
+        INSERT INTO "PaymentAnswer" ("paymentId", "statusCode", "headers", "body", "expiresAt")
+        SELECT "id", $3, $5::json, $6, $7 FROM moved
+      )
+      SELECT "projectId" FROM moved`,
+    values: [
+      paymentId,
+      leaseToken,
+      statusCode,
+      Math.round(durationMs),
+      JSON.stringify(headers),
+      body,
+      keepUntil,
+      requestFingerprint,
+    ],
+  });
+  return rows[0];
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { createEventService } from '../../../src/features/events/service.ts';
+import {
+  createLedger,
+  type Ledger,
+  type NewPayment,
+  type PaymentLease,
+} from '../../../src/features/payments/ledger.ts';
+import type { Payment } from '../../../src/generated/prisma/client.ts';
+import { newId } from '../../../src/ids.ts';
+import { openBus } from '../../../src/live/bus.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+export const USDC = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';
+export const PAY_TO = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+export const log = pino({ level: 'silent' });
+
+export const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`;
+export const leaseOf = ({ id, leaseToken }: Payment): PaymentLease => ({ paymentId: id, leaseToken });
+
+export type TestLedger = Awaited<ReturnType<typeof openTestLedger>>;
+
+/** A database of its own with the real services on it. */
+export async function openTestLedger(options: { url?: string; now?: () => Date } = {}) {
+  const database = options.url ? undefined : await createTestDatabase();
+  const url = options.url ?? database!.url;
+  const db = await openDatabase({ url, poolSize: 10, log });
+  const bus = await openBus({ url, pool: db.pool, log });
+  const events = createEventService({ db, bus });
+  const ledger = createLedger({ db, events, bus, ...(options.now && { now: options.now }) });
+  return {
+    url,
+    db,
+    bus,
+    events,
+    ledger,
+    project: (data: { userId?: string; milestonesAtomic?: number[] } = {}) => createProject(db, data),
+    async eventsOf(projectId: string, type?: string) {
+      const where = { projectId, ...(type && { type }) };
+      return db.prisma.event.findMany({ where, orderBy: { id: 'asc' } });
+    },
+    async close() {
+      await bus.close();
+      await db.close();
+      await database?.drop();
+    },
+  };
+}
+
+export async function createProject(db: Database, data: { userId?: string; milestonesAtomic?: number[] } = {}) {
+  const userId = data.userId ?? newId('User');
+  if (!data.userId)
+    await db.prisma.user.create({ data: { id: userId, issuer: 'https://issuer.test', subject: userId } });
+  const { milestonesAtomic } = data;
+  return db.prisma.project.create({
+    data: {
+      id: newId('Project'),
+      userId,
+      name: 'Shop',
+      walletAddress: PAY_TO,
+      ...(milestonesAtomic && { milestonesAtomic }),
+    },
+  });
+}
+
+/** A payment as the gateway would claim it. */
+export function newPayment(projectId: string, changes: Partial<NewPayment> = {}): NewPayment {
+  return {
+    projectId,
+    endpointId: newId('Endpoint'),
+    endpointPath: '/weather',
+    method: 'GET',
+    x402Version: 2,
+    network: 'eip155:84532',
+    asset: 'USDC',
+    assetAddress: USDC,
+    payer: hex(20),
+    payTo: PAY_TO,
+    nonce: hex(32),
+    amountAtomic: 10_000n,
+    validAfter: new Date(0),
+    validBefore: new Date(Date.now() + 300_000),
+    authorization: { payload: 'signed' },
+    requestFingerprint: hex(32),
+    leaseSeconds: 60,
+    ...changes,
+  };
+}
+
+export const answer = (changes: object = {}) => ({
+  statusCode: 200,
+  headers: { 'content-type': 'application/json', 'set-cookie': ['a=1', 'b=2'] },
+  body: Buffer.from([0, 255, 1]),
+  durationMs: 12.4,
+  keepUntil: new Date(Date.now() + 60_000),
+  ...changes,
+});
+
+export async function claimed(ledger: Ledger, input: NewPayment): Promise<Payment> {
+  const claim = await ledger.claim(input);
+  if (claim.kind !== 'claimed') throw new Error('The payment was claimed before.');
+  return claim.payment;
+}
+
+/** Takes a payment up to the point where its settlement has been sent. */
+export async function sent(ledger: Ledger, input: NewPayment): Promise<PaymentLease> {
+  const lease = leaseOf(await claimed(ledger, input));
+  await ledger.verified(lease);
+  await ledger.served(lease, answer());
+  await ledger.settling(lease);
+  return lease;
+}
+
+/** Takes a payment all the way. */
+export async function settled(ledger: Ledger, input: NewPayment, settledAt = new Date()): Promise<Payment> {
+  const lease = await sent(ledger, input);
+  return ledger.settled(lease, { transactionHash: hex(32), settledAt });
+}
