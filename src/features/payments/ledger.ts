@@ -1,8 +1,9 @@
-import type { Database, Transaction } from '../../database/client.ts';
+import type { Database } from '../../database/client.ts';
 import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { EventService } from '../events/service.ts';
 import { bookFailure, bookingTime, bookSettlement, enterBooks, findOrCreateCustomer } from './books.ts';
+import { alreadyAt, alreadySettled, LeaseLost, type PaymentLease, type Reconciled } from './lease.ts';
 import { paymentPayload } from './payload.ts';
 import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
 
@@ -32,12 +33,6 @@ export type NewPayment = {
 /** `existing`: the authorization was presented before, perhaps to another project, and holds its nonce. */
 export type Claim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
 
-/** What proves that a process carries a payment: every claim of it counts the token up. */
-export type PaymentLease = { paymentId: string; leaseToken: number };
-
-/** The chain has told what became of a payment, whoever carries it. */
-export type Reconciled = { paymentId: string; reconciled: true };
-
 export type UpstreamAnswer = {
   statusCode: number;
   headers: Record<string, string | string[]>;
@@ -62,14 +57,6 @@ export type PaymentFailure = {
 };
 
 export type Ledger = ReturnType<typeof createLedger>;
-
-/** Another process carries the payment now, or it is final: this one must leave it alone. */
-export class LeaseLost extends Error {
-  override readonly name = 'LeaseLost';
-  constructor(paymentId: string) {
-    super(`The payment ${paymentId} is no longer this process's to carry.`);
-  }
-}
 
 const SETTLEABLE: readonly PaymentStatus[] = ['SETTLING', 'UNKNOWN'];
 /** Where a payment may stand when it fails at a stage. */
@@ -266,28 +253,6 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
       return rows[0] ?? null;
     },
   };
-}
-
-type Reader = Pick<Transaction, 'payment'>;
-
-/** The payment when this very step was taken before by the same claim. @throws LeaseLost otherwise */
-async function alreadyAt(
-  db: Reader,
-  by: PaymentLease | Reconciled,
-  status: PaymentStatus,
-  stage?: PaymentStage,
-): Promise<Payment> {
-  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  const isOurs = 'reconciled' in by || payment?.leaseToken === by.leaseToken;
-  if (payment?.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
-  throw new LeaseLost(by.paymentId);
-}
-
-/** The same for a settlement: whoever booked this transaction, it is the one fact. */
-async function alreadySettled(db: Reader, by: PaymentLease | Reconciled, transactionHash: string): Promise<Payment> {
-  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  if (payment?.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
-  throw new LeaseLost(by.paymentId);
 }
 
 /** Deletes answers that are no longer kept. */

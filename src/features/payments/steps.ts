@@ -1,7 +1,8 @@
 import type { Database, Transaction } from '../../database/client.ts';
 import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import type { NewPayment, PaymentLease, Reconciled, UpstreamAnswer } from './ledger.ts';
+import type { PaymentLease, Reconciled } from './lease.ts';
+import type { NewPayment, UpstreamAnswer } from './ledger.ts';
 
 type Writer = Pick<Transaction, '$queryRaw'>;
 

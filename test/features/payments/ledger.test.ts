@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_PAYLOADS, type EventKind } from '../../../src/features/events/kinds.ts';
-import { LeaseLost } from '../../../src/features/payments/ledger.ts';
+import { LeaseLost } from '../../../src/features/payments/lease.ts';
 import {
   answer,
   claimed,

@@ -2,12 +2,8 @@ import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
-import {
-  createLedger,
-  type Ledger,
-  type NewPayment,
-  type PaymentLease,
-} from '../../../src/features/payments/ledger.ts';
+import type { PaymentLease } from '../../../src/features/payments/lease.ts';
+import { createLedger, type Ledger, type NewPayment } from '../../../src/features/payments/ledger.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
 import { newId } from '../../../src/ids.ts';
 import { openBus } from '../../../src/live/bus.ts';
