@@ -5,7 +5,6 @@ import { schema } from './src/graphql/schema.ts';
 const config: CodegenConfig = {
   schema: printSchema(lexicographicSortSchema(schema)),
   generates: {
-    'schema.graphql': { plugins: ['schema-ast'], config: { includeDirectives: false } },
     'src/generated/rest-documents.ts': {
       documents: 'src/rest/operations/*.graphql',
       plugins: ['typescript-operations', 'typed-document-node'],

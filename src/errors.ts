@@ -21,6 +21,7 @@ export const ERRORS = {
   },
   NOT_FOUND: { status: 404, message: 'There is no such resource. Check the path and the identifiers in it.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not answer that method. See the `Allow` header.' },
+  REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again in one go.' },
   CONFLICT: { status: 409, message: 'The change conflicts with something that exists already.' },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
@@ -34,6 +35,7 @@ export const ERRORS = {
     message: 'This Idempotency-Key was used with another request. Use a new key for a new request.',
   },
   RATE_LIMITED: { status: 429, message: 'Too many requests. Wait for the time given in `Retry-After`.' },
+  HEADERS_TOO_LARGE: { status: 431, message: 'The path or the headers are larger than this service accepts.' },
   INTERNAL: { status: 500, message: 'Something went wrong on our side. Send the request again later.' },
   UNAVAILABLE: { status: 503, message: 'The service cannot answer right now. Send the request again later.' },
 } as const satisfies Record<string, { status: number; message: string }>;

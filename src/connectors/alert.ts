@@ -1,3 +1,4 @@
+import type { EventKind } from '../features/events/kinds.ts';
 import type { BuildContext, ConnectorEvent, ConnectorMemory } from './definition.ts';
 import { describeEvent } from './message.ts';
 import { oneLine, shorten } from './plain-text.ts';
@@ -7,6 +8,11 @@ import { oneLine, shorten } from './plain-text.ts';
  * by the event instead, every failed request would wake somebody up.
  */
 export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'payment.settled' }>;
+
+/** Failed payments open alerts. A settled one closes them, so without those it would never have anything to do. */
+export function carriesAlert(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
+  return kind === 'payment.failed' || (kind === 'payment.settled' && selected.has('payment.failed'));
+}
 
 /** The vendor's de-duplication key of the endpoint's alert. */
 export function alertKey(event: PaymentEvent): string {

@@ -11,7 +11,7 @@ export type StatusOptions = {
   expected?: readonly number[];
   /** What the vendor says is wrong, already passed through `vendorText`: appended to the reason. */
   detail?: string;
-  /** Against which a date in `Retry-After` is counted. Default: the answer's own `Date` header. */
+  /** Against which a date in `Retry-After` is counted when the answer has no `Date` of its own. */
   now?: Date;
 };
 
@@ -52,7 +52,8 @@ export function retryAfterSeconds(response: ConnectorResponse, now?: Date): numb
   if (!value) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return Math.min(Math.ceil(Number(value)), MAX_RETRY_AFTER_SECONDS);
   if (!/^[A-Z][a-z]{2,8}, /.test(value)) return undefined;
-  const from = now?.getTime() ?? Date.parse(response.headers.date ?? '');
+  const sent = Date.parse(response.headers.date ?? '');
+  const from = Number.isNaN(sent) ? (now?.getTime() ?? Number.NaN) : sent;
   const seconds = Math.ceil((Date.parse(value) - from) / 1000);
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
 }
@@ -69,6 +70,11 @@ export function parseJson(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a body begins like JSON. A long answer is cut off while it is read, so that the whole need not parse. */
+export function looksLikeJson(body: string): boolean {
+  return /^\s*[[{]/.test(body);
 }
 
 /** The value at a path of keys and indexes in parsed JSON, or undefined: `valueAt(json, 'errors', 0, 'message')`. */

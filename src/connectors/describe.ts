@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
 import { redactSecret } from '../secrets/redact.ts';
 import type { ConnectorDefinition } from './definition.ts';
 import { type FieldMeta, fieldMeta } from './fields.ts';
@@ -33,6 +34,12 @@ export function describeFields(definition: ConnectorDefinition): ConnectorField[
       example: meta.example ?? null,
     };
   });
+}
+
+/** The kinds a type can carry: some only where another one is selected too, some only where it is not. */
+export function carriedKinds(definition: ConnectorDefinition): EventKind[] {
+  const every = new Set(EVENT_KINDS);
+  return EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind])) || definition.carries(kind, every));
 }
 
 /** The config as it may be shown: secret fields as `••••` and their last four characters. */

@@ -26,7 +26,7 @@ export function googleError(body: string, secrets: readonly string[]): GoogleErr
   };
 }
 
-/** What an answer other than 2xx of a Google API means: expired token, missing right, quota, or the status's own class. */
+/** What an answer other than 200 of a Google API means: expired token, missing right, quota, or the status's own class. */
 export function classifyGoogleError(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
   const { reasons, message } = googleError(response.body, [accessToken]);
   const detail = message ? { detail: message } : {};
@@ -46,5 +46,5 @@ export function classifyGoogleError(response: ConnectorResponse, accessToken: st
       reason: reason(`Google denied access. Check the account's rights and billing${message ? `: ${message}` : '.'}`),
     };
   }
-  return classifyByStatus(response, { ...detail, now });
+  return classifyByStatus(response, { expected: [], ...detail, now });
 }

@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import type { Queryable } from './queue.ts';
+import { IS_RUNNING, type Queryable } from './queue.ts';
 import type { Settlement } from './settle.ts';
 
 /**
@@ -31,7 +31,7 @@ const RECORD = `
       "updatedAt" = now(),
       "completedAt" = CASE WHEN result.status <> 'PENDING' THEN now() END
     FROM result
-    WHERE d."id" = result.id AND d."leaseToken" = token AND d."status" = 'RUNNING'
+    WHERE d."id" = result.id AND d."leaseToken" = token AND ${IS_RUNNING}
     RETURNING d."id"
   ),
   attempted AS (

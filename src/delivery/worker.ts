@@ -122,24 +122,36 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       held.set(delivery, now);
       destinations.take(delivery.destination);
     }
-    for (const job of planJobs(deliveries, jobOptions)) void carryOut(job);
+    for (const job of planned(deliveries)) {
+      carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
+    }
+  }
+
+  function planned(deliveries: ClaimedDelivery[]): Job[] {
+    try {
+      return planJobs(deliveries, jobOptions);
+    } catch (error) {
+      return deliveries.map((delivery) => ({ deliveries: [delivery], run: () => Promise.reject(error) }));
+    }
   }
 
   async function carryOut(job: Job): Promise<void> {
-    const control = { mayRetry: () => !isStopping, signal: given.signal };
+    const controller = new AbortController();
+    underWay.add(controller);
     const results = await job
-      .run(control)
+      .run({ mayRetry: () => !isStopping, signal: controller.signal })
       .catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
+    underWay.delete(controller);
     if (isAbandoned) return;
     const settlements = job.deliveries.map((delivery, index) =>
       settle(delivery, results[index]!, retryScheduleSeconds),
     );
+    recorder.add(settlements);
     for (const settlement of settlements) {
-      reporter.report(settlement);
       if (settlement.health?.kind === 'healthy') destinations.onHealthy(settlement.delivery.destination);
       if (settlement.health?.kind === 'failing') destinations.onFailure(settlement.delivery.destination);
+      reporter.report(settlement);
     }
-    recorder.add(settlements);
   }
 
   function ourFault(error: unknown, delivery: ClaimedDelivery): SendResult {
@@ -172,9 +184,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       } catch (error) {
         log.debug({ err: error }, 'the queue could not be maintained');
       }
-      await sleep(MAINTENANCE_MILLISECONDS * (0.75 + Math.random() / 2), undefined, { signal: given.signal }).catch(
-        () => {},
-      );
+      const pause = MAINTENANCE_MILLISECONDS * (0.75 + Math.random() / 2);
+      await sleep(pause, undefined, { signal: maintenance.signal }).catch(() => {});
       if (isAbandoned) return;
     }
   }

@@ -50,8 +50,9 @@ const MAX_HEADER_BYTES = 16_384;
 // Shorter than the 5 s after which many servers close an idle connection, so that requests seldom meet a closed one.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
 const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
-// A busy connection is renewed after this, so that a change in DNS is noticed.
-const CONNECTION_LIFETIME_MILLISECONDS = 300_000;
+// A busy connection is renewed after this many requests, so that a change in DNS is noticed. (undici's `clientTtl` would
+// bound its age instead, but reads the clock for every connection of the pool at every request.)
+const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
 /** Builds the only way out of the process: every outgoing request of every feature goes through it. */
 export function createEgress(options: EgressOptions): Egress {
@@ -65,7 +66,7 @@ export function createEgress(options: EgressOptions): Egress {
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: IDLE_CONNECTION_MILLISECONDS,
     keepAliveMaxTimeout: MAX_IDLE_CONNECTION_MILLISECONDS,
-    clientTtl: CONNECTION_LIFETIME_MILLISECONDS,
+    maxRequestsPerClient: MAX_REQUESTS_PER_CONNECTION,
   };
   const dispatcher = new OriginPools(poolOptions, options.maxOrigins ?? 2_048);
 

@@ -28,13 +28,18 @@ export class OriginPools extends Dispatcher {
   }
 
   override async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all(Array.from(this.#pools.values(), (pool) => pool.close()));
+    await Promise.all(this.#takeAll().map((pool) => pool.close()));
   }
 
   override async destroy(): Promise<void> {
+    await Promise.all(this.#takeAll().map((pool) => pool.destroy()));
+  }
+
+  #takeAll(): Pool[] {
     this.#isClosed = true;
-    await Promise.all(Array.from(this.#pools.values(), (pool) => pool.destroy()));
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    return pools;
   }
 
   #poolOf(origin: string): Pool {

@@ -1,6 +1,17 @@
 import type pg from 'pg';
-import type { IdempotencyStore, StoredAnswer } from '../rest/idempotency.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+
+/** An answer as it was given the first time. */
+export type StoredAnswer = { status: number; headers: Record<string, string>; body: unknown };
+
+/** Remembers answers by key. */
+export type IdempotencyStore = {
+  /** Claims a key, or says what is known of it. */
+  begin(scope: string, key: string, fingerprint: string): Promise<'started' | 'in_flight' | 'reused' | StoredAnswer>;
+  finish(scope: string, key: string, answer: StoredAnswer): Promise<void>;
+  /** Forgets a request that changed nothing, so that it can be sent again under the same key. */
+  abandon(scope: string, key: string): Promise<void>;
+};
 
 const KEEP_HOURS = 24;
 /** A request that has not answered after this long died with its process; its key may be used again. */

@@ -9,7 +9,7 @@ import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { typeOfId } from '../ids.ts';
 import type { GraphQLContext } from './context.ts';
-import { costOfField, MAX_COST } from './cost.ts';
+import { costOfField } from './cost.ts';
 
 /** The one builder. Types are defined beside their feature, in `features/<name>/schema.ts`. */
 export const builder = new SchemaBuilder<{
@@ -57,12 +57,8 @@ export const builder = new SchemaBuilder<{
     onUnusedQuery: null,
   },
   complexity: {
-    limit: { complexity: MAX_COST },
+    // The price of a field; what a document may cost in all is for the limits to say.
     fieldComplexity: (args, _context, field) => costOfField(args, field),
-    complexityError: (_kind, { complexity, maxComplexity }) =>
-      new AppError('GRAPHQL_TOO_COMPLEX', {
-        detail: `The document costs ${complexity} points and ${maxComplexity} are allowed. Lower \`first\` or split it.`,
-      }),
   },
 });
 

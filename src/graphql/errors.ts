@@ -3,24 +3,26 @@ import type { Logger } from 'pino';
 import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
 import { currentRequest } from '../http/request-context.ts';
 
+/** Errors of a document quote it, and it may be long. */
+const MAX_MESSAGE_LENGTH = 300;
+const MAX_LOCATIONS = 3;
+
 /**
  * Gives every error of an answer its code, and hides what callers must not see. Errors of the catalogue keep their
  * sentence, errors of the document (syntax, validation, variables) are the caller's to read, all others are logged and
  * masked.
  */
-export function createErrorMask(log: Logger): (error: unknown) => Error {
+export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   return (error) => {
     const graphqlError = isGraphQLError(error) ? error : undefined;
     const cause = rootCause(error);
     if (cause instanceof AppError) return present(cause, graphqlError);
-    if (graphqlError && (cause === graphqlError || isGraphQLError(cause))) {
-      if (statusOfCode(graphqlError.extensions.code)) return graphqlError;
-      return new GraphQLError(graphqlError.message, {
-        nodes: graphqlError.nodes,
-        source: graphqlError.source,
-        positions: graphqlError.positions,
-        path: graphqlError.path,
-        extensions: { ...graphqlError.extensions, ...describe('GRAPHQL_INVALID') },
+    if (graphqlError && isAboutDocument(graphqlError, cause)) {
+      const { code, http } = graphqlError.extensions;
+      if (statusOfCode(code)) return graphqlError;
+      return new GraphQLError(shorten(graphqlError.message), {
+        ...placeOf(graphqlError),
+        extensions: { ...describe('GRAPHQL_INVALID'), ...(http !== undefined && { http }) },
       });
     }
     log.error({ err: cause }, 'unexpected error in a resolver');
@@ -28,17 +30,22 @@ export function createErrorMask(log: Logger): (error: unknown) => Error {
   };
 }
 
+/** Whether the caller wrote what is wrong. Errors that a field's own value caused say nothing of a place in the document. */
+function isAboutDocument({ path }: GraphQLError, cause: unknown): boolean {
+  return isGraphQLError(cause) && (path === undefined || cause.locations !== undefined);
+}
+
 function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
   const field = error.fields[0]?.pointer;
   return new GraphQLError(error.message, {
-    nodes: at?.nodes,
-    source: at?.source,
-    positions: at?.positions,
-    path: at?.path,
+    ...placeOf(at),
     extensions: {
       ...describe(error.code),
       retryable: error.retryable,
       ...(field !== undefined && { field, errors: error.fields }),
+      ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
+      // Without a path nothing ran. `spec` leaves it to the media type whether that shows in the status (GraphQL over HTTP).
+      ...(at?.path === undefined && { http: { status: error.status, spec: error.status < 500 } }),
     },
   });
 }
@@ -48,9 +55,21 @@ function describe(code: ErrorCode) {
   return { code, retryable: false, ...(requestId && { requestId }) };
 }
 
+function placeOf(error: GraphQLError | undefined) {
+  return {
+    source: error?.source,
+    positions: error?.positions?.slice(0, MAX_LOCATIONS),
+    path: error?.path,
+  };
+}
+
+function shorten(message: string): string {
+  return message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
+}
+
 /** The status that the catalogue gives a code; undefined for codes that are not ours. */
 export function statusOfCode(code: unknown): number | undefined {
-  return typeof code === 'string' && code in ERRORS ? ERRORS[code as ErrorCode].status : undefined;
+  return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : undefined;
 }
 
 // Two copies of graphql can be loaded at once, so `instanceof` would not do.

@@ -1,11 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
 import type { GraphQLContext } from './context.ts';
+import { createExplorer, wantsExplorer } from './explorer.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
+
+const EVENT_STREAM = 'text/event-stream';
 
 /** Serves GraphQL over HTTP, with subscriptions as server-sent events, and the explorer, at `/graphql`. */
 export function registerGraphQL(
@@ -18,45 +21,56 @@ export function registerGraphQL(
   },
 ): void {
   const { server, admission, streams, contextOf } = options;
+  const explore = createExplorer();
+  const openStreams = new Set<FastifyReply>();
 
-  async function handle(request: FastifyRequest, reply: FastifyReply) {
-    // The explorer is a page without data; what it asks for carries its own credential.
-    const isExplorer = request.method === 'GET' && /\btext\/html\b/.test(request.headers.accept ?? '');
-    if (!isExplorer) {
-      request.viewer = await admission.identify(request.headers.authorization, request.ip);
-      reply.headers(await admission.count(request.viewer));
-    }
-    const response = await server.yoga.handleNodeRequestAndResponse(
-      request.raw as typeof request.raw & { body?: unknown },
-      reply.raw,
-      isExplorer ? ({} as GraphQLContext) : contextOf(request),
-    );
-    for (const [name, value] of response.headers) reply.header(name, value);
-    reply.code(response.status);
-    if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
-      reply.raw.once('close', release);
-    }
-    return reply.send(response.body);
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (wantsExplorer(request)) return;
+    request.viewer = await admission.identify(request.headers.authorization, request.ip);
+    reply.headers(await admission.count(request.viewer));
   }
 
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/graphql',
-    preHandler: async (request) => {
-      // Yoga reads a body that is parsed already from here.
-      Object.assign(request.raw, { body: request.body });
-    },
-    handler: handle,
+  /** Takes a place for a stream, until the answer has ended. */
+  function takePlace(request: FastifyRequest, reply: FastifyReply): void {
+    const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
+    openStreams.add(reply);
+    reply.raw.once('close', () => {
+      release();
+      openStreams.delete(reply);
+    });
+  }
+
+  async function answer(request: FastifyRequest, reply: FastifyReply) {
+    if (wantsExplorer(request)) return explore(request, reply);
+    // Before anything runs, so that nothing has happened when there is no place.
+    if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
+    const response = await server.yoga.handleNodeRequestAndResponse(
+      // Yoga takes a body that is parsed already from here.
+      Object.assign(request.raw, { body: request.body }),
+      reply.raw,
+      contextOf(request),
+    );
+    for (const [name, value] of response.headers) reply.header(name, value);
+    const isStream = response.headers.get('content-type')?.startsWith(EVENT_STREAM);
+    if (isStream && !openStreams.has(reply)) takePlace(request, reply);
+    return reply.code(response.status).send(response.body);
+  }
+
+  const errors: RouteShorthandOptions = {
     errorHandler: (error, request, reply) => sendGraphQLError(toAppError(error, request.log as Logger), request, reply),
-  });
+  };
+  app.route({ ...errors, method: ['GET', 'POST'], url: '/graphql', onRequest: admit, handler: answer });
   app.route({
+    ...errors,
     method: ['PUT', 'PATCH', 'DELETE'],
     url: '/graphql',
-    handler: () => {
-      throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow: 'GET, POST' } });
+    onRequest: async () => {
+      throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow: 'GET, HEAD, POST' } });
     },
-    errorHandler: (error, request, reply) => sendGraphQLError(toAppError(error, request.log as Logger), request, reply),
+    handler: () => undefined,
+  });
+  app.addHook('preClose', async () => {
+    for (const reply of openStreams) reply.raw.destroy();
   });
 }
 

@@ -1,49 +1,74 @@
-import type { Plugin } from '@envelop/core';
 import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases';
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth';
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
-import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
+import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
 import { MAX_COST } from './cost.ts';
 
+const MAX_LENGTH = 32_768;
 const MAX_TOKENS = 2_000;
 const MAX_DEPTH = 10;
 const MAX_ALIASES = 30;
 const MAX_DIRECTIVES = 20;
+/** Of a document that is wrong in many places, the first of them are enough to know. */
+const MAX_ERRORS = 5;
 const DEADLINE_MILLISECONDS = 10_000;
 
 /** The bounds of what one document may ask for. Documents of the REST interface are our own and pass unpriced. */
 export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin[] {
   return [
-    maxTokensPlugin({ n: MAX_TOKENS }),
-    maxDepthPlugin({ n: MAX_DEPTH }),
-    maxAliasesPlugin({ n: MAX_ALIASES }),
-    maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
+    lengthPlugin(),
+    maxTokensPlugin({ n: MAX_TOKENS, ...refuse(`has more than ${MAX_TOKENS} tokens`) }),
+    maxDepthPlugin({ n: MAX_DEPTH, ...refuse(`nests deeper than ${MAX_DEPTH} levels`) }),
+    maxAliasesPlugin({ n: MAX_ALIASES, ...refuse(`has more than ${MAX_ALIASES} aliases`) }),
+    maxDirectivesPlugin({ n: MAX_DIRECTIVES, ...refuse(`has more than ${MAX_DIRECTIVES} directives`) }),
     costPlugin(isOwn),
     deadlinePlugin(),
+    errorCountPlugin(),
+  ] as Plugin[];
+}
+
+/** How the plugins are told to refuse: with a code of the catalogue. */
+function refuse(what: string) {
+  const onReject = [
+    () => {
+      throw tooComplex(`The document ${what}. Split it.`);
+    },
   ];
+  return { onReject };
+}
+
+function tooComplex(detail: string): AppError {
+  return new AppError('GRAPHQL_TOO_COMPLEX', { detail });
+}
+
+/** Tokens can be long, and comments are none: what is parsed and kept in the cache is bounded in characters too. */
+function lengthPlugin(): Plugin {
+  return {
+    onParse({ params }) {
+      const { length } = String(params.source);
+      if (length > MAX_LENGTH) throw tooComplex(`The document is longer than ${MAX_LENGTH} characters. Split it.`);
+    },
+  };
 }
 
 /** Prices a document before it runs, refuses what costs too much, and says the price in `extensions.cost`. */
 function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
-  const price = (args: ExecutionArgs): number =>
-    complexityFromQuery(args.document, {
-      schema: args.schema,
-      variables: { ...args.variableValues },
-      ctx: args.contextValue as object,
-    }).complexity;
-  const refusal = (requested: number) =>
-    new AppError('GRAPHQL_TOO_COMPLEX', {
-      detail: `The document costs ${requested} points and ${MAX_COST} are allowed. Lower \`first\` or split it.`,
-    });
+  const requireAffordable = (args: ExecutionArgs): number => {
+    const requested = Math.ceil(priceOf(args));
+    if (requested <= MAX_COST) return requested;
+    throw tooComplex(
+      `The document costs ${requested} points and ${MAX_COST} are allowed. Lower \`first\` or split it.`,
+    );
+  };
 
   return {
     onExecute({ args }) {
       if (isOwn(args.document)) return undefined;
-      const requested = Math.ceil(price(args as ExecutionArgs));
-      if (requested > MAX_COST) throw refusal(requested);
+      const requested = requireAffordable(args as ExecutionArgs);
       return {
         onExecuteDone({ result, setResult }) {
           if (Symbol.asyncIterator in result) return;
@@ -53,10 +78,23 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
       };
     },
     onSubscribe({ args }) {
-      const requested = Math.ceil(price(args as ExecutionArgs));
-      if (requested > MAX_COST) throw refusal(requested);
+      requireAffordable(args as ExecutionArgs);
     },
   };
+}
+
+/** The price of the operation that is asked for, which need not be the first of the document. */
+function priceOf({ document, operationName, schema, variableValues, contextValue }: ExecutionArgs): number {
+  const operation = getOperationAST(document, operationName);
+  if (!operation) return 0;
+  const definitions = document.definitions.filter(
+    (definition) => definition.kind !== Kind.OPERATION_DEFINITION || definition === operation,
+  );
+  const { complexity } = complexityFromQuery(
+    { ...document, definitions },
+    { schema, variables: { ...variableValues }, ctx: contextValue as object },
+  );
+  return complexity;
 }
 
 /** Answers in time even when a resolver hangs. What it had started is bounded by the timeouts of the database. */
@@ -64,22 +102,42 @@ function deadlinePlugin(): Plugin {
   return {
     onExecute({ executeFn, setExecuteFn }) {
       setExecuteFn(async (args) => {
-        let timer: NodeJS.Timeout | undefined;
-        const deadline = new Promise<never>((_resolve, reject) => {
-          timer = setTimeout(
-            () =>
-              reject(
-                new AppError('UNAVAILABLE', { detail: 'The query took longer than 10 seconds. Ask for less at once.' }),
-              ),
-            DEADLINE_MILLISECONDS,
-          );
-        });
+        const deadline = Promise.withResolvers<never>();
+        const timer = setTimeout(
+          () =>
+            deadline.reject(
+              new AppError('UNAVAILABLE', { detail: 'The query took longer than 10 seconds. Ask for less at once.' }),
+            ),
+          DEADLINE_MILLISECONDS,
+        );
         try {
-          return await Promise.race([executeFn(args), deadline]);
+          return await Promise.race([executeFn(args), deadline.promise]);
         } finally {
           clearTimeout(timer);
         }
       });
+    },
+  };
+}
+
+function errorCountPlugin(): Plugin {
+  return {
+    onValidate() {
+      return ({ result, setResult }) => {
+        if (result.length > MAX_ERRORS) setResult(result.slice(0, MAX_ERRORS));
+      };
+    },
+    onExecute() {
+      return {
+        onExecuteDone({ result, setResult }) {
+          if (Symbol.asyncIterator in result) return;
+          // Without data it never ran: all errors are about the variables.
+          const { data, errors } = result as ExecutionResult;
+          if (data === undefined && errors && errors.length > MAX_ERRORS) {
+            setResult({ ...(result as ExecutionResult), errors: errors.slice(0, MAX_ERRORS) });
+          }
+        },
+      };
     },
   };
 }

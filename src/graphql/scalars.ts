@@ -8,7 +8,8 @@ const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2
 
 function parseDateTime(value: unknown): Date {
   const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
-  if (!date || Number.isNaN(date.getTime())) {
+  // PostgreSQL knows no year 0.
+  if (!date || Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) {
     throw new GraphQLError('Must be a time in ISO 8601 with an offset, for example "2026-01-02T03:04:05Z".');
   }
   return date;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { DocumentNode, GraphQLError } from 'graphql';
-import type { OperationResult } from 'graphql-ws';
-import { useServer } from 'graphql-ws/use/ws';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GraphQLError } from 'graphql';
+import { handleProtocols, makeServer, type OperationResult } from 'graphql-ws';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Viewer } from '../auth/viewer.ts';
@@ -12,136 +13,190 @@ import type { Admission } from '../http/admission.ts';
 import { runInRequest } from '../http/request-context.ts';
 import type { GraphQLContext } from './context.ts';
 import { createErrorMask } from './errors.ts';
+import { carry, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
 const PATH = '/graphql';
 const MAX_MESSAGE_BYTES = 256 * 1024;
-const MAX_SUBSCRIPTIONS_PER_SOCKET = 20;
+const MAX_OPERATIONS_PER_SOCKET = 20;
 /** A consumer this far behind is cut off: it can come back with the cursor it has reached. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 const PING_MILLISECONDS = 20_000;
+/** Sockets that do not take part in closing are cut after this. */
+const CLOSING_MILLISECONDS = 1_000;
 
 /** Close codes: graphql-transport-ws's own for refused credentials, RFC 6455's for the rest. */
 const CLOSE = { forbidden: 4403, tryAgainLater: 1013, goingAway: 1001 } as const;
 
-/** What is known of a socket once it is connected. */
-type SocketState = { viewer: Viewer; requestId: string; release: () => void; subscriptions: number };
-type SocketExtra = Record<PropertyKey, unknown> & { state: SocketState };
+/** What is known of a socket; the last three once it is connected. */
+type SocketState = SocketHandle & {
+  address: string;
+  authorization?: string;
+  requestId?: string;
+  release?: () => void;
+} & Record<PropertyKey, unknown>;
+
+type Enveloped = ReturnType<GraphQLServer['yoga']['getEnveloped']>;
+
+export type WebSocketOptions = {
+  server: GraphQLServer;
+  admission: Admission;
+  streams: Streams;
+  log: Logger;
+  addressOf(request: IncomingMessage): string;
+  contextOf(viewer: Viewer, requestId: string): GraphQLContext;
+  /** How often a socket must show that it is alive. */
+  pingMilliseconds?: number;
+};
 
 /** Serves subscriptions, and any other operation, over WebSocket (graphql-transport-ws) at `/graphql`. */
-export function serveWebSocket(
-  httpServer: Server,
-  options: {
-    server: GraphQLServer;
-    admission: Admission;
-    streams: Streams;
-    log: Logger;
-    addressOf(request: IncomingMessage): string;
-    contextOf(viewer: Viewer, requestId: string): GraphQLContext;
-  },
-): { close(): Promise<void> } {
+export function serveWebSocket(httpServer: Server, options: WebSocketOptions): { close(): Promise<void> } {
   const { server, admission, streams, log, contextOf } = options;
   const maskError = createErrorMask(log);
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
 
-  const disposable = useServer<Record<string, unknown>, SocketExtra>(
-    {
-      async onConnect({ connectionParams, extra }) {
-        const authorization = readAuthorization(connectionParams);
-        try {
-          const viewer = await admission.identify(authorization, options.addressOf(extra.request));
-          const release = streams.open(viewer, authorization!, () =>
-            extra.socket.close(CLOSE.forbidden, 'The credential has ended'),
-          );
-          extra.state = { viewer, requestId: `req_${randomUUID()}`, release, subscriptions: 0 };
-          return true;
-        } catch (error) {
-          if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return false;
-          if (!(error instanceof AppError)) log.error({ err: error }, 'websocket: not connected');
-          extra.socket.close(CLOSE.tryAgainLater, 'Try again later');
-          return false;
-        }
-      },
-      onSubscribe: ({ extra }, _id, { query, operationName, variables }) => {
-        const state = extra.state!;
-        return runInRequest({ requestId: state.requestId }, async () => {
-          try {
-            if (state.subscriptions >= MAX_SUBSCRIPTIONS_PER_SOCKET) {
-              throw new AppError('RATE_LIMITED', {
-                detail: `A socket carries at most ${MAX_SUBSCRIPTIONS_PER_SOCKET} operations.`,
-              });
-            }
-            await admission.count(state.viewer);
-            const { schema, parse, validate, execute, subscribe, contextFactory } = server.yoga.getEnveloped(
-              contextOf(state.viewer, state.requestId),
-            );
-            const document: DocumentNode = parse(query);
-            const errors: readonly GraphQLError[] = validate(schema, document);
-            if (errors.length > 0) return errors.map((error) => maskError(error) as GraphQLError);
-            state.subscriptions += 1;
-            return {
-              schema,
-              document,
-              operationName,
-              variableValues: variables,
-              contextValue: await contextFactory(),
-              rootValue: { execute, subscribe },
-            };
-          } catch (error) {
-            return [maskError(error) as GraphQLError];
-          }
-        });
-      },
-      execute: (args) => within(args, () => (args.rootValue as Enveloped).execute(args)),
-      subscribe: (args) => within(args, () => (args.rootValue as Enveloped).subscribe(args)),
-      onNext({ extra }) {
-        if (extra.socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-          extra.socket.close(CLOSE.tryAgainLater, 'Too slow; come back with the last cursor');
-        }
-      },
-      onComplete({ extra }) {
-        extra.state!.subscriptions -= 1;
-      },
-      onDisconnect: ({ extra }) => extra.state?.release(),
-      onClose: ({ extra }) => extra.state?.release(),
-    },
-    sockets,
-    PING_MILLISECONDS,
-  );
-
-  async function within(
-    args: { contextValue?: unknown },
-    run: () => OperationResult,
-  ): Promise<Awaited<OperationResult>> {
-    const { requestId } = args.contextValue as GraphQLContext;
+  async function connect(state: SocketState, parameters: Record<string, unknown> | undefined): Promise<boolean> {
+    const { socket } = state;
+    const authorization = readAuthorization(parameters);
     try {
-      return await runInRequest({ requestId }, run);
+      const viewer = await admission.identify(authorization, state.address);
+      // It may have gone meanwhile, and nobody would give its place back.
+      if (socket.readyState !== socket.OPEN) return false;
+      const end = () => socket.close(CLOSE.forbidden, 'The credential has ended');
+      Object.assign(state, {
+        authorization,
+        requestId: `req_${randomUUID()}`,
+        release: streams.open(viewer, authorization!, end),
+      });
+      return true;
     } catch (error) {
-      return { errors: [maskError(error) as GraphQLError] };
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return false;
+      if (!(error instanceof AppError)) log.error({ err: error }, 'websocket: not connected');
+      socket.close(CLOSE.tryAgainLater, 'Try again later');
+      return false;
     }
   }
+
+  /** Every operation is admitted as a request of its own would be: with the account as it is now, and counted. */
+  async function prepare(state: SocketState, payload: OperationPayload, isWithinBounds: boolean) {
+    const { authorization, address, requestId, socket } = state;
+    try {
+      if (!isWithinBounds) {
+        throw new AppError('RATE_LIMITED', {
+          detail: `A socket carries at most ${MAX_OPERATIONS_PER_SOCKET} operations at once.`,
+        });
+      }
+      const viewer = await admission.identify(authorization, address);
+      await admission.count(viewer);
+      const enveloped: Enveloped = server.yoga.getEnveloped(contextOf(viewer, requestId!));
+      const { schema, parse, validate, contextFactory } = enveloped;
+      const document = parse(payload.query);
+      const errors: readonly GraphQLError[] = validate(schema, document);
+      if (errors.length > 0) return errors.map(toSocketError);
+      return {
+        schema,
+        document,
+        operationName: payload.operationName,
+        variableValues: payload.variables,
+        contextValue: await contextFactory(),
+        rootValue: enveloped,
+      };
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') {
+        socket.close(CLOSE.forbidden, 'The credential has ended');
+      }
+      return [toSocketError(error)];
+    }
+  }
+
+  async function run(args: { contextValue?: unknown }, start: () => OperationResult) {
+    const { requestId } = args.contextValue as GraphQLContext;
+    try {
+      const result = await runInRequest({ requestId }, start);
+      if (Symbol.asyncIterator in result) return maskFailures(result, requestId);
+      return result.errors ? { ...result, errors: result.errors.map(withoutStatus) } : result;
+    } catch (error) {
+      return { errors: [toSocketError(error)] };
+    }
+  }
+
+  const toSocketError = (error: unknown) => withoutStatus(maskError(error));
+
+  /** A stream that fails ends with an error like any other, which the protocol would pass on as it is. */
+  function maskFailures<T>(results: AsyncIterable<T>, requestId: string): AsyncIterableIterator<T> {
+    const iterator = results[Symbol.asyncIterator]();
+    return {
+      next: () =>
+        runInRequest({ requestId }, () => iterator.next()).catch((error) => {
+          throw runInRequest({ requestId }, () => toSocketError(error));
+        }),
+      return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  const protocol = makeServer<Record<string, unknown>, SocketState>({
+    onConnect: ({ extra, connectionParams }) => connect(extra, connectionParams),
+    onSubscribe: ({ extra, subscriptions }, _id, payload) =>
+      runInRequest({ requestId: extra.requestId! }, () =>
+        prepare(extra, payload, Object.keys(subscriptions).length <= MAX_OPERATIONS_PER_SOCKET),
+      ),
+    execute: (args) => run(args, () => (args.rootValue as Enveloped).execute(args)),
+    subscribe: (args) => run(args, () => (args.rootValue as Enveloped).subscribe(args)),
+    onNext({ extra }) {
+      if (extra.socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+        extra.socket.close(CLOSE.tryAgainLater, 'Too slow; come back with the last cursor');
+      }
+    },
+    onClose: ({ extra }) => extra.release?.(),
+  });
+  carry(protocol, sockets, {
+    log,
+    pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
+    extraOf: (handle) => ({ ...handle, address: options.addressOf(handle.request) }),
+  });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (request.url?.split('?')[0] !== PATH) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (client: WebSocket) => sockets.emit('connection', client, request));
+    sockets.handleUpgrade(request, socket, head, (client) => sockets.emit('connection', client, request));
   });
+
+  async function closeSocket(socket: WebSocket): Promise<void> {
+    const closed = once(socket, 'close');
+    socket.close(CLOSE.goingAway, 'The server is going away');
+    await Promise.race([closed, sleep(CLOSING_MILLISECONDS)]);
+    socket.terminate();
+    await closed;
+  }
 
   return {
     async close() {
-      for (const client of sockets.clients) client.close(CLOSE.goingAway, 'The server is going away');
-      await disposable.dispose();
+      await Promise.all([...sockets.clients].map(closeSocket));
+      sockets.close();
     },
   };
 }
 
-type Enveloped = { execute(args: unknown): OperationResult; subscribe(args: unknown): OperationResult };
+type OperationPayload = {
+  query: string;
+  operationName?: string | null | undefined;
+  variables?: Record<string, unknown> | null | undefined;
+};
 
 /** `connection_init` carries the credential as an HTTP request would: `{ "Authorization": "Bearer …" }`. */
 function readAuthorization(parameters: Record<string, unknown> | undefined): string | undefined {
   const entry = Object.entries(parameters ?? {}).find(([name]) => name.toLowerCase() === 'authorization');
   return typeof entry?.[1] === 'string' ? entry[1] : undefined;
+}
+
+/** Statuses are of HTTP answers; Yoga takes them out there. */
+function withoutStatus(error: GraphQLError): GraphQLError {
+  delete error.extensions.http;
+  return error;
 }

@@ -1,27 +1,13 @@
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
-import type { DocumentNode, ExecutionResult } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import type { DocumentNode, ExecutionResult, GraphQLError } from 'graphql';
+import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { GraphQLContext } from './context.ts';
 import { createErrorMask } from './errors.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
 
-const EXPLORER_QUERY = `# Welcome to Tollgate.
-#
-# Open "Headers" below and put in your credential:
-#   { "Authorization": "Bearer <token or API key>" }
-
-query Start {
-  viewer {
-    tier
-    limits { requestsPerMinute maxConnectors connectorCount }
-  }
-  projects(first: 10) {
-    nodes { id name walletAddress }
-  }
-}
-`;
+/** So many documents are kept parsed and validated; each may be a megabyte then. */
+const MAX_CACHED_DOCUMENTS = 100;
 
 export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
 
@@ -32,6 +18,7 @@ export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
  */
 export function createGraphQLServer(options: { log: Logger; ownDocuments: ReadonlySet<DocumentNode> }) {
   const { log, ownDocuments } = options;
+  const maskError = createErrorMask(log);
   const yoga = createYoga<GraphQLContext>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -39,10 +26,13 @@ export function createGraphQLServer(options: { log: Logger; ownDocuments: Readon
     multipart: false,
     cors: false,
     landingPage: false,
-    graphiql: { title: 'Tollgate GraphQL', defaultQuery: EXPLORER_QUERY },
-    renderGraphiQL,
-    maskedErrors: { maskError: createErrorMask(log) },
-    plugins: limitPlugins((document) => ownDocuments.has(document)) as Plugin<GraphQLContext>[],
+    graphiql: false,
+    maskedErrors: { maskError },
+    parserAndValidationCache: {
+      documentCache: createLRUCache({ max: MAX_CACHED_DOCUMENTS }),
+      errorCache: createLRUCache({ max: MAX_CACHED_DOCUMENTS }),
+    },
+    plugins: [...limitPlugins((document) => ownDocuments.has(document)), maskValidationErrors(maskError)] as Plugin[],
     logging: false,
   });
 
@@ -61,6 +51,16 @@ export function createGraphQLServer(options: { log: Logger; ownDocuments: Readon
         variableValues: variables,
         contextValue: await contextFactory(),
       })) as ExecutionResult<Data>;
+    },
+  };
+}
+
+/** Yoga masks what execution throws; what validation finds gets its code here. */
+function maskValidationErrors(maskError: (error: unknown) => Error): Plugin {
+  return {
+    onExecutionResult({ result, setResult }) {
+      if (!result || Symbol.asyncIterator in result || Array.isArray(result) || !result.errors) return;
+      setResult({ ...result, errors: result.errors.map((error) => maskError(error) as GraphQLError) });
     },
   };
 }

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import cors from '@fastify/cors';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
+import type { TrustsProxy } from './client-address.ts';
+import { parseJsonBody } from './json-body.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { runInRequest } from './request-context.ts';
+import { answerUnreadable } from './unreadable.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,14 +20,14 @@ const BODY_LIMIT_BYTES = 256 * 1024;
 /** A request must have arrived whole after this, so that slow senders cannot hold connections. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 const KEEP_ALIVE_MILLISECONDS = 72_000;
-const MAX_JSON_DEPTH = 64;
 const REQUEST_ID = /^[\w.-]{8,64}$/;
 
 /** The HTTP server: bodies, request ids, logs and error answers, the same for all routes. */
 export function createHttpServer(options: {
   log: Logger;
   corsOrigins: string[];
-  trustedProxies: string[];
+  /** False: nothing that a proxy could have written is believed. */
+  trustsProxy: TrustsProxy | false;
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
   const { log } = options;
@@ -38,31 +40,33 @@ export function createHttpServer(options: {
     requestTimeout: REQUEST_TIMEOUT_MILLISECONDS,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     forceCloseConnections: 'idle',
-    trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies.map(checkCidr) : false,
+    trustProxy: options.trustsProxy,
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
     },
     routerOptions: { maxParamLength: 200 },
+    // A path no route could have, before any hook has run. An identifier as long as that does not exist.
     frameworkErrors: (error, request, reply) =>
-      sendProblem(new AppError('BAD_REQUEST', { cause: error }), request, reply),
-    clientErrorHandler(_error, socket) {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-    },
+      sendProblem(
+        new AppError(error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'NOT_FOUND' : 'BAD_REQUEST'),
+        request,
+        reply,
+      ),
+    clientErrorHandler: answerUnreadable,
+    // Node would refuse these with an empty answer; here they are refused like everything else.
+    http: { requireHostHeader: false },
   }) as unknown as FastifyInstance;
+  // Expectations other than 100-continue may be ignored (RFC 9110 §10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   app.register(cors, {
-    origin: options.corsOrigins,
-    credentials: false,
-    methods: ['GET', 'POST', 'PATCH', 'DELETE'],
-    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
-    exposedHeaders: ['location', 'link', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id'],
-    hideOptionsRoute: true,
+    delegator: (request, done) => done(null, corsOptions(request, options.corsOrigins)),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, parseJson(body as Buffer));
+      done(null, parseJsonBody(request, body as Buffer));
     } catch (error) {
       done(error as Error);
     }
@@ -70,11 +74,14 @@ export function createHttpServer(options: {
 
   app.decorateRequest('viewer', undefined);
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('cache-control', 'no-store');
+    reply.headers(commonHeaders(request));
+    if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
+    // Before the body is read: what is not there is not there, whatever was sent to it.
+    if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, done);
   });
+  // Reading a body leaves the context of the request: it goes on in that of the socket.
+  app.addHook('preValidation', (request, _reply, done) => runInRequest({ requestId: request.id }, done));
   app.addHook('onResponse', (request, reply, done) => {
     const { viewer } = request;
     request.log.info(
@@ -100,32 +107,31 @@ export function createHttpServer(options: {
 export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
   return reply
     .code(error.status)
-    .headers(errorHeaders(error))
+    .headers({ ...commonHeaders(request), ...errorHeaders(error) })
     .type(PROBLEM_MEDIA_TYPE)
     .send(JSON.stringify(toProblem(error, request.url.split('?')[0]!, request.id)));
 }
 
-/** @throws AppError `MALFORMED_JSON` for what is not UTF-8, not JSON, or nested beyond reason. */
-function parseJson(body: Buffer): unknown {
-  if (body.length === 0) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch (error) {
-    throw new AppError('MALFORMED_JSON', { cause: error });
-  }
-  if (!isShallow(value, MAX_JSON_DEPTH)) {
-    throw new AppError('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` });
-  }
-  return value;
+function commonHeaders(request: FastifyRequest) {
+  return { 'x-request-id': request.id, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 }
 
-function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return depth > 0 && Object.values(value).every((item) => isShallow(item, depth - 1));
+/** A request with several hosts is read differently by different programs (RFC 9112 §3.2). HTTP/1.0 needs none. */
+function hasOneHost({ raw }: FastifyRequest): boolean {
+  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  return hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');
 }
 
-function checkCidr(text: string): string {
-  if (ipaddr.isValidCIDR(text) || ipaddr.isValid(text)) return text;
-  throw new Error(`TRUSTED_PROXIES: ${text} is not an address or a CIDR`);
+/** Preflights are answered for every path; any other OPTIONS request is for the routes. */
+function corsOptions(request: FastifyRequest, origins: string[]): FastifyCorsOptions {
+  const isPreflight = request.headers.origin !== undefined && 'access-control-request-method' in request.headers;
+  if (origins.length === 0 || (request.method === 'OPTIONS' && !isPreflight)) return { origin: false };
+  return {
+    origin: origins,
+    credentials: false,
+    methods: ['GET', 'POST', 'PATCH', 'DELETE'],
+    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
+    exposedHeaders: ['location', 'link', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id'],
+    hideOptionsRoute: true,
+  };
 }

@@ -1,69 +1,195 @@
+import { collectHints, type Hints } from './hints.ts';
+
+/** A place in a table that is ordered by time and, within a time, by id. */
+export type Position = { milliseconds: number; id: string };
+
+/** A row that a look found: its place, and the transaction that wrote it as it is. */
+export type FoundRow = Position & { transaction: bigint };
+
+/**
+ * How far a follower has come. Rows become visible when their transaction commits, in another order than that of their
+ * times, so a place alone would not do.
+ */
+export type Progress = {
+  /** The last row in the table's order that was shown. What stands behind it was not. */
+  position: Position;
+  /** When the follower last looked, by the clock of the database. */
+  lookedAtMilliseconds: number;
+  /** All transactions before this one had ended by then: what they wrote up to `position` was shown. */
+  horizon: bigint;
+  /** Later transactions whose rows up to `position` were shown all the same, with a time of such a row. */
+  shown: ReadonlyMap<bigint, number>;
+};
+
+export type LookRequest = {
+  /** Asks for the rows behind this place, */
+  position: Position;
+  /** and for those up to it that this transaction or a later one has written. */
+  horizon: bigint;
+  /** Rows before this time cannot be new. */
+  sinceMilliseconds: number;
+  /** The next page of a look: leaves out what is not behind this place. */
+  from: Position | undefined;
+};
+
+/** What is to be seen at one moment, oldest first. `isFull` tells that there may be more. */
+export type Look = { rows: FoundRow[]; isFull: boolean; horizon: bigint; nowMilliseconds: number };
+
 export type TailOptions<Row, Item> = {
+  start: Progress;
+  look(request: LookRequest): Promise<Look>;
+  /** Reads rows, by id. Those that are gone, changed, or not to be seen any more are left out. */
+  load(rows: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
+  /** Makes an item of a row and of the progress with which to come back after it. */
+  present(row: Row, progress: Progress): Item;
   /** Registers for hints that there is something new; returns how to unregister. */
   subscribe(wake: () => void): () => void;
+  /** Hints may be lost: this often it looks by itself. */
   pollMilliseconds: number;
-  /** How far each look goes back behind the newest row that was seen. */
-  overlapMilliseconds: number;
-  /** Rows of this time and later are wanted. */
-  start: number;
-  /** Whether rows within the overlap before `start` may be unseen, and so are shown. */
-  replayOverlap: boolean;
-  /** Key of the row that the caller has seen last. */
-  seen: string | undefined;
-  /** Tells one version of a row from another. */
-  keyOf(row: Row): string;
-  timeOf(row: Row): number;
-  /** Rows at or after `since`, behind `position` if given, oldest first, at most `pageSize`. */
-  read(since: number, position: Row | undefined): Promise<Row[]>;
-  pageSize: number;
-  present(row: Row): Item;
 };
 
 /**
- * Follows a table: yields what is there from `start` on, then what comes, each version of a row once. Reads only as
- * fast as it is consumed. Ends when the consumer returns.
+ * How long after the time it carries a row may become visible: longer than any transaction lasts, and more by what the
+ * clocks of the machines may differ.
  */
-export async function* tail<Row, Item>(options: TailOptions<Row, Item>): AsyncGenerator<Item, void, undefined> {
-  const { overlapMilliseconds, replayOverlap, keyOf, timeOf } = options;
-  const shown = new Map<string, number>();
-  let newest = options.start;
-  const oldestWanted = replayOverlap ? options.start - overlapMilliseconds : options.start;
-  if (options.seen) shown.set(options.seen, options.start);
+export const MAX_LATENESS_MILLISECONDS = 30_000;
 
-  let wake: () => void = () => {};
-  let hinted = false;
-  const unsubscribe = options.subscribe(() => {
-    hinted = true;
-    wake();
-  });
+/** Hints that come faster are answered together. */
+const MIN_PAUSE_MILLISECONDS = 40;
+/** The pause after a look is at least this many times as long as the look took. */
+const PAUSES_PER_LOOK = 3;
+/** So many reads in a row may fail, as they do while the database is restarted. */
+const MAX_FAILURES = 15;
+
+/**
+ * Follows a table: what is there behind `start`, then what comes. Within one run no row is left out, in whatever order
+ * transactions commit, and no state of a row is shown twice. Reads only as fast as it is consumed, and ends at once when
+ * the consumer returns.
+ */
+export function tail<Row, Item>(options: TailOptions<Row, Item>): AsyncIterableIterator<Item, void, undefined> {
+  const stop = new AbortController();
+  const items = follow(options, stop.signal);
+  return {
+    next: () => items.next(),
+    // A generator by itself hears of it only when it next has something to give, which may be never.
+    return() {
+      stop.abort();
+      return items.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: AbortSignal): AsyncGenerator<Item, void> {
+  const hints = collectHints(options.subscribe, signal);
+  const reader = createReader(options, hints, signal);
+  let progress = options.start;
   try {
-    for (;;) {
-      hinted = false;
-      const since = Math.max(newest - overlapMilliseconds, oldestWanted);
-      let position: Row | undefined;
-      for (;;) {
-        const rows: Row[] = await options.read(since, position);
-        for (const row of rows) {
-          newest = Math.max(newest, timeOf(row));
-          const key = keyOf(row);
-          if (shown.has(key)) continue;
-          shown.set(key, timeOf(row));
-          yield options.present(row);
-        }
-        position = rows.at(-1);
-        if (rows.length < options.pageSize) break;
-      }
-      for (const [key, time] of shown) if (time < newest - 2 * overlapMilliseconds) shown.delete(key);
-      if (!hinted)
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, options.pollMilliseconds);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
+    while (!signal.aborted) {
+      hints.clear();
+      const { reached, isFull } = yield* lookOnce(options, reader, progress);
+      progress = reached;
+      if (isFull) continue;
+      const pauseUntil = performance.now() + reader.pauseMilliseconds();
+      await hints.next(options.pollMilliseconds);
+      await hints.rest(pauseUntil - performance.now());
     }
   } finally {
-    unsubscribe();
+    hints.close();
   }
+}
+
+/** Shows what one look finds: first the rows that came late, then those behind the position. */
+async function* lookOnce<Row, Item>(
+  { present }: TailOptions<Row, Item>,
+  reader: Reader<Row>,
+  progress: Progress,
+): AsyncGenerator<Item, { reached: Progress; isFull: boolean }> {
+  const { position, horizon, shown } = progress;
+  const sinceMilliseconds = Math.min(position.milliseconds, progress.lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
+  const shownWithLate = new Map(shown);
+  const shownWithAll = new Map(shown);
+  let moment: Look | undefined;
+  let from: Position | undefined;
+  for (;;) {
+    const page = await reader.look({ position, horizon, sinceMilliseconds, from });
+    // Later pages see more, but not of the places before them.
+    moment ??= page;
+    const unseen = page.rows.filter((row) => isBehind(row, position) || !shown.has(row.transaction));
+    const loaded = await reader.load(unseen);
+    const lastLate = lastLateRows(unseen, page, position);
+    for (const row of unseen) {
+      const { id, transaction, milliseconds } = row;
+      shownWithAll.set(transaction, milliseconds);
+      if (lastLate.get(transaction) === row) shownWithLate.set(transaction, milliseconds);
+      const found = loaded.get(id);
+      if (found === undefined) continue;
+      const isLate = !isBehind(row, position);
+      yield present(found, isLate ? { ...progress, shown: shownWithLate } : reach(row, moment, shownWithAll));
+    }
+    from = page.rows.at(-1) ?? from;
+    const end = from && isBehind(from, position) ? from : position;
+    if (!page.isFull || end === from) return { reached: reach(end, moment, shownWithAll), isFull: page.isFull };
+  }
+}
+
+/**
+ * The last late row of each transaction: only from there on may a cursor say that the transaction was shown. One that
+ * may go on in the next page has none yet.
+ */
+function lastLateRows(rows: FoundRow[], { isFull }: Look, position: Position): Map<bigint, FoundRow> {
+  const late = rows.filter((row) => !isBehind(row, position));
+  const last = new Map(late.map((row) => [row.transaction, row]));
+  if (isFull && late.length > 0 && late.length === rows.length) last.delete(late.at(-1)!.transaction);
+  return last;
+}
+
+function reach(position: Position, { horizon, nowMilliseconds }: Look, shown: ReadonlyMap<bigint, number>): Progress {
+  const oldest = nowMilliseconds - MAX_LATENESS_MILLISECONDS;
+  const doubtful = [...shown].filter(([transaction, time]) => transaction >= horizon && time >= oldest);
+  return { position, horizon, lookedAtMilliseconds: nowMilliseconds, shown: new Map(doubtful) };
+}
+
+export function isBehind(a: Position, b: Position): boolean {
+  return a.milliseconds > b.milliseconds || (a.milliseconds === b.milliseconds && a.id > b.id);
+}
+
+type Reader<Row> = Pick<TailOptions<Row, never>, 'look' | 'load'> & {
+  /** How long to leave the database in peace, by how long the reads since the last question took. */
+  pauseMilliseconds(): number;
+};
+
+/** Reads again when a read fails, for a while, and takes the time. */
+function createReader<Row>(
+  { look, load, pollMilliseconds }: Pick<TailOptions<Row, unknown>, 'look' | 'load' | 'pollMilliseconds'>,
+  hints: Hints,
+  signal: AbortSignal,
+): Reader<Row> {
+  let spentMilliseconds = 0;
+
+  async function read<T>(run: () => Promise<T>): Promise<T> {
+    for (let failures = 1; ; failures++) {
+      const startedAt = performance.now();
+      try {
+        return await run();
+      } catch (error) {
+        if (signal.aborted || failures >= MAX_FAILURES) throw error;
+      } finally {
+        spentMilliseconds += performance.now() - startedAt;
+      }
+      await hints.rest(pollMilliseconds);
+    }
+  }
+
+  return {
+    look: (request) => read(() => look(request)),
+    load: (rows) => (rows.length > 0 ? read(() => load(rows)) : Promise.resolve(new Map())),
+    pauseMilliseconds() {
+      const pause = Math.max(MIN_PAUSE_MILLISECONDS, PAUSES_PER_LOOK * spentMilliseconds);
+      spentMilliseconds = 0;
+      return pause;
+    },
+  };
 }

@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
+import type { Logger } from 'pino';
 import { idempotencyScope } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
+import type { IdempotencyStore, StoredAnswer } from '../features/idempotency-store.ts';
 import type { GraphQLContext } from '../graphql/context.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Admission } from '../http/admission.ts';
-import { type IdempotencyStore, runOnce, type StoredAnswer } from './idempotency.ts';
+import { runOnce } from './idempotency.ts';
 import { createOpenApi } from './openapi.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { runRoute } from './run-route.ts';
 
-const METHODS: HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const OPENAPI_PATH = '/api/openapi.json';
 
 /** Serves the documented `/api` routes: each runs the prepared document of its row. */
 export function registerRest(
@@ -57,7 +59,10 @@ export function registerRest(
           route.method === 'POST' && typeof key === 'string'
             ? await runOnce(
                 idempotency,
-                { scope: idempotencyScope(request.viewer!), header: key, fingerprint: fingerprintOf(route, request) },
+                {
+                  ...{ scope: idempotencyScope(request.viewer!), header: key },
+                  ...{ fingerprint: fingerprintOf(route, request), log: request.log as Logger },
+                },
                 () => run(request),
               )
             : await run(request);
@@ -66,10 +71,15 @@ export function registerRest(
     });
   }
 
+  const openapi = JSON.stringify(createOpenApi(schema));
+  app.get(OPENAPI_PATH, (_request, reply) => reply.type('application/json; charset=utf-8').send(openapi));
+
   for (const [path, methods] of methodsByPath()) {
-    const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])].sort().join(', ');
+    const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].sort().join(', ');
+    app.options(path, (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
-      method: METHODS.filter((method) => !methods.has(method)),
+      // Fastify answers HEAD wherever it answers GET.
+      method: app.supportedMethods.filter((method) => !methods.has(method) && !['HEAD', 'OPTIONS'].includes(method)),
       url: path,
       onRequest: () => {
         throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow } });
@@ -77,9 +87,6 @@ export function registerRest(
       handler: () => undefined,
     });
   }
-
-  const openapi = JSON.stringify(createOpenApi(schema));
-  app.get('/api/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(openapi));
 }
 
 function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
@@ -96,7 +103,7 @@ function fingerprintOf(route: Route, request: FastifyRequest): string {
 }
 
 function methodsByPath(): Map<string, Set<string>> {
-  const byPath = new Map<string, Set<string>>();
+  const byPath = new Map([[OPENAPI_PATH, new Set(['GET'])]]);
   for (const { path, method } of ROUTES) byPath.set(path, (byPath.get(path) ?? new Set()).add(method));
   return byPath;
 }

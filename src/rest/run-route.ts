@@ -9,10 +9,10 @@ import {
   Kind,
   typeFromAST,
 } from 'graphql';
-import { AppError, ERRORS, type ErrorCode, type FieldError, invalidField, notFound } from '../errors.ts';
+import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../errors.ts';
+import type { StoredAnswer } from '../features/idempotency-store.ts';
 import type { GraphQLContext } from '../graphql/context.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
-import type { StoredAnswer } from './idempotency.ts';
 import type { Route } from './routes.ts';
 import { fromResult, toVariable } from './values.ts';
 
@@ -76,7 +76,7 @@ function readVariables(schema: GraphQLSchema, route: Route, { params, query }: R
   const { limit, after } = query;
   if (limit !== undefined) {
     if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_SIZE) {
-      throw invalidField('/limit', `Must be a whole number from 1 to ${MAX_PAGE_SIZE}.`);
+      errors.push({ pointer: '/limit', message: `Must be a whole number from 1 to ${MAX_PAGE_SIZE}.` });
     }
     variables.first = Number(limit);
   }

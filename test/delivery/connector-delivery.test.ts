@@ -185,7 +185,8 @@ describe('a delivery of several calls', () => {
       step: 'find',
     }),
     classify: ({ body }, { step, config, memory }) => {
-      if (step !== 'find') return { kind: 'delivered', remember: { ...(memory.old && { old: '' }), last: step } };
+      const learned: Record<string, string> = memory.old ? { old: '', last: step } : { last: step };
+      if (step !== 'find') return { kind: 'delivered', remember: learned };
       const request = { method: 'POST' as const, url: `${config.url}/write`, headers: {}, body, step: 'write' };
       return { kind: 'next', request, remember: { item: body } };
     },

@@ -38,17 +38,22 @@ const INDEXES = `
   CREATE INDEX IF NOT EXISTS "Delivery_held" ON "Delivery" ("connectorId")
     WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NULL;`;
 
+/** Makes the tables where they are missing, and the indexes of the queue. */
+export async function prepareDatabase(pool: pg.Pool, url: string): Promise<void> {
+  const { rows } = await pool.query(`SELECT to_regclass('"Delivery"') AS found`);
+  if (rows[0].found === null) {
+    const schema = await readFile(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
+    await pool.query((await diffSchemas(url, undefined, schema))!.sql);
+  }
+  await pool.query(INDEXES);
+}
+
 /** A database with one project, and everything around the workers that is real: bus, egress, secrets. */
 export async function openStage() {
   const database = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 10 });
   pool.on('error', () => {});
-  const { rows } = await pool.query(`SELECT to_regclass('"Delivery"') AS found`);
-  if (rows[0].found === null) {
-    const schema = await readFile(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
-    await pool.query((await diffSchemas(database.url, undefined, schema))!.sql);
-  }
-  await pool.query(INDEXES);
+  await prepareDatabase(pool, database.url);
 
   const lines: LogLine[] = [];
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) });

@@ -156,13 +156,21 @@ describe('fairness', () => {
   });
 
   it('keeps destinations that only fail from taking all slots together', async () => {
-    const blackHole = await receive(() => undefined);
+    const requestsOf = new Map<string, number>();
+    const failing = await receive(({ path }) => {
+      requestsOf.set(path, (requestsOf.get(path) ?? 0) + 1);
+      // First it fails at once, then it does not answer at all.
+      return requestsOf.get(path)! <= 40 ? { statusCode: 500 } : undefined;
+    });
     const receiver = await receive();
-    const dead = await Promise.all(Array.from({ length: 5 }, () => stage.addWebhook(blackHole.url)));
-    for (const { id } of dead) await stage.addDeliveries(id, 60);
+    for (let count = 0; count < 5; count++) {
+      const { id } = await stage.addWebhook(`${failing.url}/${count}`);
+      await stage.addDeliveries(id, 80);
+    }
     const other = await stage.addWebhook(receiver.url);
-    start({ maxInFlight: 60, perDestination: 20, timeoutMilliseconds: 100, retryScheduleSeconds: [600] });
-    await until(() => blackHole.requests.length >= 60);
+    const settings = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, retryScheduleSeconds: [600] };
+    start({ maxInFlight: 60, perDestination: 20, ...settings });
+    await until(() => requestsOf.size === 5 && [...requestsOf.values()].every((count) => count > 40));
     await stage.addDeliveries(other.id, 30);
     await receiver.waitFor(30);
     await succeeded(30);

@@ -2,21 +2,20 @@ import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Addresses to answer with (none is an empty answer), a failure, or `silent` to let the question time out. */
-export type DnsAnswer = string[] | 'SERVFAIL' | 'NXDOMAIN' | 'silent';
+/** Addresses to answer with (none is an empty answer), or a failure. */
+export type DnsAnswer = string[] | 'SERVFAIL' | 'NXDOMAIN';
 
 const RECORD_TYPES: Record<number, string> = { 1: 'A', 28: 'AAAA' };
 const RESPONSE_CODES: Record<string, number> = { SERVFAIL: 2, NXDOMAIN: 3 };
 
 /** Starts a DNS server (RFC 1035) on loopback that answers A and AAAA questions. */
-export async function startDnsServer(answer: (name: string, type: string) => DnsAnswer) {
+export async function startDnsServer(answer: (name: string, type: string) => DnsAnswer | Promise<DnsAnswer>) {
   const questions: string[] = [];
   const socket = createSocket('udp4');
-  socket.on('message', (query, from) => {
+  socket.on('message', async (query, from) => {
     const { name, type, end } = readQuestion(query);
     questions.push(`${type} ${name}`);
-    const answered = answer(name, type);
-    if (answered === 'silent') return;
+    const answered = await answer(name, type);
     const records = typeof answered === 'string' ? [] : answered.map(encodeRecord);
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);

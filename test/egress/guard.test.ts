@@ -1,64 +1,12 @@
-import fc from 'fast-check';
-import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { type EgressError, toEgressError } from '../../src/egress/egress-error.ts';
+import type { EgressError } from '../../src/egress/egress-error.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spellings } from './hostile-targets.ts';
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress } from './support.ts';
 
 const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed.' };
-const DENIED = [...DENIED_IPV4, ...DENIED_IPV6];
-const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
 
 describe('the guard of outgoing requests', () => {
-  it('refuses every hostile URL with one and the same sentence, without a connection or a lookup', async () => {
-    await using sentinel = await startRawServer();
-    await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
-    for (const url of hostileUrls(sentinel.port)) expect(await egress.failureOf(url), url).toMatchObject(REFUSAL);
-    expect(sentinel.connectionCount()).toBe(0);
-    expect(egress.lookups).toEqual([]);
-  });
-
-  it.each(DENIED)(
-    'refuses random addresses of %s in every spelling, also where only connections are guarded',
-    async (cidr) => {
-      await using sentinel = await startRawServer();
-      await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
-      await fc.assert(
-        fc.asyncProperty(addressIn(cidr), async (address) => {
-          for (const host of spellings(address)) {
-            expect(await egress.failureOf(`https://${host}:${sentinel.port}/`)).toMatchObject(REFUSAL);
-          }
-          // Streaming callers use the dispatcher: undici never hands a literal address to a lookup function.
-          for (const scheme of ['http', 'https']) {
-            const origin = `${scheme}://${bracketed(address.toString())}:${sentinel.port}`;
-            const failure = await request(origin, { dispatcher: egress.dispatcher }).catch(toEgressError);
-            expect(failure).toMatchObject(REFUSAL);
-          }
-        }),
-        { numRuns: 20 },
-      );
-      expect(sentinel.connectionCount()).toBe(0);
-      expect(egress.lookups).toEqual([]);
-    },
-  );
-
-  it.each(DENIED)('refuses a name as soon as one of its addresses is in %s', async (cidr) => {
-    await using sentinel = await startRawServer();
-    let answers: string[] = [];
-    await using egress = createTestEgress({ lookup: async () => answers });
-    await fc.assert(
-      fc.asyncProperty(addressIn(cidr), fc.constantFrom(...PUBLIC_ADDRESSES), async (denied, allowed) => {
-        for (answers of [[denied.toString()], [allowed, denied.toString()], [denied.toString(), allowed]]) {
-          expect(await egress.failureOf(`https://hooks.example.com:${sentinel.port}/`)).toMatchObject(REFUSAL);
-        }
-      }),
-      { numRuns: 50 },
-    );
-    expect(sentinel.connectionCount()).toBe(0);
-  });
-
   it('refuses a public address over plain http', async () => {
     await using egress = createTestEgress({ allow: '127.0.0.1/32:8080', lookup: async () => ['93.184.216.34'] });
     expect(await egress.failureOf('http://hooks.example.com:8080/')).toMatchObject(REFUSAL);

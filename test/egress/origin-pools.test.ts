@@ -70,6 +70,7 @@ describe('OriginPools', () => {
       const pools = new OriginPools({}, 100);
       await statusOf(receiver.url, pools);
       await pools[end]();
+      await pools[end]();
       await expect(statusOf(receiver.url, pools)).rejects.toMatchObject({ code: 'UND_ERR_CLOSED' });
     }
   });

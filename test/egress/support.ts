@@ -47,3 +47,8 @@ export function createTestEgress({
     );
   return { ...egress, get, failureOf, lookups, logged, [Symbol.asyncDispose]: egress.close };
 }
+
+/** The allow-list entries of servers on 127.0.0.1. */
+export function loopback(...servers: { port: number }[]): string {
+  return servers.map(({ port }) => `127.0.0.1/32:${port}`).join(',');
+}

@@ -68,6 +68,7 @@ export const amplitude = defineConnector({
       case 200: {
         const ingested = valueAt(json, 'events_ingested');
         if (typeof ingested === 'number' && ingested >= 1) return { kind: 'delivered' };
+        if (json === undefined) return retry('Amplitude answered without confirming the event.');
         return { kind: 'drop', reason: 'Amplitude answered 200 but took no event.' };
       }
       case 400:

@@ -83,6 +83,8 @@ export const datadog = defineConnector({
     if (response.statusCode === 429) {
       return retry('Datadog asked to slow down.', retryAfterSeconds(response, now) ?? resetSeconds(response));
     }
+    const isSuccess = response.statusCode === 200 || response.statusCode === 202;
+    if (isSuccess && json === undefined) return retry('Datadog answered without confirming the event.');
     return classifyByStatus(response, { expected: [200, 202], detail, now });
   },
 

@@ -66,7 +66,7 @@ export const discord = defineConnector({
     ...webhookRequest(settings, 'POST', true),
     body: JSON.stringify(renderMessage(describeEvent(event, context))),
   }),
-  classify: (response) => classify(response),
+  classify: (response, { now }) => classify(response, now),
   probe: {
     build: (settings) => webhookRequest(settings, 'GET', false),
     classify: (response) => {
@@ -100,16 +100,16 @@ function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute:
   };
 }
 
-function classify(response: ConnectorResponse): Outcome {
+function classify(response: ConnectorResponse, now?: Date): Outcome {
   const { statusCode } = response;
   const json = parseJson(response.body);
   const code = valueAt(json, 'code');
   if (statusCode === 200 && typeof valueAt(json, 'id') === 'string') return { kind: 'delivered' };
   if (statusCode === 204) return { kind: 'delivered', note: 'Discord did not confirm that the message was stored.' };
-  if (statusCode === 200) return retry('Discord answered without confirming the message.');
+  if (statusCode < 300) return retry('Discord answered without confirming the message.');
   if (statusCode === 429) {
     const seconds = valueAt(json, 'retry_after');
-    const afterSeconds = typeof seconds === 'number' ? seconds : retryAfterSeconds(response);
+    const afterSeconds = typeof seconds === 'number' ? seconds : retryAfterSeconds(response, now);
     return retry('Discord asked to slow down (HTTP 429).', afterSeconds);
   }
   if (typeof code === 'number' && statusCode < 500 && Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code]!;
@@ -118,7 +118,8 @@ function classify(response: ConnectorResponse): Outcome {
   }
   if (code === 50035)
     return { kind: 'drop', reason: reason(`Discord did not accept the message${refusedField(json)}.`) };
-  return classifyByStatus(response, { detail: typeof code === 'number' ? `code ${vendorText(code)}` : undefined });
+  const detail = typeof code === 'number' ? `code ${vendorText(code)}` : undefined;
+  return classifyByStatus(response, { detail, now });
 }
 
 /** Discord names what it refused as a tree, `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */

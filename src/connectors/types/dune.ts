@@ -91,7 +91,9 @@ export const dune = defineConnector<Config>({
       if (step === 'insert') return { kind: 'next', request: createTable(namespace, config) };
       return retry('Dune does not find the table it has just made.', 60);
     }
-    return response.statusCode === 200 ? { kind: 'delivered' } : classifyFailure(response, config, now);
+    if (response.statusCode !== 200) return classifyFailure(response, config, now);
+    const isAnswer = parseJson(response.body) !== undefined;
+    return isAnswer ? { kind: 'delivered' } : retry('Dune answered without confirming the rows.');
   },
 
   probe: {

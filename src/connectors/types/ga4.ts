@@ -80,10 +80,11 @@ export const ga4 = defineConnector({
   probe: {
     build: (settings) => request('/debug/mp/collect', SAMPLE_PURCHASE, settings, { validated: true }),
     classify({ statusCode, body }, { apiSecret }) {
-      if (statusCode !== 200) {
+      const problems = valueAt(parseJson(body), 'validationMessages');
+      if (statusCode !== 200 || !Array.isArray(problems)) {
         return { ok: false, message: `Google could not check the event (HTTP ${statusCode}). Try again later.` };
       }
-      const problem = vendorText(valueAt(parseJson(body), 'validationMessages', 0, 'description'), [apiSecret]);
+      const problem = vendorText(valueAt(problems, 0, 'description'), [apiSecret]);
       if (problem) return { ok: false, message: `Google would not accept the events: ${problem}` };
       return {
         ok: true,

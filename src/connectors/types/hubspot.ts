@@ -67,7 +67,9 @@ export const hubspot = defineConnector<Config>({
       headers: authorization(config),
     }),
     classify(response, config) {
-      if (response.statusCode === 200) return { ok: true, message: 'The token works and the properties are there.' };
+      if (response.statusCode === 200 && valueAt(parseJson(response.body), 'name') === WALLET) {
+        return { ok: true, message: 'The token works and the properties are there.' };
+      }
       if (response.statusCode === 404) {
         return { ok: true, message: 'The token works. The contact properties are made with the first event.' };
       }
@@ -179,7 +181,8 @@ function classifyUpsert(response: ConnectorResponse, config: Config, attemptNumb
       return { kind: 'drop', reason: reason(`HubSpot did not accept the contact: ${detail}`) };
     return retry('HubSpot could not write the contact just now.');
   }
-  return classifyByStatus(response, { ...(detail && { detail }), now });
+  if (statusCode === 200 && json === undefined) return retry('HubSpot answered without confirming the contact.');
+  return classifyByStatus(response, { expected: [200], ...(detail && { detail }), now });
 }
 
 function authorization({ accessToken }: Config): Record<string, string> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { actorOf, eventName, eventProperties, revenueUsd } from '../analytics.ts';
-import { classifyByStatus, parseJson, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../classify.ts';
 import { defineConnector } from '../definition.ts';
 import { derivedId } from '../derived-id.ts';
 import { choiceField, secretField } from '../fields.ts';
@@ -63,6 +63,7 @@ export const mixpanel = defineConnector({
     const { statusCode } = response;
     if (statusCode === 200) {
       if (valueAt(json, 'num_records_imported') === 1) return { kind: 'delivered' };
+      if (json === undefined) return retry('Mixpanel answered without confirming the event.');
       return { kind: 'drop', reason: 'Mixpanel answered 200 but imported nothing.' };
     }
     if (statusCode === 400) {

@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import type { EventKind } from '../../features/events/kinds.ts';
-import { alertDetails, alertKey, alertMemory, alertSummary, testAlertKey, whyNotClose } from '../alert.ts';
+import {
+  alertDetails,
+  alertKey,
+  alertMemory,
+  alertSummary,
+  carriesAlert,
+  testAlertKey,
+  whyNotClose,
+} from '../alert.ts';
 import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
 import {
   type BuildContext,
@@ -20,7 +27,6 @@ const ALERT_URLS = {
 } as const;
 type Region = keyof typeof ALERT_URLS;
 
-const CARRIED: ReadonlySet<EventKind> = new Set(['payment.settled', 'payment.failed']);
 const MAX_MESSAGE_LENGTH = 130;
 const MAX_ENTITY_LENGTH = 512;
 // A refused signature is the payer's trouble, an upstream or a settlement that fails is the seller's.
@@ -48,7 +54,7 @@ export const opsgenie = defineConnector({
   description: 'Failed payments open one alert an endpoint, and the next settled payment closes it.',
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
   config,
-  carries: (kind) => CARRIED.has(kind),
+  carries: carriesAlert,
 
   build([event], settings, context) {
     const [region] = regions(settings, context.memory);

@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import type { EventKind } from '../../features/events/kinds.ts';
-import { alertDetails, alertKey, alertMemory, alertSummary, testAlertKey, whyNotClose } from '../alert.ts';
+import {
+  alertDetails,
+  alertKey,
+  alertMemory,
+  alertSummary,
+  carriesAlert,
+  testAlertKey,
+  whyNotClose,
+} from '../alert.ts';
 import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
 import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
 import { oneLine, shorten } from '../plain-text.ts';
 
 const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as const;
-const CARRIED: ReadonlySet<EventKind> = new Set([
-  'payment.settled',
-  'payment.failed',
-  'endpoint.created',
-  'endpoint.pricing_changed',
-]);
+const CHANGES: ReadonlySet<EventKind> = new Set(['endpoint.created', 'endpoint.pricing_changed']);
 const MAX_SUMMARY_LENGTH = 1024;
 const MAX_SOURCE_LENGTH = 255;
 // A refused signature is the payer's trouble, an upstream or a settlement that fails is the seller's.
@@ -41,7 +44,7 @@ export const pagerduty = defineConnector({
     'Failed payments open one alert an endpoint, the next settled payment resolves it; changes are recorded.',
   documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
   config,
-  carries: (kind) => CARRIED.has(kind),
+  carries: (kind, selected) => CHANGES.has(kind) || carriesAlert(kind, selected),
 
   build([event], settings, context) {
     if (event.test) return testRequest(event, settings, context);

@@ -76,7 +76,9 @@ export const quickbooks = defineConnector<Config>({
     classify(response, config, step) {
       if (hasFault(response))
         return { ok: false, message: messageOf(classifyFault(response, config.accessToken, new Date(0))) };
-      if (step === 'company') return { next: getPreferences(config) };
+      const json = parseJson(response.body);
+      if (step === 'company' && valueAt(json, 'CompanyInfo')) return { next: getPreferences(config) };
+      if (!valueAt(json, 'Preferences')) return { ok: false, message: 'QuickBooks did not answer as expected.' };
       const outcome = afterPreferences(response, config);
       if (outcome.kind === 'pause') return { ok: false, message: outcome.reason };
       return { ok: true, message: `The company was found. Make sure that it has a service item named "${ITEM_NAME}".` };

@@ -102,7 +102,8 @@ export const resend = defineConnector({
     classify: (response) => {
       const name = valueAt(parseJson(response.body), 'name');
       // A key that may only send is refused everywhere else, with this name.
-      if (response.statusCode === 200 || name === 'restricted_api_key') {
+      const isListed = response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'data'));
+      if (isListed || name === 'restricted_api_key') {
         return {
           ok: true,
           message: 'Resend knows the API key. Whether the sender is verified shows with the first mail.',

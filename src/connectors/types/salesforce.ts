@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, looksLikeJson, parseJson, reason, retry, valueAt, vendorText } from '../classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { secretField, vendorUrlField } from '../fields.ts';
 import { eventRow, payloadJson } from '../row.ts';
@@ -107,8 +107,8 @@ export const salesforce = defineConnector<Config>({
 
 function classify(response: ConnectorResponse, { accessToken }: Config, now: Date): Outcome {
   const json = parseJson(response.body);
-  const isSuccess = [200, 201, 204].includes(response.statusCode);
-  if (isSuccess && valueAt(json, 'success') !== false) return { kind: 'delivered' };
+  const isSuccess = response.statusCode === 200 || response.statusCode === 201;
+  if (response.statusCode === 204 || (isSuccess && valueAt(json, 'success') === true)) return { kind: 'delivered' };
   const error = isSuccess ? valueAt(json, 'errors', 0) : valueAt(json, 0);
   const code = String(valueAt(error, 'errorCode') ?? valueAt(error, 'statusCode') ?? '');
   const detail = vendorText(valueAt(error, 'message'), [accessToken]);
@@ -127,13 +127,18 @@ function classify(response: ConnectorResponse, { accessToken }: Config, now: Dat
       reason: reason(`Salesforce denied access${detail ? `: ${detail}` : '. Check the rights of the user.'}`),
     };
   }
-  if (isSuccess) return { kind: 'drop', reason: reason(`Salesforce did not accept the event: ${detail}`) };
-  return classifyByStatus(response, { ...(detail && { detail }), now });
+  if (isSuccess && valueAt(json, 'success') === false) {
+    return { kind: 'drop', reason: reason(`Salesforce did not accept the event: ${detail}`) };
+  }
+  // A page that asks to sign in, for example.
+  if (isSuccess) return retry('Salesforce answered without confirming the event.');
+  return classifyByStatus(response, { expected: [], ...(detail && { detail }), now });
 }
 
-/** What keeps events out according to the description of the object; undefined when it is as documented or unreadable. */
+/** What keeps events out according to the description of the object; undefined when it is as documented or cut off. */
 function describeProblem(body: string): { ok: false; message: string } | undefined {
   const list = valueAt(parseJson(body), 'fields');
+  if (!looksLikeJson(body)) return { ok: false, message: 'Salesforce did not answer as expected.' };
   if (!Array.isArray(list)) return undefined;
   const fields = new Map(list.map((field) => [valueAt(field, 'name'), field]));
   const missing = [ID_FIELD, ...FIELDS].filter((name) => valueAt(fields.get(name), 'createable') !== true);

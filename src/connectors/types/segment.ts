@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { EVENT_PAYLOAD_VERSION } from '../../features/events/kinds.ts';
 import { actorOf, eventName, eventProperties, revenueUsd } from '../analytics.ts';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import {
+  classifyByStatus,
+  looksLikeJson,
+  parseJson,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../classify.ts';
 import { type ConnectorEvent, defineConnector } from '../definition.ts';
 import { derivedId } from '../derived-id.ts';
 import { choiceField, secretField } from '../fields.ts';
@@ -83,8 +91,8 @@ export const segment = defineConnector({
       url: `https://cdn.segment.com/v1/projects/${encodeURIComponent(writeKey)}/settings`,
       headers: {},
     }),
-    classify({ statusCode }) {
-      if (statusCode === 200) return { ok: true, message: 'Segment knows the write key.' };
+    classify({ statusCode, body }) {
+      if (statusCode === 200 && looksLikeJson(body)) return { ok: true, message: 'Segment knows the write key.' };
       if (statusCode === 404 || statusCode === 400) {
         return { ok: false, message: 'Segment does not know the write key. Copy it again from the source.' };
       }

@@ -63,7 +63,7 @@ export const slack = defineConnector({
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(renderMessage(describeEvent(event, context))),
   }),
-  classify,
+  classify: (response, { now }) => classify(response, now),
   probe: {
     // Slack checks the URL before the body, so a body that is no JSON tells whether the URL works and posts nothing.
     build: ({ webhookUrl }) => ({
@@ -81,13 +81,14 @@ export const slack = defineConnector({
   },
 });
 
-function classify(response: ConnectorResponse): Outcome {
+function classify(response: ConnectorResponse, now?: Date): Outcome {
   const word = response.body.trim();
   if (Object.hasOwn(ERROR_WORDS, word)) return ERROR_WORDS[word]!;
-  if (response.statusCode === 200 && word !== 'ok') {
+  if (response.statusCode < 300 && !(response.statusCode === 200 && word === 'ok')) {
     return retry('Slack answered without confirming the message; something in between may have answered for it.');
   }
-  return classifyByStatus(response, { detail: /^[a-z_]{1,40}$/.test(word) ? vendorText(word) : undefined });
+  const detail = /^[a-z_]{1,40}$/.test(word) ? vendorText(word) : undefined;
+  return classifyByStatus(response, { detail, now });
 }
 
 /**

@@ -65,14 +65,21 @@ export const supabase = defineConnector<Config>({
   },
 
   classify(response, { config, attemptNumber, now }) {
-    if (response.statusCode === 200 || response.statusCode === 201) return { kind: 'delivered' };
+    if (response.statusCode === 200 || response.statusCode === 201) {
+      // Nothing is returned to `return=minimal`, so a page is not from the database.
+      const isAnswer = response.body.trim() === '' || parseJson(response.body) !== undefined;
+      return isAnswer ? { kind: 'delivered' } : retry('Supabase answered without confirming the row.');
+    }
     const { code, message, details } = postgrestError(response, config);
     if (code === '23505' && details.includes('event_id'))
       return { kind: 'delivered', note: 'The row was there already.' };
     if (response.statusCode === 404 && attemptNumber <= NEW_TABLE_TRIES) {
       return retry('Supabase does not find the table. Create it as the documentation shows.', NEW_TABLE_WAIT_SECONDS);
     }
-    return problem(response, code, message) ?? classifyByStatus(response, { ...(message && { detail: message }), now });
+    return (
+      problem(response, code, message) ??
+      classifyByStatus(response, { expected: [], ...(message && { detail: message }), now })
+    );
   },
 
   probe: {
@@ -82,7 +89,7 @@ export const supabase = defineConnector<Config>({
       headers: authorization(config),
     }),
     classify(response, config) {
-      if (response.statusCode === 200) {
+      if (response.statusCode === 200 && Array.isArray(parseJson(response.body))) {
         return {
           ok: true,
           message: 'The key works and the table was found. Whether it may insert shows with the first event.',

@@ -62,16 +62,16 @@ export const teams = defineConnector({
       body: JSON.stringify(envelope === 'card' ? card : inMessage(card)),
     };
   },
-  classify,
+  classify: (response, { now }) => classify(response, now),
 });
 
-function classify(response: ConnectorResponse): Outcome {
+function classify(response: ConnectorResponse, now: Date): Outcome {
   const code = valueAt(parseJson(response.body), 'error', 'code');
   if (typeof code === 'string' && response.statusCode >= 400 && Object.hasOwn(ERROR_CODES, code)) {
     return ERROR_CODES[code]!;
   }
   const detail = typeof code === 'string' && /^[A-Za-z]{1,60}$/.test(code) ? code : undefined;
-  const outcome = classifyByStatus(response, { detail });
+  const outcome = classifyByStatus(response, { detail, now });
   if (outcome.kind !== 'delivered') return outcome;
   return {
     kind: 'delivered',

@@ -97,10 +97,10 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
       remember: { [movedKey(chatId)]: String(movedTo) },
     };
   }
-  return classifyRefusal(response, json, context.config.botToken);
+  return classifyRefusal(response, json, context.config.botToken, context.now);
 }
 
-function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: string): Outcome {
+function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: string, now?: Date): Outcome {
   // A proxy may hide the status, so the code in the body counts as well.
   const code = valueAt(json, 'error_code');
   const statusCode = response.statusCode === 200 && typeof code === 'number' ? code : response.statusCode;
@@ -117,8 +117,8 @@ function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: s
   // The token is the only credential and was accepted: a 403 is about the chat.
   if (statusCode === 403 && description)
     return { kind: 'disable', reason: 'Telegram does not let the bot write in this chat.' };
-  if (statusCode === 200) return retry('Telegram answered without confirming the message.');
-  return classifyByStatus({ ...response, statusCode }, { detail: description });
+  if (statusCode < 300) return retry('Telegram answered without confirming the message.');
+  return classifyByStatus({ ...response, statusCode }, { detail: description, now });
 }
 
 function sendMessage(botToken: string, chatId: string, message: Message): ConnectorRequest {

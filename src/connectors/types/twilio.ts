@@ -115,14 +115,14 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   if (response.statusCode < 300 || (response.statusCode >= 500 && response.statusCode !== 503)) {
     return { kind: 'next', request: listMessages(context.config, 'look after error') };
   }
-  return refusal(response);
+  return refusal(response, context.now);
 }
 
 /** Looks for this event's SMS among the latest ones to the number. */
 function classifyList(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   const messages = valueAt(parseJson(response.body), 'messages');
   if (response.statusCode !== 200 || !Array.isArray(messages)) {
-    const outcome = refusal(response);
+    const outcome = refusal(response, context.now);
     return outcome.kind === 'delivered' ? retry('Twilio did not say whether the SMS was sent.') : outcome;
   }
   const eventId = context.events[0]!.id;
@@ -132,13 +132,14 @@ function classifyList(response: ConnectorResponse, context: ClassifyContext<Conf
   return { kind: 'next', request: sendMessage(context.config, describeEvent(context.events[0]!, context)) };
 }
 
-function refusal(response: ConnectorResponse): Outcome {
+function refusal(response: ConnectorResponse, now?: Date): Outcome {
   const code = valueAt(parseJson(response.body), 'code');
   if (response.statusCode >= 400 && response.statusCode < 500 && response.statusCode !== 429) {
     const known = byCode(code);
     if (known) return known;
   }
-  return classifyByStatus(response, { detail: typeof code === 'number' ? `Twilio error ${code}` : undefined });
+  const detail = typeof code === 'number' ? `Twilio error ${code}` : undefined;
+  return classifyByStatus(response, { detail, now });
 }
 
 function byCode(code: unknown): Outcome | undefined {

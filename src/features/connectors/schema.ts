@@ -1,11 +1,11 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import type { ConnectorType } from '../../connectors/definition.ts';
-import { describeFields } from '../../connectors/describe.ts';
+import { carriedKinds, describeFields } from '../../connectors/describe.ts';
 import { listConnectors } from '../../connectors/registry.ts';
 import { builder } from '../../graphql/builder.ts';
 import { resolvePage } from '../../graphql/connections.ts';
 import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum, EventTypeFilterEnum } from '../../graphql/scalars.ts';
-import { EVENT_KINDS, type EventTypeFilter } from '../events/kinds.ts';
+import type { EventTypeFilter } from '../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
 
 export const Connector = builder.prismaNode('Connector', {
@@ -94,7 +94,7 @@ builder.queryField('connectorTypes', (t) =>
         description: definition.description,
         documentationUrl: definition.documentationUrl,
         fields: describeFields(definition),
-        eventTypes: EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind]))),
+        eventTypes: carriedKinds(definition),
         canProbe: definition.probe !== undefined,
       })),
   }),

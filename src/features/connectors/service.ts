@@ -20,7 +20,11 @@ import { requireProject } from '../projects/service.ts';
 import { activity } from '../webhooks/service.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
-const configInput = z.record(z.string(), z.unknown());
+// Not `z.record`, which would drop a key of the name `__proto__` without a word.
+const configInput = z.custom<ConnectorConfig>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'Must be an object.',
+);
 const createInput = z.strictObject({ type: typeInput, config: configInput, eventTypes: eventTypesInput });
 const updateInput = z.strictObject({
   config: configInput.optional(),

@@ -112,7 +112,7 @@ describe('what an answer means', () => {
   it.each([
     ['one event taken', answer(200, { code: 200, events_ingested: 1 }), 'delivered'],
     ['200 with no event taken', answer(200, { code: 200, events_ingested: 0 }), 'drop'],
-    ['200 without a count', answer(200, 'success'), 'drop'],
+    ['200 without a count', answer(200, 'success'), 'retry'],
     ['a wrong key, which is a 400 here', answer(400, { code: 400, error: 'Invalid API key' }), 'pause'],
     [
       'a missing key',

@@ -227,6 +227,6 @@ describe('the probe', () => {
     [400, false],
     [503, false],
   ])('takes HTTP %i for ok: %s', (statusCode, ok) => {
-    expect(segment.probe?.classify(answer(statusCode), config, 'send')).toMatchObject({ ok });
+    expect(segment.probe?.classify(answer(statusCode, {}), config, 'send')).toMatchObject({ ok });
   });
 });

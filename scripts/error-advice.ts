@@ -1,0 +1,38 @@
+import type { ErrorCode } from '../src/errors.ts';
+
+/** What the page on errors says beside the catalogue's own sentence: when it happens, and what to do. */
+export const ERROR_ADVICE: Record<ErrorCode, string> = {
+  BAD_REQUEST: 'The request line, a header or the path cannot be read. Send it again only after changing it.',
+  MALFORMED_JSON: 'The body is no JSON, no UTF-8, or nested deeper than 64 levels.',
+  GRAPHQL_INVALID:
+    'Syntax, an unknown field or argument, a variable of the wrong type, or more tokens, depth, aliases or directives ' +
+    'than [allowed](limits.md). The message names the place.',
+  GRAPHQL_TOO_COMPLEX:
+    'Ask for fewer things at once. `extensions.cost` of every answer says what a document costs; see [limits](limits.md).',
+  UNAUTHENTICATED:
+    'No credential, or one that is not accepted: `detail` says why (expired, wrong audience, revoked, mistyped). Get a ' +
+    'new one; see [authentication](authentication.md).',
+  FORBIDDEN:
+    'An API key tried what only people may: create or delete a project, mint or revoke a key. Use a token of the owner.',
+  CONNECTOR_LIMIT_REACHED: 'Counted over all projects of the account; see [limits](limits.md).',
+  NOT_FOUND:
+    'It does not exist, has been deleted, or belongs to somebody else: these look the same. Also any unknown path.',
+  METHOD_NOT_ALLOWED: 'The header `Allow` lists the methods of the path.',
+  REQUEST_TIMEOUT: 'A request must have arrived whole after 30 seconds.',
+  CONFLICT:
+    'Another endpoint of the project has this path, or the delivery to resend is being sent at this moment. Read the ' +
+    'current state, then decide.',
+  IDEMPOTENCY_IN_FLIGHT: 'Wait for `Retry-After`, then send the same request again: it gets the first answer.',
+  PAYLOAD_TOO_LARGE: 'Bodies may have at most 256 KiB.',
+  UNSUPPORTED_MEDIA_TYPE: 'Bodies are read as `application/json` only.',
+  VALIDATION_FAILED:
+    '`errors` lists every refused value with its JSON pointer (`/priceUsd`) and what it must be. Nothing was changed.',
+  IDEMPOTENCY_KEY_REUSED:
+    'The key was sent before with another method, path or body. Make a new key for each thing you want done.',
+  RATE_LIMITED:
+    'Too many requests, open streams, or refused credentials from one address. Wait for `Retry-After` where it is given.',
+  HEADERS_TOO_LARGE: 'The request line and the headers may have 16 KiB together.',
+  INTERNAL: 'A fault of this service, logged under the `requestId` of the answer. Quote that when you report it.',
+  UNAVAILABLE:
+    'The database, or the keys of a token issuer, cannot be reached at this moment, or a query took longer than 10 s.',
+};

@@ -1,0 +1,145 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { lexicographicSortSchema, printSchema } from 'graphql';
+import { SETTINGS } from '../src/config.ts';
+import { describeFields } from '../src/connectors/describe.ts';
+import { listConnectors } from '../src/connectors/registry.ts';
+import { AppError, ERRORS, type ErrorCode } from '../src/errors.ts';
+import { schema } from '../src/graphql/schema.ts';
+import { createOpenApi } from '../src/rest/openapi.ts';
+import { ERROR_ADVICE } from './error-advice.ts';
+import { eventSchemas, eventsPage } from './event-pages.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** The committed files that are made from the code: path from the root of the repository → text. */
+export function referencePages(): Map<string, string> {
+  return new Map([
+    ['schema.graphql', `${printSchema(lexicographicSortSchema(schema))}\n`],
+    ['docs/configuration.md', configurationPage()],
+    ['docs/connectors/README.md', connectorsPage()],
+    ['docs/errors.md', errorsPage()],
+    ['docs/event-schemas.json', json('docs/event-schemas.json', eventSchemas())],
+    ['docs/events.md', eventsPage()],
+    ['docs/openapi.json', json('docs/openapi.json', createOpenApi(schema))],
+  ]);
+}
+
+const GENERATED = '<!-- Made from the code by `npm run generate:docs`. Edit the code, not this page. -->';
+
+function configurationPage(): string {
+  const rows = Object.entries(SETTINGS).map(([name, { schema, help }]) => {
+    const { data } = schema.safeParse(undefined);
+    const text = Array.isArray(data) ? data.join(',') : String(data ?? '');
+    return `| \`${name}\` | ${text && `\`${text}\``} | ${help} |`;
+  });
+  return `${GENERATED}
+
+# Configuration
+
+Everything is set by environment variables, read once at start. An empty value counts as none. A value that cannot be
+used stops the start with a line for each problem and exit code 1; \`NODE_ENV=production\` refuses unsafe ones likewise.
+
+| Variable | Default | Meaning |
+|---|---|---|
+${rows.join('\n')}
+
+In development everything is optional. Production needs \`NODE_ENV=production\`, \`AUTH_ISSUERS\` and \`SECRET_KEYS\`, and
+should have \`DATABASE_URL\`: the embedded PostgreSQL is one machine's. See [deployment](deployment.md).
+`;
+}
+
+function connectorsPage(): string {
+  const rows = listConnectors().map((definition) => {
+    const fields = describeFields(definition).map(
+      ({ name, required, secret }) => `\`${name}\`${secret ? '🔒' : ''}${required ? '' : ' (optional)'}`,
+    );
+    const { type, title, category, description } = definition;
+    return `| [\`${type}\`](${type}.md) | ${title} | ${category} | ${description} | ${fields.join(', ')} |`;
+  });
+  return `${GENERATED}
+
+# Connectors
+
+A connector delivers events to a third-party service in that service's own form. Each page says where to get the
+credential, what arrives, and what happens when it fails.
+
+| Type | Service | Category | What arrives | Config |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+🔒 is a secret: encrypted when stored, and read back as \`••••\` with its last four characters at most. The same table
+with every field's form is \`GET /api/connector-types\`, or \`connectorTypes\` in GraphQL.
+
+Common to all:
+
+- \`eventTypes\` chooses the [kinds of events](../events.md), \`["*"]\` all. A kind that a type does not carry is recorded
+  as a \`SKIPPED\` delivery with the reason \`not_carried\`.
+- Failures are retried on the [schedule of webhooks](../webhooks.md#retries). A refused credential pauses the connector:
+  its deliveries are held, and a new \`config\` releases them.
+- On \`PATCH\`, \`config\` is merged: fields left out, and secrets sent back as they were shown, stay; \`null\` removes an
+  optional field.
+- How many an account may have is a matter of its [tier](../limits.md).
+`;
+}
+
+function errorsPage(): string {
+  const rows = (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
+    const { status, message } = ERRORS[code];
+    const retry = new AppError(code).retryable ? 'yes' : 'no';
+    return `| \`${code}\` | ${status} | ${message} | ${ERROR_ADVICE[code]} | ${retry} |`;
+  });
+  return `${GENERATED}
+
+# Errors
+
+Every error has a stable code. Decide by the code (or the status), show the message, and keep the request id: it is also
+in the header \`X-Request-Id\` and in the log of the service.
+
+REST answers \`application/problem+json\` (RFC 9457):
+
+\`\`\`json
+{
+  "type": "https://tollgate.dev/errors/validation-failed",
+  "title": "Some values are not accepted. See \`errors\` for each of them.",
+  "status": 422,
+  "detail": "Some values are not accepted. See \`errors\` for each of them.",
+  "instance": "/api/projects",
+  "code": "VALIDATION_FAILED",
+  "requestId": "req_6f0f7f0e-6f1c-4a53-8d37-0a7ad2f1a8f6",
+  "errors": [{ "pointer": "/walletAddress", "message": "The zero address cannot receive payments." }]
+}
+\`\`\`
+
+\`title\` is the sentence of the code, \`detail\` the same or a more exact one, \`errors\` is empty unless values were refused.
+
+GraphQL throws: \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` carries the same facts.
+
+\`\`\`json
+{
+  "message": "Some values are not accepted. See \`errors\` for each of them.",
+  "path": ["createProject"],
+  "extensions": {
+    "code": "VALIDATION_FAILED",
+    "retryable": false,
+    "requestId": "req_6f0f7f0e-6f1c-4a53-8d37-0a7ad2f1a8f6",
+    "field": "/walletAddress",
+    "errors": [{ "pointer": "/walletAddress", "message": "The zero address cannot receive payments." }]
+  }
+}
+\`\`\`
+
+| Code | Status | Sentence | When, and what to do | Retry unchanged |
+|---|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+/** JSON as Biome formats the file, so that the linter has nothing to say about it. */
+function json(path: string, value: unknown): string {
+  const biome = resolve(ROOT, 'node_modules/.bin/biome');
+  const options = { cwd: ROOT, input: JSON.stringify(value), encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;
+  const { status, stdout, stderr, error } = spawnSync(biome, ['format', `--stdin-file-path=${path}`], options);
+  if (status !== 0) throw new Error(`${path} could not be formatted: ${error?.message ?? stderr}`);
+  return stdout;
+}

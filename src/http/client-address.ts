@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+/** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
+export type TrustsProxy = (address: string) => boolean;
+
+/**
+ * Makes the test from addresses and CIDRs.
+ *
+ * @throws Error for what is neither.
+ */
+export function trustProxies(proxies: readonly string[]): TrustsProxy {
+  const networks = proxies.map((text) => {
+    if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+    if (!ipaddr.isValid(text)) throw new Error(`TRUSTED_PROXIES: ${text} is not an address or a CIDR`);
+    const address = ipaddr.process(text);
+    return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
+  });
+  return (text) => {
+    if (!ipaddr.isValid(text)) return false;
+    const address = ipaddr.process(text);
+    return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+  };
+}
+
+/** Where a request comes from: the nearest hop that is not a trusted proxy, or else the farthest. */
+export function clientAddress(request: IncomingMessage, trustsProxy: TrustsProxy): string {
+  const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+  const hops = [...forwarded.map((hop) => hop.trim()).filter(Boolean), request.socket.remoteAddress ?? ''];
+  return hops.findLast((hop) => !trustsProxy(hop)) ?? hops[0]!;
+}

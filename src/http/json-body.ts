@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+
+const MAX_JSON_DEPTH = 64;
+
+/**
+ * Reads a body as JSON; undefined for an empty one.
+ *
+ * @throws AppError `MALFORMED_JSON` for what is not UTF-8, not JSON, or nested beyond reason, `UNSUPPORTED_MEDIA_TYPE` for
+ *   a compressed body.
+ */
+export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Buffer): unknown {
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', { detail: 'Send the body without `Content-Encoding`.' });
+  }
+  if (body.length === 0) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch (error) {
+    throw new AppError('MALFORMED_JSON', { cause: error });
+  }
+  if (!isShallow(value, MAX_JSON_DEPTH)) {
+    throw new AppError('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` });
+  }
+  return value;
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((item) => isShallow(item, depth - 1));
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError, type ErrorCode } from '../errors.ts';
+import { PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts';
+
+/** What Node's HTTP parser and its timers give up on. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+};
+
+/** Answers bytes that never became a request, so there is neither path nor request object, and ends the connection. */
+export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const appError = new AppError(CODES[error.code ?? ''] ?? 'BAD_REQUEST');
+  const requestId = `req_${randomUUID()}`;
+  const body = JSON.stringify(toProblem(appError, '', requestId));
+  const head = [
+    `HTTP/1.1 ${appError.status} ${STATUS_CODES[appError.status]}`,
+    'Connection: close',
+    `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,71 @@
+import { expect } from 'vitest';
+import type { ConnectorRequest } from '../../src/connectors/definition.ts';
+
+export type RequestRules = {
+  /** The vendor's. */
+  hosts: readonly string[];
+  /** Stands in every secret of the config. */
+  mark: string;
+  maxBodyBytes: number;
+  secretInUrl: boolean;
+};
+
+export type ReadBody = {
+  /** Every field with its name, at any depth; fields of arrays under the name of the array. */
+  fields: [name: string, value: unknown][];
+  /** Every text. */
+  strings: string[];
+};
+
+const BODY_TYPES = ['application/json', 'application/x-ndjson', 'application/x-www-form-urlencoded'];
+// Set by the HTTP client, or of no meaning beyond one connection (RFC 9110 §7.6.1).
+const FORBIDDEN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'];
+
+/** Expects a request that any HTTP client could send to the vendor, and that gives its credential away nowhere. */
+export function checkRequest(request: ConnectorRequest, rules: RequestRules): void {
+  const url = new URL(request.url);
+  expect(url.protocol).toBe('https:');
+  expect(rules.hosts).toContain(url.host);
+  expect([url.username, url.password, url.hash]).toEqual(['', '', '']);
+  expect(url.hostname).not.toContain(rules.mark);
+  if (!rules.secretInUrl) expect(decodeURIComponent(request.url)).not.toContain(rules.mark);
+
+  for (const [name, value] of Object.entries(request.headers)) {
+    expect(name).toMatch(/^[a-z0-9!#$%&'*+.^_`|~-]+$/);
+    expect(FORBIDDEN_HEADERS).not.toContain(name);
+    expect(value).toMatch(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/);
+  }
+
+  const { body, method } = request;
+  expect(body !== undefined).toBe(method !== 'GET');
+  if (body === undefined) return;
+  expect(body.isWellFormed()).toBe(true);
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(rules.maxBodyBytes);
+  expect(BODY_TYPES).toContain(request.headers['content-type']);
+  // A body that is no JSON may only be one that is meant to be none: Slack's probe.
+  if (body !== '{') expect(() => readBody(request)).not.toThrow();
+}
+
+/** The fields and texts of a request's body, by its content type. @throws SyntaxError */
+export function readBody({ headers, body = '' }: ConnectorRequest): ReadBody {
+  const result: ReadBody = { fields: [], strings: [] };
+  for (const value of parseBody(headers['content-type'], body)) walk(value, '', result);
+  return result;
+}
+
+function parseBody(contentType: string | undefined, body: string): unknown[] {
+  if (body === '') return [];
+  if (contentType === 'application/x-www-form-urlencoded') return [Object.fromEntries(new URLSearchParams(body))];
+  if (contentType !== 'application/x-ndjson') return [JSON.parse(body)];
+  const lines = body.split('\n');
+  if (lines.pop() !== '') throw new SyntaxError('The last line has no end.');
+  return lines.map((line) => JSON.parse(line));
+}
+
+function walk(value: unknown, name: string, result: ReadBody): void {
+  if (typeof value === 'string') result.strings.push(value);
+  if (Array.isArray(value)) for (const item of value) walk(item, name, result);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [field, item] of Object.entries(value)) walk(item, field, result);
+  } else result.fields.push([name, value]);
+}

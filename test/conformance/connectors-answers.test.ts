@@ -1,0 +1,293 @@
+import { describe, expect, it } from 'vitest';
+import type { ConnectorDefinition, ConnectorType, Outcome } from '../../src/connectors/definition.ts';
+import { secretsOf } from '../../src/connectors/describe.ts';
+import { listConnectors } from '../../src/connectors/registry.ts';
+import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
+import { MARK, sampleConfig } from '../connectors/support/configs.ts';
+import { answer, classifyContext, EVENT_TIME, sampleContext, sampleEvent } from '../connectors/support/samples.ts';
+import { VENDORS } from '../connectors/support/vendors/vendors.ts';
+import { checkRequest } from './connector-requests.ts';
+
+/** The calls that a delivery may take, the one that delivers first. */
+const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
+  telegram: ['send', 'moved'],
+  twilio: ['send', 'look', 'look after error'],
+  pagerduty: ['send', 'test-trigger', 'test-resolve'],
+  opsgenie: ['send:eu', 'test-close:eu'],
+  'google-sheets': ['append', 'grid', 'read-back', 'append-missing'],
+  dune: ['insert', 'insert-created', 'create', 'namespace'],
+  hubspot: ['upsert', 'create-properties', 'upsert-again'],
+  quickbooks: ['send', 'check', 'preferences', 'item'],
+  xero: ['send', 'check', 'read-back'],
+};
+
+/** What a status means unless the vendor gives it another meaning. */
+const DEFAULTS: Record<number, Outcome['kind']> = {
+  ...{ 301: 'drop', 302: 'drop', 303: 'drop', 304: 'drop', 307: 'drop', 308: 'drop' },
+  ...{ 400: 'drop', 401: 'pause', 403: 'pause', 404: 'disable', 405: 'drop', 408: 'retry', 410: 'disable' },
+  ...{ 413: 'drop', 415: 'drop', 422: 'drop', 429: 'retry', 451: 'drop' },
+  ...{ 500: 'retry', 502: 'retry', 503: 'retry', 504: 'retry' },
+};
+
+const PAGE = '<!doctype html><title>Error</title>';
+const BODIES = { page: PAGE, json: '{}', nothing: '' } as const;
+type BodyKind = keyof typeof BODIES;
+
+/** Where vendors give a status another meaning: by status, in all steps or one, whatever the body is or for one body. */
+type Exception = { status: number; kind: Outcome['kind']; step?: string; body?: BodyKind };
+const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
+  discord: [
+    // A page is from the firewall, which lets others pass again.
+    { status: 403, kind: 'retry', body: 'page' },
+    { status: 403, kind: 'retry', body: 'nothing' },
+  ],
+  // The API says so of a token that it does not know.
+  telegram: [{ status: 404, kind: 'pause', body: 'json' }],
+  // The SMS may have gone out, so it is looked for before another one is paid.
+  twilio: [
+    { status: 500, kind: 'next', step: 'send' },
+    { status: 502, kind: 'next', step: 'send' },
+    { status: 504, kind: 'next', step: 'send' },
+  ],
+  segment: [{ status: 410, kind: 'retry' }],
+  // The firewall's; a wrong key is a 400.
+  amplitude: [{ status: 403, kind: 'drop' }],
+  // Google knows a second copy of a purchase only, so other events are not sent twice.
+  ga4: [
+    { status: 500, kind: 'drop' },
+    { status: 502, kind: 'drop' },
+    { status: 504, kind: 'drop' },
+  ],
+  // Switched off for now.
+  n8n: [{ status: 404, kind: 'retry' }],
+  make: [{ status: 410, kind: 'retry' }],
+  // Tables that were just made.
+  bigquery: [{ status: 404, kind: 'retry' }],
+  supabase: [{ status: 404, kind: 'retry' }],
+  dune: [
+    { status: 404, kind: 'next', step: 'insert' },
+    { status: 404, kind: 'retry', step: 'insert-created' },
+  ],
+};
+
+/** Types whose answers say nothing: every 2xx has to be believed. */
+const EVERY_2XX: ReadonlySet<string> = new Set(['teams', 'zapier', 'n8n', 'make', 'ga4']);
+/** Statuses that mean success without a body. */
+const EMPTY_SUCCESS: Partial<Record<ConnectorType, number>> = { email: 202, discord: 204, salesforce: 204 };
+
+const now = new Date(Date.parse(EVENT_TIME) + 2000);
+
+function contextOf(definition: ConnectorDefinition, step: string) {
+  const kinds = EVENT_KINDS.filter((kind) => definition.carries(kind, new Set(EVENT_KINDS)));
+  const kind = kinds.find((each) => each === 'payment.failed') ?? kinds[0]!;
+  const memory = { namespace: 'my_team' };
+  return classifyContext<Record<string, unknown>>(sampleConfig(definition.type, 'all'), sampleEvent(kind), {
+    step,
+    memory,
+    now,
+  });
+}
+
+describe.each(listConnectors().map((definition) => [definition.type, definition] as const))(
+  '%s',
+  (type, definition) => {
+    const steps = STEPS[type] ?? ['send'];
+    const { hosts } = VENDORS[type]();
+
+    function expectedOf(status: number, step: string, body: BodyKind): Outcome['kind'] {
+      const exception = EXCEPTIONS[type]?.find(
+        (each) => each.status === status && (each.step ?? step) === step && (each.body ?? body) === body,
+      );
+      return exception?.kind ?? DEFAULTS[status]!;
+    }
+
+    it.each(steps)(
+      'gives every status of the step %s its meaning, and takes no redirect or failure for success',
+      (step) => {
+        const context = contextOf(definition, step);
+        const table = (of: (status: number, body: BodyKind) => string) =>
+          Object.fromEntries(
+            Object.keys(BODIES).flatMap((body) =>
+              Object.keys(DEFAULTS).map((status) => [`${status} ${body}`, of(Number(status), body as BodyKind)]),
+            ),
+          );
+        expect(table((status, body) => definition.classify(answer(status, BODIES[body]), context).kind)).toEqual(
+          table((status, body) => expectedOf(status, step, body)),
+        );
+      },
+    );
+
+    it.each(steps)('waits in the step %s as long as the vendor asks, by seconds and by date', (step) => {
+      const context = contextOf(definition, step);
+      const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000).toUTCString();
+      for (const status of [429, 503]) {
+        for (const [retryAfter, seconds] of [
+          ['170', 170],
+          [inSeconds(171), 170],
+          ['3600', 3600],
+        ] as const) {
+          const outcome = definition.classify(answer(status, PAGE, { 'retry-after': retryAfter }), context);
+          expect(outcome.kind).toBe('retry');
+          expect('afterSeconds' in outcome && outcome.afterSeconds).toBeGreaterThanOrEqual(seconds);
+          expect('afterSeconds' in outcome && outcome.afterSeconds).toBeLessThanOrEqual(seconds + 1);
+        }
+        for (const nonsense of [
+          'soon',
+          '-5',
+          '',
+          'NaN',
+          '9'.repeat(400),
+          inSeconds(-1e6),
+          'Fri, 99 Foo 2026 99:99:99 GMT',
+        ]) {
+          const outcome = definition.classify(answer(status, PAGE, { 'retry-after': nonsense }), context);
+          expect(outcome.kind).toBe('retry');
+          const wait = 'afterSeconds' in outcome ? (outcome.afterSeconds ?? 0) : 0;
+          expect(wait >= 0 && wait <= 86_400 && Number.isInteger(wait)).toBe(true);
+        }
+      }
+    });
+
+    it('does not take a page of somebody in between for the answer of the vendor', () => {
+      const context = contextOf(definition, steps[0]!);
+      const believed = [200, 201, 202, 203, 204, 206, 207, 226].filter(
+        (status) => definition.classify(answer(status, PAGE), context).kind === 'delivered',
+      );
+      if (EVERY_2XX.has(type)) expect(believed).toHaveLength(8);
+      else expect(believed).toEqual(EMPTY_SUCCESS[type] ? [EMPTY_SUCCESS[type]] : []);
+    });
+
+    it.each(steps)(
+      'gives reasons in the step %s that are short, readable and without the credential that the vendor repeats',
+      (step) => {
+        const context = contextOf(definition, step);
+        const secrets = secretsOf(definition, context.config);
+        expect(secrets.length).toBeGreaterThan(0);
+        for (const status of [
+          200,
+          201,
+          202,
+          204,
+          207,
+          300,
+          302,
+          ...Object.keys(DEFAULTS).map(Number),
+          402,
+          409,
+          423,
+          540,
+        ]) {
+          for (const body of echoes(secrets)) {
+            const outcome = definition.classify(answer(status, body, { 'x-echo': secrets.join() }), context);
+            expectPresentable(outcome, secrets);
+            if (outcome.kind === 'next') {
+              const rules = { hosts, mark: MARK, maxBodyBytes: 1_000_000, secretInUrl: type === 'telegram' };
+              checkRequest(outcome.request, rules);
+            }
+          }
+        }
+      },
+    );
+
+    if (definition.probe)
+      it('says of every bad answer to a probe that it is bad, without the credential', () => {
+        const { probe } = definition;
+        const config = sampleConfig(type, 'all');
+        const secrets = secretsOf(definition, config);
+        const step = probe!.build(config).step ?? 'send';
+        for (const status of [301, 302, 400, 401, 402, 403, 404, 408, 410, 422, 429, 500, 502, 503, 504]) {
+          for (const body of [PAGE, '{}', '', ...echoes(secrets)]) {
+            const outcome = probe!.classify(answer(status, body), config, step);
+            if ('next' in outcome) continue;
+            // A contact property that is not there yet is made with the first event.
+            if (!(type === 'hubspot' && status === 404)) expect(outcome.ok, `${status} ${body}`).toBe(false);
+            expectPresentable({ kind: 'drop', reason: outcome.message }, secrets);
+          }
+        }
+      });
+
+    if (definition.probe && type !== 'opsgenie')
+      it('does not take a page of somebody in between for a good credential', () => {
+        const config = sampleConfig(type);
+        const { probe } = definition;
+        expect(probe!.classify(answer(200, PAGE), config, probe!.build(config).step ?? 'send')).toMatchObject({
+          ok: PAGE_IS_BELIEVED_BY_PROBE.has(type),
+        });
+      });
+  },
+);
+
+/** Here the status is all that tells a good key from a bad one. */
+const PAGE_IS_BELIEVED_BY_PROBE: ReadonlySet<string> = new Set(['mixpanel']);
+
+function expectPresentable(outcome: Outcome, secrets: readonly string[]): void {
+  const texts = [
+    'reason' in outcome ? outcome.reason : '',
+    'note' in outcome ? (outcome.note ?? '') : '',
+    JSON.stringify('remember' in outcome ? (outcome.remember ?? '') : ''),
+  ];
+  for (const text of texts) {
+    expect(text.length).toBeLessThanOrEqual(200);
+    expect(text).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E]/u);
+    expect(text.isWellFormed()).toBe(true);
+    expect(text).not.toContain(MARK);
+    for (const secret of secrets) expect(text).not.toContain(Buffer.from(secret).toString('base64').slice(0, 24));
+  }
+  if ('reason' in outcome) expect(outcome.reason).toMatch(/^[\p{Lu}n"]/u);
+}
+
+/** Bodies in the shapes of all vendors whose every text repeats a credential, in several spellings, with more around it. */
+function echoes(secrets: readonly string[]): string[] {
+  const spellings = (secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(`user:${secret}`).toString('base64'),
+    JSON.stringify(secret),
+  ];
+  const texts = secrets.flatMap(spellings).map((text) => `bad \u0000\n\u202E key ${text} ${'x'.repeat(500)}`);
+  return texts.flatMap((text) => [
+    text,
+    JSON.stringify({
+      message: text,
+      error: text,
+      errors: [text],
+      description: text,
+      detail: text,
+      Message: text,
+      Detail: text,
+      name: text,
+      code: text,
+      errorCode: text,
+      field: text,
+      failed_records: [{ field: text, message: text }],
+    }),
+    JSON.stringify({
+      error: { code: text, message: text, status: text, errors: [{ reason: text, message: text, location: text }] },
+      errors: [{ message: text, field: text, extensions: { code: text, userPresentableMessage: text } }],
+      insertErrors: [{ index: 0, errors: [{ reason: text, message: text, location: text }] }],
+    }),
+    JSON.stringify({
+      Fault: { Error: [{ Message: text, Detail: text, code: text }], type: text },
+      Elements: [{ ValidationErrors: [{ Message: text }] }],
+      Invoices: [{ HasErrors: true, ValidationErrors: [{ Message: text }] }],
+      data: { issueCreate: { success: true, issue: { identifier: text } }, team: { name: text } },
+    }),
+    JSON.stringify([{ message: text, errorCode: text, tenantId: text }]),
+    JSON.stringify({
+      ok: false,
+      error_code: 400,
+      description: text,
+      parameters: { migrate_to_chat_id: -100123 },
+      status: 'error',
+      category: text,
+      numErrors: 1,
+      tables: [{ owner: { handle: text } }],
+      Preferences: { CurrencyPrefs: { HomeCurrency: { value: text } } },
+      validationMessages: [{ description: text }],
+    }),
+  ]);
+}
+
+it('the context of these tests is the one of a first try', () => {
+  expect(sampleContext({ now })).toMatchObject({ attemptNumber: 1, now });
+});

@@ -1,0 +1,234 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CONNECTOR_TYPES, type ConnectorCategory, type ConnectorType } from '../../src/connectors/definition.ts';
+import { describeFields, redactConfig, secretsOf } from '../../src/connectors/describe.ts';
+import { getConnector, listConnectors } from '../../src/connectors/registry.ts';
+import { fieldErrors } from '../../src/validation.ts';
+import { MARK, sampleConfig } from '../connectors/support/configs.ts';
+
+const DOCS = resolve(import.meta.dirname, '../../docs/connectors');
+
+/** The table of connector types of the documented interface, as it is written there. */
+const DOCUMENTED = `
+| slack | Communication | webhookUrl |
+| discord | Communication | webhookUrl |
+| email | Communication | apiKey, from, to (array) |
+| resend | Communication | apiKey, from, to (array or comma-separated string) |
+| telegram | Communication | botToken, chatId |
+| teams | Communication | webhookUrl |
+| twilio | Communication | accountSid, authToken, from, to |
+| segment | Analytics | writeKey |
+| mixpanel | Analytics | projectToken |
+| amplitude | Analytics | apiKey |
+| ga4 | Analytics | measurementId, apiSecret |
+| zapier | Automation | webhookUrl |
+| n8n | Automation | webhookUrl |
+| make | Automation | webhookUrl |
+| pagerduty | Monitoring | routingKey |
+| datadog | Monitoring | apiKey, site (optional) |
+| opsgenie | Monitoring | apiKey |
+| bigquery | Data | projectId, datasetId, tableId, accessToken |
+| supabase | Data | url, apiKey, table (optional) |
+| google-sheets | Data | spreadsheetId, accessToken, sheetName (optional) |
+| dune | Data | apiKey, namespace (optional), table (optional) |
+| hubspot | CRM | accessToken |
+| salesforce | CRM | instanceUrl, accessToken |
+| linear | Project Management | apiKey, teamId |
+| quickbooks | Accounting | accessToken, realmId |
+| xero | Accounting | accessToken, tenantId |
+`;
+
+/** What is asked beyond the documented fields, all of it optional. */
+const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
+  email: ['region'],
+  teams: ['envelope'],
+  twilio: ['region'],
+  segment: ['region'],
+  mixpanel: ['region'],
+  amplitude: ['region'],
+  ga4: ['region'],
+  n8n: ['authHeaderName', 'authHeaderValue', 'signingSecret'],
+  pagerduty: ['region'],
+  opsgenie: ['region'],
+  dune: ['visibility'],
+  quickbooks: ['environment'],
+};
+
+const SECRET_FIELDS: Record<ConnectorType, string[]> = {
+  slack: ['webhookUrl'],
+  discord: ['webhookUrl'],
+  email: ['apiKey'],
+  resend: ['apiKey'],
+  telegram: ['botToken'],
+  teams: ['webhookUrl'],
+  twilio: ['authToken'],
+  segment: ['writeKey'],
+  mixpanel: ['projectToken'],
+  amplitude: ['apiKey'],
+  ga4: ['apiSecret'],
+  zapier: ['webhookUrl'],
+  n8n: ['webhookUrl', 'authHeaderValue', 'signingSecret'],
+  make: ['webhookUrl'],
+  pagerduty: ['routingKey'],
+  datadog: ['apiKey'],
+  opsgenie: ['apiKey'],
+  bigquery: ['accessToken'],
+  supabase: ['apiKey'],
+  'google-sheets': ['accessToken'],
+  dune: ['apiKey'],
+  hubspot: ['accessToken'],
+  salesforce: ['accessToken'],
+  linear: ['apiKey'],
+  quickbooks: ['accessToken'],
+  xero: ['accessToken'],
+};
+
+/** Every text that no field of any type may take. */
+const BAD_TEXTS: Record<string, (good: string) => string> = {
+  empty: () => '',
+  blank: () => '   ',
+  'of 10 kB': (good) => good + 'a'.repeat(10_000),
+  'with NUL inside': (good) => `${good.slice(0, -1)}\0${good.at(-1)}`,
+  'with NUL at its end': (good) => `${good}\0`,
+  'with a line break at its end': (good) => `${good}\n`,
+  'with a line break at its start': (good) => `\r\n${good}`,
+  'with a header in it': (good) => `${good}\r\nX-Injected: 1`,
+  'with an escape character': (good) => `${good}\u001b[31m`,
+  'with DEL': (good) => `${good}\u007f`,
+  'with a C1 control character': (good) => `${good}\u0085`,
+  'with half a surrogate pair': (good) => `${good}\ud83d`,
+};
+
+const NOT_TEXTS: readonly unknown[] = [null, 42, true, {}, { toString: 'x' }, ['x', 1], [[]], []];
+
+type Row = { type: ConnectorType; category: string; fields: { name: string; required: boolean }[] };
+
+function documentedRows(): Row[] {
+  const rows = [...DOCUMENTED.matchAll(/^\| (\S+) \| ([\w ]+) \| (.+) \|$/gm)];
+  return rows.map(([, type, category, fields]) => ({
+    type: type as ConnectorType,
+    category: category!,
+    fields: fields!
+      .split(/, (?![^(]*\))/)
+      .map((field) => ({ name: field.split(' ')[0]!, required: !field.endsWith('(optional)') })),
+  }));
+}
+
+/** The pointers of a config's errors; empty when it is accepted. */
+function errorsOf(type: ConnectorType, config: unknown): string[] {
+  const result = getConnector(type).config.safeParse(config);
+  return result.success ? [] : fieldErrors(result.error, '/config').map(({ pointer }) => pointer);
+}
+
+it('the documented types, their categories and their fields are those of the registry', () => {
+  const rows = documentedRows();
+  expect(rows.map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
+  for (const { type, category, fields } of rows) {
+    const definition = getConnector(type);
+    expect(definition.category).toBe(category as ConnectorCategory);
+    const described = describeFields(definition).map(({ name, required }) => ({ name, required }));
+    const extra = (EXTRA_FIELDS[type] ?? []).map((name) => ({ name, required: false }));
+    expect(described, type).toEqual([...fields, ...extra]);
+  }
+});
+
+describe.each(listConnectors().map((definition) => [definition.type, definition] as const))(
+  '%s',
+  (type, definition) => {
+    const fields = describeFields(definition);
+    const full = sampleConfig(type, 'all') as Record<string, unknown>;
+
+    it('accepts a config with its required fields alone, and one with all', () => {
+      for (const which of ['required', 'all'] as const) {
+        const config = sampleConfig(type, which);
+        expect(definition.config.parse(config)).toEqual(config);
+      }
+      expect(Object.keys(full).toSorted()).toEqual(fields.map(({ name }) => name).toSorted());
+    });
+
+    it('refuses what is not an object, and fields that it does not know', () => {
+      for (const config of [null, undefined, 'text', 7, []]) expect(errorsOf(type, config)).not.toEqual([]);
+      for (const name of ['colour', 'webhookurl', 'APIKEY', 'constructor', '']) {
+        expect(errorsOf(type, { ...full, [name]: 'x' })).toEqual([`/config/${name}`]);
+      }
+      const withProto = JSON.parse(`{"__proto__": {"x": 1}}`);
+      expect(errorsOf(type, Object.assign(Object.create(null), full, { toString: 1 }))).toEqual(['/config/toString']);
+      expect(errorsOf(type, withProto)).not.toEqual([]);
+    });
+
+    it.each(fields.filter(({ required }) => required).map(({ name }) => name))(
+      'refuses a config without %s',
+      (name) => {
+        const { [name]: _, ...rest } = full;
+        expect(errorsOf(type, rest)).toEqual([`/config/${name}`]);
+        expect(errorsOf(type, {})).toContain(`/config/${name}`);
+      },
+    );
+
+    it.each(fields.map(({ name }) => name))('refuses values of %s that are no text of one line', (name) => {
+      const good = full[name];
+      for (const value of NOT_TEXTS) {
+        const pointers = errorsOf(type, { ...full, [name]: value });
+        expect(pointers.length, `${name}: ${JSON.stringify(value)}`).toBeGreaterThan(0);
+        for (const pointer of pointers) expect(pointer).toMatch(new RegExp(`^/config/${name}(/\\d+)?$`));
+      }
+      for (const [what, spoil] of Object.entries(BAD_TEXTS)) {
+        const bad = Array.isArray(good) ? [spoil(String(good[0]))] : spoil(String(good));
+        const pointers = errorsOf(type, { ...full, [name]: bad });
+        expect(pointers.length, `${name} ${what}: ${JSON.stringify(bad).slice(0, 200)}`).toBeGreaterThan(0);
+      }
+    });
+
+    it('never repeats a value in what it says of it', () => {
+      for (const { name } of fields) {
+        const result = definition.config.safeParse({ ...full, [name]: `${MARK}\u0000wrong` });
+        expect(result.error).toBeDefined();
+        expect(JSON.stringify(fieldErrors(result.error!))).not.toContain(MARK);
+      }
+    });
+
+    it('describes every field for the form, and marks those that are secret', () => {
+      for (const field of fields) {
+        expect(field.title, field.name).toMatch(/^[A-Z].{1,40}$/);
+        expect(field.description, field.name).toMatch(/^.{10,200}[.…]$/);
+        expect(['text', 'list', 'choice']).toContain(field.kind);
+        expect(field.choices.length > 0).toBe(field.kind === 'choice');
+        if (field.kind === 'choice')
+          for (const choice of field.choices) expect(errorsOf(type, { ...full, [field.name]: choice })).toEqual([]);
+      }
+      expect(fields.filter(({ secret }) => secret).map(({ name }) => name)).toEqual(SECRET_FIELDS[type]);
+      expect(definition.title).toMatch(/\S/);
+      expect(definition.description).toMatch(/\.$/);
+      expect(new URL(definition.documentationUrl).protocol).toBe('https:');
+    });
+
+    it('shows its example as something that it accepts', () => {
+      for (const { name, example, kind } of fields) {
+        if (example === null || example.includes('…')) continue;
+        expect(errorsOf(type, { ...full, [name]: kind === 'list' ? [example] : example }), name).toEqual([]);
+      }
+    });
+
+    it('never shows a secret again', () => {
+      const shown = JSON.stringify(redactConfig(definition, full));
+      expect(shown).not.toContain(MARK);
+      const secrets = secretsOf(definition, full);
+      expect(secrets).toHaveLength(SECRET_FIELDS[type].length);
+      for (const secret of secrets) expect(secret).toContain(MARK);
+      for (const name of SECRET_FIELDS[type]) expect(JSON.parse(shown)[name]).toMatch(/^••••.{0,4}$/u);
+    });
+
+    it('has a page in the documentation that names every field', async () => {
+      const page = await readFile(resolve(DOCS, `${type}.md`), 'utf8');
+      expect(page).toMatch(/^# \S/);
+      for (const { name } of fields) expect(page).toContain(`\`${name}\``);
+      expect(page).not.toMatch(/\/(work|root|home|tmp)\//);
+    });
+  },
+);
+
+it('the documentation has no page of a type that there is not', async () => {
+  const pages = (await readdir(DOCS)).filter((name) => name !== 'README.md').map((name) => name.replace(/\.md$/, ''));
+  expect(pages.toSorted()).toEqual(CONNECTOR_TYPES.toSorted());
+});

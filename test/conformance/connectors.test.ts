@@ -1,0 +1,336 @@
+import { describe, expect, it } from 'vitest';
+import type { ConnectorDefinition, ConnectorEvent, ConnectorType } from '../../src/connectors/definition.ts';
+import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
+import { derivedId, derivedUuid } from '../../src/connectors/derived-id.ts';
+import { listConnectors } from '../../src/connectors/registry.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/features/events/kinds.ts';
+import { MARK, N8N_HOST, sampleConfig } from '../connectors/support/configs.ts';
+import { deliver, respond } from '../connectors/support/deliver.ts';
+import { CONNECTOR_ID, EVENT_TIME, sampleContext, sampleEvent } from '../connectors/support/samples.ts';
+import { VENDORS } from '../connectors/support/vendors/vendors.ts';
+import { checkRequest, readBody } from './connector-requests.ts';
+
+const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
+
+/**
+ * What becomes of every kind at every type, `-` for nothing. Kinds in the order of the documented list: verified,
+ * settled, failed, first payment, milestone, endpoint created, pricing changed, daily summary.
+ */
+const MATRIX: Record<ConnectorType, string> = {
+  slack: 'message message message message message message message message',
+  discord: 'message message message message message message message message',
+  email: 'message message message message message message message message',
+  resend: 'message message message message message message message message',
+  telegram: 'message message message message message message message message',
+  teams: 'message message message message message message message message',
+  twilio: 'message message message message message message message message',
+  segment: 'track track track track track track track track',
+  mixpanel: 'track track track track track track track track',
+  amplitude: 'track track track track track track track track',
+  ga4: 'track track track track track track track track',
+  zapier: 'envelope envelope envelope envelope envelope envelope envelope envelope',
+  n8n: 'envelope envelope envelope envelope envelope envelope envelope envelope',
+  make: 'envelope envelope envelope envelope envelope envelope envelope envelope',
+  pagerduty: '- resolve trigger - - change change -',
+  datadog: 'message message message message message message message message',
+  opsgenie: '- close alert - - - - -',
+  bigquery: 'row row row row row row row row',
+  supabase: 'row row row row row row row row',
+  'google-sheets': 'row row row row row row row row',
+  dune: 'row row row row row row row row',
+  hubspot: '- - - upsert upsert - - -',
+  salesforce: 'row row row row row row row row',
+  linear: '- - issue - issue - issue -',
+  quickbooks: '- book - - - - - book',
+  xero: '- book - - - - - book',
+};
+
+/** How the request of each word is told. */
+const WORDS: Record<string, (body: string, url: string) => boolean> = {
+  message: (body) => body.includes('evt_'),
+  track: (body) => body.includes('evt_'),
+  envelope: (body) => JSON.parse(body).data !== undefined,
+  row: (body, url) => body.includes('evt_') || url.includes('evt_'),
+  resolve: (body) => JSON.parse(body).event_action === 'resolve',
+  trigger: (body) => JSON.parse(body).event_action === 'trigger',
+  change: (_body, url) => url.endsWith('/v2/change/enqueue'),
+  alert: (_body, url) => url.endsWith('/v2/alerts'),
+  close: (_body, url) => url.includes('/close?'),
+  upsert: (_body, url) => url.endsWith('/contacts/batch/upsert'),
+  issue: (body) => JSON.parse(body).query.includes('issueCreate'),
+  book: (_body, url) => /\/(salesreceipt|Invoices)\?/.test(url),
+};
+
+/** How a test event is recognised in the last request, and the types that do nothing with one. */
+const TEST_MARKS: Record<ConnectorType, string | 'skipped'> = {
+  slack: '[Test] ',
+  discord: '\\[Test\\] ',
+  email: '[Test] ',
+  resend: '[Test] ',
+  telegram: '<b>[Test] ',
+  teams: '[Test] ',
+  twilio: '[Test] ',
+  segment: 'Connector Test',
+  mixpanel: 'Connector Test',
+  amplitude: 'connector.test',
+  ga4: 'connector_test',
+  zapier: 'connector.test',
+  n8n: 'connector.test',
+  make: 'connector.test',
+  pagerduty: '[Test] ',
+  datadog: 'test:true',
+  opsgenie: '[Test] ',
+  bigquery: 'test.',
+  supabase: 'test.',
+  'google-sheets': 'test.',
+  dune: 'test.',
+  hubspot: 'skipped',
+  salesforce: 'test.',
+  linear: '[Test] ',
+  quickbooks: 'skipped',
+  xero: 'skipped',
+};
+
+/** Where vendors add numbers up. */
+const MONEY_FIELDS = new Set([
+  ...['amount_usd', 'amount_atomic', 'Amount_USD__c', 'amount', 'Amount', 'revenue', 'total', 'value', 'price'],
+  ...['quantity', 'UnitPrice', 'UnitAmount', 'x402_total_usd'],
+]);
+const SUMMING_CATEGORIES: ReadonlySet<string> = new Set(['Analytics', 'Data', 'CRM', 'Accounting']);
+
+/** The only types whose calls to deliver carry the credential in the URL: the vendor takes it nowhere else. */
+const SECRET_IN_URL: ReadonlySet<string> = new Set([
+  ...['slack', 'discord', 'teams', 'telegram', 'zapier', 'n8n', 'make', 'ga4'],
+]);
+/** Types that look at the vendor first, instead of sending again, after the first try or after one that may have arrived. */
+const LOOKS_BEFORE_LATER_TRY: ReadonlySet<string> = new Set(['google-sheets']);
+const LOOKS_AFTER_AMBIGUOUS_TRY: ReadonlySet<string> = new Set(['google-sheets', 'twilio']);
+
+/** The most bytes of a body, where the vendor documents a limit; else what a sane endpoint takes. */
+const MAX_BODY_BYTES: Record<ConnectorType, number> = {
+  slack: 13_000,
+  discord: 25_000,
+  email: 100_000,
+  resend: 100_000,
+  telegram: 20_000,
+  teams: 20_000,
+  twilio: 1_600,
+  segment: 32_000,
+  mixpanel: 1_000_000,
+  amplitude: 1_000_000,
+  ga4: 130_000,
+  zapier: 2_000_000,
+  n8n: 16_000_000,
+  make: 5_242_880,
+  pagerduty: 512_000,
+  datadog: 20_000,
+  opsgenie: 20_000,
+  bigquery: 10_000_000,
+  supabase: 1_000_000,
+  'google-sheets': 2_000_000,
+  dune: 1_200_000_000,
+  hubspot: 20_000,
+  salesforce: 100_000,
+  linear: 100_000,
+  quickbooks: 10_000,
+  xero: 10_000,
+};
+
+const wordOf = (type: ConnectorType, kind: EventKind) => MATRIX[type].split(' ')[EVENT_KINDS.indexOf(kind)]!;
+const isCarried = (definition: ConnectorDefinition, kind: EventKind) => wordOf(definition.type, kind) !== '-';
+
+/** An alert that was opened a minute before the sample events. */
+const alertOpen = { [`open:${ENDPOINT_ID}`]: new Date(Date.parse(EVENT_TIME) - 60_000).toISOString() };
+
+function send(definition: ConnectorDefinition, event: ConnectorEvent, config = sampleConfig(definition.type)) {
+  return deliver(definition, config, [event], { memory: alertOpen });
+}
+
+it('every documented type is there, and nothing else', () => {
+  expect(listConnectors().map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
+  expect(CONNECTOR_TYPES).toHaveLength(Object.keys(MATRIX).length);
+});
+
+describe.each(listConnectors().map((definition) => [definition.type, definition] as const))(
+  '%s',
+  (type, definition) => {
+    const carried = EVENT_KINDS.filter((kind) => isCarried(definition, kind));
+    const { hosts } = VENDORS[type]();
+    const rules = { hosts, allowPort: false, mark: MARK, maxBodyBytes: MAX_BODY_BYTES[type] };
+
+    it('carries the kinds of the matrix, and no others', () => {
+      const alone = (kind: EventKind) => definition.carries(kind, new Set([kind]));
+      const beside = (kind: EventKind) => definition.carries(kind, new Set(EVENT_KINDS));
+      expect(EVENT_KINDS.filter((kind) => alone(kind) || beside(kind))).toEqual(carried);
+    });
+
+    it.each(carried)('delivers %s to its vendor as the vendor wants it', (kind) => {
+      for (const fields of ['required', 'all'] as const) {
+        const { outcome, requests } = send(definition, sampleEvent(kind), sampleConfig(type, fields));
+        expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
+        for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
+        const { body = '', url } = requests.at(-1)!;
+        expect(WORDS[wordOf(type, kind)]!(body, url), `${kind} is to be ${wordOf(type, kind)}`).toBe(true);
+      }
+    });
+
+    it.each(carried.filter((kind) => !['resolve', 'close'].includes(wordOf(type, kind))))(
+      'names the event when it delivers %s, so that a copy can be told',
+      (kind) => {
+        const { id } = sampleEvent(kind);
+        const { body = '', url, headers } = send(definition, sampleEvent(kind)).requests.at(-1)!;
+        const ids = [id, derivedId(id, CONNECTOR_ID), derivedUuid(id, CONNECTOR_ID)];
+        expect(ids.some((name) => [body, url, ...Object.values(headers)].join(' ').includes(name))).toBe(true);
+      },
+    );
+
+    it.each(carried)('builds the same bytes for %s every time', (kind) => {
+      const build = (context: Parameters<typeof sampleContext>[0]) =>
+        definition.build(
+          [sampleEvent(kind)],
+          sampleConfig(type, 'all'),
+          sampleContext({ memory: alertOpen, ...context }),
+        );
+      const first = build({});
+      expect(build({})).toEqual(first);
+      const later = { attemptNumber: 4, now: new Date(Date.parse(EVENT_TIME) + 3_600_000) };
+      if (!LOOKS_BEFORE_LATER_TRY.has(type)) expect(build(later)).toEqual(first);
+      else expect(build(later)).toMatchObject({ method: 'GET' });
+      const ambiguous = { ...later, previousAttemptAmbiguous: true };
+      if (!LOOKS_AFTER_AMBIGUOUS_TRY.has(type)) expect(build(ambiguous)).toEqual(first);
+      else expect(build(ambiguous)).toMatchObject({ method: 'GET' });
+    });
+
+    it('does not let a second connector look like the first one, or another event like this', () => {
+      const idsOf = (event: ConnectorEvent, connectorId = CONNECTOR_ID) => {
+        const { requests } = deliver(definition, sampleConfig(type), [event], { memory: alertOpen, connectorId });
+        return JSON.stringify(requests.at(-1));
+      };
+      const [kind] = carried.filter((each) => !['resolve', 'close'].includes(wordOf(type, each)));
+      const other = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0su' };
+      expect(idsOf(sampleEvent(kind!, {}, other))).not.toBe(idsOf(sampleEvent(kind!)));
+    });
+
+    it.each(carried)('stays within the size limits however long the texts of %s are', (kind) => {
+      const { requests } = send(definition, longEvent(kind), sampleConfig(type, 'all'));
+      for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
+    });
+
+    if (definition.batch)
+      it('stays within the size limits with a full batch', () => {
+        const events = Array.from({ length: definition.batch!.maxEvents }, (_, index) => ({
+          ...longEvent('endpoint.created'),
+          id: `evt_${String(index).padStart(26, '0')}`,
+        }));
+        const { outcome, requests } = deliver(definition, sampleConfig(type), events as [ConnectorEvent]);
+        expect(outcome.kind).toBe('delivered');
+        checkRequest(requests.at(-1)!, { ...rules, secretInUrl: false });
+        for (const { id } of events) expect(requests.at(-1)!.body).toContain(id);
+      });
+
+    it.each(carried)('marks a test event of %s, and books no money for it', (kind) => {
+      const event = sampleEvent(kind, {}, { test: true });
+      const { outcome, requests } = send(definition, event);
+      if (TEST_MARKS[type] === 'skipped') {
+        expect(outcome).toMatchObject({ kind: 'skipped' });
+        expect(requests).toEqual([]);
+        return;
+      }
+      expect(outcome.kind).toBe('delivered');
+      // Alerts are opened and closed again: the mark is in what opened them.
+      const texts = requests.flatMap((request) => [...readBody(request).strings]);
+      expect(texts.filter((text) => text.includes(TEST_MARKS[type]))).not.toEqual([]);
+      for (const request of requests) {
+        checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
+        if (SUMMING_CATEGORIES.has(definition.category)) expect(moneyIn(request)).toEqual([]);
+      }
+    });
+
+    if (SUMMING_CATEGORIES.has(definition.category))
+      it('gives numbers that can be summed only for the kinds that bring money', () => {
+        const withMoney = carried.filter(
+          (kind) => moneyIn(send(definition, sampleEvent(kind)).requests.at(-1)!).length > 0,
+        );
+        expect(withMoney).toEqual(MONEY_KINDS[type]);
+      });
+
+    if (definition.probe)
+      it('probes with requests that are valid, and says that a good credential is good', () => {
+        const vendor = VENDORS[type]();
+        for (const fields of ['required', 'all'] as const) {
+          const config = sampleConfig(type, fields);
+          let request = definition.probe!.build(config);
+          for (let calls = 1; ; calls++) {
+            checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) || type === 'segment' });
+            const outcome = definition.probe!.classify(respond(vendor, request), config, request.step ?? 'send');
+            if ('next' in outcome) request = outcome.next;
+            else {
+              expect(outcome).toMatchObject({ ok: true });
+              expect(outcome.message).toMatch(/^[A-Z].{10,200}[.!]$/s);
+              break;
+            }
+            expect(calls).toBeLessThan(5);
+          }
+          if (type !== 'slack') expect(definition.probe!.build(config)).toEqual(definition.probe!.build(config));
+        }
+      });
+  },
+);
+
+it('the host of a self-hosted vendor is the one of the config', () => {
+  expect(VENDORS.n8n().hosts).toEqual([N8N_HOST]);
+});
+
+/**
+ * A row keeps the amount of a payment beside its kind, so that sums filter on one kind; where no such filter is to be
+ * expected, only a settled payment carries money. Accounting books either the day or the payment.
+ */
+const ROWS_WITH_MONEY: EventKind[] = ['payment.verified', 'payment.settled', 'payment.failed'];
+const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {
+  segment: ['payment.settled'],
+  mixpanel: ['payment.settled'],
+  amplitude: ['payment.settled'],
+  ga4: ['payment.settled'],
+  bigquery: ROWS_WITH_MONEY,
+  supabase: ROWS_WITH_MONEY,
+  'google-sheets': ROWS_WITH_MONEY,
+  dune: ROWS_WITH_MONEY,
+  salesforce: ROWS_WITH_MONEY,
+  // The total of the customer so far, which replaces the one before.
+  hubspot: ['customer.milestone'],
+  quickbooks: ['payment.settled', 'revenue.daily_summary'],
+  xero: ['payment.settled', 'revenue.daily_summary'],
+};
+
+function moneyIn(request: Parameters<typeof readBody>[0]): string[] {
+  return readBody(request)
+    .fields.filter(([name, value]) => (MONEY_FIELDS.has(name) && value !== null) || isCellOfNumber(name, value))
+    .map(([name]) => name);
+}
+
+/** Sheets have no names of fields: a number is what is summed. */
+function isCellOfNumber(name: string, value: unknown): boolean {
+  return name === 'values' && typeof value === 'number';
+}
+
+/** An event whose texts are as long as the service lets them be, and longer. */
+function longEvent(kind: EventKind): ConnectorEvent {
+  const event = sampleEvent(kind);
+  const long = (text: string) => text + '/é"<&'.repeat(400);
+  const data = Object.fromEntries(
+    Object.entries(event.data).map(([name, value]) => [
+      name,
+      /^(endpointPath|path|message|reason|description|upstreamUrl)$/.test(name) && typeof value === 'string'
+        ? long(value)
+        : name === 'topEndpoints'
+          ? Array.from({ length: 10 }, () => ({
+              endpointId: ENDPOINT_ID,
+              path: long('/'),
+              totalUsd: '1',
+              paymentCount: 1,
+            }))
+          : value,
+    ]),
+  );
+  return { ...event, data } as ConnectorEvent;
+}

@@ -1,0 +1,124 @@
+import type { ConnectorType } from '../../../src/connectors/definition.ts';
+
+export type SampleConfig = {
+  /** The fields a config must have. */
+  required: Record<string, unknown>;
+  /** Every other field, each set to something else than its default. */
+  optional: Record<string, unknown>;
+};
+
+/** Fits into every secret of every type: 32 lower-case letters and digits. */
+export const MARK = 'k3y0abcdefghijklmnopqrstuvwx4321';
+
+/** Where n8n runs in these tests: it is self-hosted, so there is no host of the vendor. */
+export const N8N_HOST = 'n8n.customer.example';
+
+/** Signs that URLs, JSON, HTML and base64 each write in another way. */
+const awkward = (mark: string) => `${mark}+/="\\&<%`;
+
+/**
+ * A config of every type. `mark` stands in each of its secrets, in those that may have them beside signs that have to
+ * be escaped nearly everywhere.
+ */
+export const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
+  slack: (mark) => ({
+    required: { webhookUrl: `https://hooks.slack.com/services/T012AB3CD/B045EF6GH/${mark}` },
+    optional: {},
+  }),
+  discord: (mark) => ({
+    required: { webhookUrl: `https://discord.com/api/webhooks/1234567890123456789/${mark}-_${mark}` },
+    optional: {},
+  }),
+  email: (mark) => ({
+    required: {
+      apiKey: `SG.${mark}.x-_`,
+      from: 'Pay <pay@shop.example>',
+      to: ['ops@shop.example', '"Doe, Jane" <jane@shop.example>'],
+    },
+    optional: { region: 'eu' },
+  }),
+  resend: (mark) => ({
+    required: { apiKey: `re_${mark}`, from: 'Pay <pay@shop.example>', to: 'ops@shop.example, jane@shop.example' },
+    optional: {},
+  }),
+  telegram: (mark) => ({ required: { botToken: `110201543:${mark}-_x`, chatId: '-1001234567890' }, optional: {} }),
+  teams: (mark) => ({
+    required: {
+      webhookUrl: `https://default0123.45.environment.api.powerplatform.com:443/powerautomate/automations/direct/workflows/0123abcd/triggers/manual/paths/invoke?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=${mark}-_x`,
+    },
+    optional: { envelope: 'card' },
+  }),
+  twilio: (mark) => ({
+    required: {
+      accountSid: `AC${'0a'.repeat(16)}`,
+      authToken: awkward(mark),
+      from: '+15005550006',
+      to: '+15558675310',
+    },
+    optional: { region: 'ie1' },
+  }),
+  segment: (mark) => ({ required: { writeKey: mark }, optional: { region: 'eu' } }),
+  mixpanel: (mark) => ({ required: { projectToken: mark }, optional: { region: 'in' } }),
+  amplitude: (mark) => ({ required: { apiKey: mark }, optional: { region: 'eu' } }),
+  ga4: (mark) => ({ required: { measurementId: 'G-1A2B3C4D5E', apiSecret: mark }, optional: { region: 'eu' } }),
+  zapier: (mark) => ({
+    required: { webhookUrl: `https://hooks.zapier.com/hooks/catch/1234567/${mark}/` },
+    optional: {},
+  }),
+  n8n: (mark) => ({
+    required: { webhookUrl: `https://${N8N_HOST}/webhook/${mark}` },
+    optional: {
+      authHeaderName: 'X-Api-Key',
+      authHeaderValue: `Bearer ${awkward(mark)}h`,
+      signingSecret: `${awkward(mark)}ß`,
+    },
+  }),
+  make: (mark) => ({ required: { webhookUrl: `https://hook.eu2.make.com/${mark}` }, optional: {} }),
+  pagerduty: (mark) => ({ required: { routingKey: mark }, optional: { region: 'eu' } }),
+  datadog: (mark) => ({ required: { apiKey: mark }, optional: { site: 'datadoghq.eu' } }),
+  opsgenie: (mark) => ({ required: { apiKey: mark }, optional: { region: 'jsm' } }),
+  bigquery: (mark) => ({
+    required: {
+      projectId: 'my-project-123',
+      datasetId: 'payments',
+      tableId: 'events',
+      accessToken: `ya29.${awkward(mark)}`,
+    },
+    optional: {},
+  }),
+  supabase: (mark) => ({
+    required: { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: `sb_secret_${awkward(mark)}` },
+    optional: { table: 'sales' },
+  }),
+  'google-sheets': (mark) => ({
+    required: { spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms', accessToken: `ya29.${awkward(mark)}` },
+    optional: { sheetName: "Bob's sales/2026" },
+  }),
+  dune: (mark) => ({
+    required: { apiKey: awkward(mark) },
+    optional: { namespace: 'my_team', table: 'sales', visibility: 'public' },
+  }),
+  hubspot: (mark) => ({ required: { accessToken: `pat-eu1-${awkward(mark)}` }, optional: {} }),
+  salesforce: (mark) => ({
+    required: { instanceUrl: 'https://acme.my.salesforce.com', accessToken: `00D${awkward(mark)}` },
+    optional: {},
+  }),
+  linear: (mark) => ({
+    required: { apiKey: `lin_api_${awkward(mark)}`, teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' },
+    optional: {},
+  }),
+  quickbooks: (mark) => ({
+    required: { accessToken: awkward(mark), realmId: '9130355377388383' },
+    optional: { environment: 'sandbox' },
+  }),
+  xero: (mark) => ({
+    required: { accessToken: awkward(mark), tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056' },
+    optional: {},
+  }),
+};
+
+/** The config of a type with its required fields alone, or with all. */
+export function sampleConfig(type: ConnectorType, fields: 'required' | 'all' = 'required', mark = MARK) {
+  const { required, optional } = SAMPLE_CONFIGS[type](mark);
+  return fields === 'all' ? { ...required, ...optional } : required;
+}

@@ -1,0 +1,32 @@
+import type {
+  BuildContext,
+  ConnectorDefinition,
+  ConnectorEvent,
+  ConnectorRequest,
+  ConnectorResponse,
+} from '../../../src/connectors/definition.ts';
+import type { Answer } from '../../support/receiver.ts';
+import { type Drive, drive } from './drive.ts';
+import { ask, toCall, type Vendor } from './vendors/vendor.ts';
+import { VENDORS } from './vendors/vendors.ts';
+
+/** Delivers events to the stand-in of the type's vendor, which knows every credential, without a network. */
+export function deliver(
+  definition: ConnectorDefinition,
+  config: Record<string, unknown>,
+  events: readonly [ConnectorEvent, ...ConnectorEvent[]],
+  context: Partial<BuildContext> = {},
+  vendor: Vendor = VENDORS[definition.type](),
+): Drive {
+  return drive(definition, config, events, (request) => respond(vendor, request), context);
+}
+
+/** What the vendor answers to a request that carries a credential it knows. */
+export function respond(vendor: Vendor, request: ConnectorRequest): ConnectorResponse {
+  return toResponse(ask(vendor, toCall(request), () => true));
+}
+
+export function toResponse({ statusCode = 200, headers = {}, body = '' }: Answer): ConnectorResponse {
+  const flat = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
+  return { statusCode, headers: Object.fromEntries(flat), body: body.toString() };
+}

@@ -1,0 +1,40 @@
+import { N8N_HOST } from '../configs.ts';
+import { bodyOf, json, text, type Vendor } from './vendor.ts';
+
+const pathCredential: Vendor['credentialIn'] = ({ url }) => url.pathname;
+
+export const zapier = (): Vendor => ({
+  hosts: ['hooks.zapier.com'],
+  credentialIn: pathCredential,
+  // It confirms every call, also where no Zap is behind the hook.
+  refuse: () => undefined,
+  answer(call) {
+    bodyOf(call);
+    return json(200, { status: 'success', id: 'r1', request_id: 'r1', attempt: 'r1' });
+  },
+});
+
+export const n8n = (): Vendor => ({
+  hosts: [N8N_HOST],
+  credentialIn: pathCredential,
+  refuse: ({ method, url }) =>
+    json(404, {
+      code: 404,
+      message: `The requested webhook "${method} ${url.pathname.split('/').at(-1)}" is not registered.`,
+      hint: 'The workflow must be active for a production URL to run successfully.',
+    }),
+  answer(call) {
+    bodyOf(call);
+    return json(200, { message: 'Workflow was started' });
+  },
+});
+
+export const make = (): Vendor => ({
+  hosts: ['hook.eu2.make.com'],
+  credentialIn: pathCredential,
+  refuse: () => text(410, 'Gone'),
+  answer(call) {
+    bodyOf(call);
+    return text(200, 'Accepted');
+  },
+});

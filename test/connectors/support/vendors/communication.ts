@@ -1,0 +1,112 @@
+import { basicOf, bodyOf, json, text, type Vendor } from './vendor.ts';
+
+const pathCredential: Vendor['credentialIn'] = ({ url }) => url.pathname;
+const bearer: Vendor['credentialIn'] = ({ headers }) => headers.authorization ?? '';
+
+export const slack = (): Vendor => ({
+  hosts: ['hooks.slack.com'],
+  credentialIn: pathCredential,
+  refuse: () => text(403, 'invalid_token'),
+  answer(call) {
+    // The URL is judged before the body.
+    try {
+      return bodyOf(call).text ? text(200, 'ok') : text(400, 'no_text');
+    } catch {
+      return text(400, 'invalid_payload');
+    }
+  },
+});
+
+export const discord = (): Vendor => ({
+  hosts: ['discord.com'],
+  credentialIn: pathCredential,
+  refuse: () => json(401, { message: 'Invalid Webhook Token', code: 50027 }),
+  answer(call) {
+    if (!/^\/api\/v10\/webhooks\/\d+\/[\w-]+$/.test(call.url.pathname))
+      return json(404, { message: '404: Not Found', code: 0 });
+    if (call.method === 'GET') return json(200, { type: 1, id: '1234567890123456789', name: 'Payments' });
+    const { embeds } = bodyOf(call);
+    if (!embeds?.[0]?.title) return json(400, { message: 'Cannot send an empty message', code: 50006 });
+    return call.url.searchParams.get('wait') === 'true' ? json(200, { id: '42', embeds }) : { statusCode: 204 };
+  },
+});
+
+export const sendgrid = (): Vendor => ({
+  hosts: ['api.sendgrid.com', 'api.eu.sendgrid.com'],
+  credentialIn: bearer,
+  refuse: () =>
+    json(401, {
+      errors: [{ message: 'The provided authorization grant is invalid, expired, or revoked', field: null }],
+    }),
+  answer(call) {
+    if (call.url.pathname === '/v3/scopes') return json(200, { scopes: ['mail.send'] });
+    const { personalizations, content } = bodyOf(call);
+    const isRight =
+      personalizations.every(({ to }: { to: unknown[] }) => to.length === 1) && content[0].type === 'text/plain';
+    if (!isRight) return json(400, { errors: [{ message: 'Bad mail', field: 'content' }] });
+    return { statusCode: 202, headers: { 'x-message-id': 'm1' } };
+  },
+});
+
+export const resend = (): Vendor => {
+  const taken = new Map<string, string>();
+  return {
+    hosts: ['api.resend.com'],
+    credentialIn: bearer,
+    refuse: () => json(403, { statusCode: 403, name: 'invalid_api_key', message: 'API key is invalid' }),
+    answer(call) {
+      if (call.url.pathname === '/domains') return json(200, { data: [] });
+      bodyOf(call);
+      const key = call.headers['idempotency-key'] ?? '';
+      const known = taken.get(key);
+      if (known !== undefined && known !== call.body) {
+        return json(409, { statusCode: 409, name: 'invalid_idempotent_request', message: 'Same key, other body' });
+      }
+      taken.set(key, call.body);
+      return json(200, { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' });
+    },
+  };
+};
+
+export const telegram = (): Vendor => ({
+  hosts: ['api.telegram.org'],
+  credentialIn: pathCredential,
+  refuse: () => json(401, { ok: false, error_code: 401, description: 'Unauthorized' }),
+  answer(call) {
+    const method = call.url.pathname.split('/').at(-1);
+    if (method !== 'sendMessage') return json(200, { ok: true, result: { id: 1 } });
+    const { chat_id, text: html } = bodyOf(call);
+    if (!chat_id || !html)
+      return json(400, { ok: false, error_code: 400, description: 'Bad Request: message text is empty' });
+    return json(200, { ok: true, result: { message_id: 7 } });
+  },
+});
+
+export const teams = (): Vendor => ({
+  hosts: ['default0123.45.environment.api.powerplatform.com'],
+  credentialIn: ({ url }) => url.searchParams.get('sig') ?? '',
+  refuse: () => json(401, { error: { code: 'DirectApiAuthorizationRequired', message: 'Sign in' } }),
+  answer(call) {
+    // It says the same to a body that it cannot use: the flow fails later.
+    bodyOf(call);
+    return { statusCode: 202 };
+  },
+});
+
+export const twilio = (): Vendor => {
+  const messages: { sid: string; body: string; to: string }[] = [];
+  return {
+    hosts: ['api.twilio.com', 'api.dublin.ie1.twilio.com'],
+    credentialIn: basicOf,
+    refuse: () => json(401, { code: 20003, message: 'Authenticate', status: 401 }),
+    answer(call) {
+      if (!call.url.pathname.endsWith('/Messages.json')) return json(200, { status: 'active' });
+      if (call.method === 'GET') return json(200, { messages });
+      const form = new URLSearchParams(call.body);
+      if (!form.get('To')?.startsWith('+')) return json(400, { code: 21211, message: 'Invalid To', status: 400 });
+      const sid = `SM${messages.length}`;
+      messages.unshift({ sid, body: form.get('Body') ?? '', to: form.get('To') ?? '' });
+      return json(201, { sid, status: 'queued', error_code: null });
+    },
+  };
+};

@@ -1,0 +1,38 @@
+import type { ConnectorType } from '../../../../src/connectors/definition.ts';
+import { amplitude, ga4, mixpanel, segment } from './analytics.ts';
+import { make, n8n, zapier } from './automation.ts';
+import { hubspot, linear, quickbooks, salesforce, xero } from './business.ts';
+import { discord, resend, sendgrid, slack, teams, telegram, twilio } from './communication.ts';
+import { bigquery, dune, googleSheets, supabase } from './data.ts';
+import { datadog, opsgenie, pagerduty } from './monitoring.ts';
+import type { Vendor } from './vendor.ts';
+
+/** A new stand-in for each type's vendor, with nothing stored. */
+export const VENDORS: Record<ConnectorType, () => Vendor> = {
+  slack,
+  discord,
+  email: sendgrid,
+  resend,
+  telegram,
+  teams,
+  twilio,
+  segment,
+  mixpanel,
+  amplitude,
+  ga4,
+  zapier,
+  n8n,
+  make,
+  pagerduty,
+  datadog,
+  opsgenie,
+  bigquery,
+  supabase,
+  'google-sheets': googleSheets,
+  dune,
+  hubspot,
+  salesforce,
+  linear,
+  quickbooks,
+  xero,
+};

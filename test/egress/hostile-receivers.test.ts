@@ -1,0 +1,129 @@
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { startReceiver } from '../support/receiver.ts';
+import { startRawServer } from './raw-server.ts';
+import { createTestEgress, loopback } from './support.ts';
+
+const urlOf = ({ port }: { port: number }) => `http://127.0.0.1:${port}/`;
+
+/** Writes `chunk` again and again until the connection is gone. */
+function repeat(socket: Socket, chunk: string, milliseconds: number): void {
+  const timer = setInterval(() => socket.write(chunk), milliseconds);
+  socket.on('close', () => clearInterval(timer));
+}
+
+describe('a request to a hostile or broken receiver', () => {
+  it('reads no more than it was told and cuts an endless body', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using server = await startRawServer((socket) => {
+      socket.on('close', () => closed.resolve());
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      repeat(socket, 'x'.repeat(10_000), 1);
+    });
+    await using egress = createTestEgress({ allow: loopback(server) });
+    const answer = await egress.get(urlOf(server), { maxResponseBytes: 25_000 });
+    expect(answer).toMatchObject({ statusCode: 200, bodyTruncated: true });
+    expect(answer.body).toEqual(Buffer.alloc(25_000, 'x'));
+    await closed.promise;
+  });
+
+  it('returns a body of exactly the limit whole', async () => {
+    await using receiver = await startReceiver(() => ({ body: 'x'.repeat(100) }));
+    await using egress = createTestEgress({ allow: loopback(receiver) });
+    expect(await egress.get(receiver.url, { maxResponseBytes: 100 })).toMatchObject({ bodyTruncated: false });
+    expect(await egress.get(receiver.url, { maxResponseBytes: 99 })).toMatchObject({ bodyTruncated: true });
+  });
+
+  it('asks for no compression and never inflates', async () => {
+    const bomb = gzipSync(Buffer.alloc(10_000_000));
+    await using receiver = await startReceiver(() => ({ headers: { 'content-encoding': 'gzip' }, body: bomb }));
+    await using egress = createTestEgress({ allow: loopback(receiver) });
+    expect((await egress.get(receiver.url)).body).toEqual(bomb);
+    expect(receiver.requests[0]!.headers['accept-encoding']).toBe('identity');
+  });
+
+  it.each([
+    ['a body that drips', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n', 'x'],
+    ['headers that drip', 'HTTP/1.1 200 OK\r\nx-slow: ', 'x'],
+    ['early hints that never end', '', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'],
+    ['silence', '', ''],
+  ])('ends at its deadline whatever comes: %s', async (_name, head, chunk) => {
+    const closed = Promise.withResolvers<void>();
+    await using server = await startRawServer((socket) => {
+      socket.on('close', () => closed.resolve());
+      socket.write(head);
+      repeat(socket, chunk, 20);
+    });
+    await using egress = createTestEgress({ allow: loopback(server) });
+    expect(await egress.failureOf(urlOf(server), { timeoutMilliseconds: 300 })).toMatchObject({
+      errorClass: 'timeout',
+    });
+    await closed.promise;
+  });
+
+  it('gives up on a flood of early hints before its deadline', async () => {
+    await using server = await startRawServer((socket) =>
+      repeat(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), 1),
+    );
+    await using egress = createTestEgress({ allow: loopback(server) });
+    expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass: 'protocol_error' });
+  });
+
+  it('reads the answer that follows a few early hints', async () => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
+    await using server = await startRawServer((socket) => void socket.write(`${hints}HTTP/1.1 204 No Content\r\n\r\n`));
+    await using egress = createTestEgress({ allow: loopback(server) });
+    const answer = await egress.get(urlOf(server));
+    expect(answer.statusCode).toBe(204);
+    expect(answer.headers.link).toBeUndefined();
+  });
+
+  it.each([
+    ['headers of more than 16 KB', `HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(20_000)}\r\n\r\n`, 'protocol_error'],
+    ['something that is not HTTP', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
+    ['a body shorter than announced', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
+    ['nothing', '', 'connection_reset'],
+  ])('names the failure when the server sends %s', async (_name, answer, errorClass) => {
+    await using server = await startRawServer((socket) => void socket.end(answer));
+    await using egress = createTestEgress({ allow: loopback(server) });
+    expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass });
+  });
+
+  it('names a connection that is reset', async () => {
+    await using server = await startRawServer((socket) => void socket.once('data', () => socket.resetAndDestroy()));
+    await using egress = createTestEgress({ allow: loopback(server) });
+    expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass: 'connection_reset' });
+  });
+
+  it('names a connection that is refused, without the address', async () => {
+    const server = await startRawServer();
+    await server.close();
+    await using egress = createTestEgress({ allow: loopback(server) });
+    const failure = await egress.failureOf(urlOf(server));
+    expect(failure.errorClass).toBe('connection_refused');
+    expect(failure.message).not.toContain('127.0.0.1');
+  });
+
+  it('names a name that has no address, or whose name servers fail or stay silent', async () => {
+    const answers: Record<string, () => Promise<string[]>> = {
+      'empty.example': async () => [],
+      'failing.example': () => Promise.reject(Object.assign(new Error('queryA'), { code: 'ESERVFAIL' })),
+      'silent.example': () => Promise.withResolvers<string[]>().promise,
+    };
+    await using egress = createTestEgress({ connectTimeoutMilliseconds: 100, lookup: (name) => answers[name]!() });
+    for (const name of Object.keys(answers)) {
+      expect(await egress.failureOf(`https://${name}/`), name).toMatchObject({ errorClass: 'dns_error' });
+    }
+    expect((await egress.failureOf('https://failing.example/')).message).toContain('ESERVFAIL');
+  });
+
+  it('counts a slow name resolution towards its deadline', async () => {
+    await using egress = createTestEgress({
+      lookup: () => Promise.withResolvers<string[]>().promise,
+      connectTimeoutMilliseconds: 500,
+    });
+    const failure = await egress.failureOf('https://silent.example/', { timeoutMilliseconds: 100 });
+    expect(failure.errorClass).toBe('timeout');
+  });
+});

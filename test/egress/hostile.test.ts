@@ -1,0 +1,88 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import fc from 'fast-check';
+import { request } from 'undici';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { toEgressError } from '../../src/egress/egress-error.ts';
+import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spellings } from './hostile-targets.ts';
+import { createTestEgress } from './support.ts';
+
+const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed.' };
+const DENIED = [...DENIED_IPV4, ...DENIED_IPV6];
+const originOf = (scheme: string, address: string) =>
+  `${scheme}://${address.includes(':') ? `[${address}]` : address}:4010`;
+
+// Both ways in which undici opens a socket are closed, so that nothing leaves this machine should the guard fail.
+const openedSockets: MockInstance[] = [];
+beforeEach(() => {
+  const open = () => {
+    throw new Error('A socket was opened.');
+  };
+  openedSockets.push(
+    vi.spyOn(net, 'connect').mockImplementation(open),
+    vi.spyOn(tls, 'connect').mockImplementation(open),
+  );
+});
+afterEach(() => {
+  const calls = openedSockets.splice(0).flatMap((spy) => spy.mock.calls);
+  vi.restoreAllMocks();
+  expect(calls).toEqual([]);
+});
+
+describe('a hostile target', () => {
+  it.each(hostileUrls(4010))('is refused before a socket or a lookup, with the one sentence: %j', async (url) => {
+    await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
+    expect(await egress.failureOf(url)).toMatchObject(REFUSAL);
+    expect(egress.lookups).toEqual([]);
+  });
+
+  it.each(DENIED)('is refused in every spelling of random addresses of %s', async (cidr) => {
+    await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
+    await fc.assert(
+      fc.asyncProperty(addressIn(cidr), async (address) => {
+        for (const host of spellings(address)) {
+          expect(await egress.failureOf(`https://${host}:4010/`)).toMatchObject(REFUSAL);
+        }
+      }),
+    );
+    expect(egress.lookups).toEqual([]);
+  });
+
+  // Streaming callers bring their own URLs, and undici never hands a literal address to a lookup function.
+  it.each(DENIED)('is refused where only connections are guarded, for random addresses of %s', async (cidr) => {
+    await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
+    await fc.assert(
+      fc.asyncProperty(addressIn(cidr), fc.constantFrom('http', 'https'), async (address, scheme) => {
+        const origin = originOf(scheme, address.toString());
+        expect(await request(origin, { dispatcher: egress.dispatcher }).catch(toEgressError)).toMatchObject(REFUSAL);
+      }),
+    );
+    expect(egress.lookups).toEqual([]);
+  });
+
+  it.each(DENIED)('is refused as soon as one address of a name is in %s', async (cidr) => {
+    let answers: string[] = [];
+    await using egress = createTestEgress({ lookup: async () => answers });
+    await fc.assert(
+      fc.asyncProperty(addressIn(cidr), fc.constantFrom(...PUBLIC_ADDRESSES), async (denied, allowed) => {
+        for (answers of [[denied.toString()], [allowed, denied.toString()], [denied.toString(), allowed]]) {
+          expect(await egress.failureOf('https://hooks.example.com/')).toMatchObject(REFUSAL);
+        }
+      }),
+    );
+  });
+});
+
+describe('a public target', () => {
+  it.each(PUBLIC_ADDRESSES)('is let through to the socket: %s', async (address) => {
+    await using egress = createTestEgress({ lookup: async () => [address] });
+    await egress.failureOf(`${originOf('https', address)}/`);
+    await egress.failureOf('https://hooks.example.com/');
+    const hosts = openedSockets
+      .flatMap((spy) => spy.mock.calls)
+      .map(([options]) => (options as tls.ConnectionOptions).host);
+    for (const spy of openedSockets) spy.mockClear();
+    expect(hosts).toHaveLength(2);
+    expect(hosts[1]).toBe(address);
+  });
+});

@@ -1,0 +1,293 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sweepIdempotencyKeys } from '../../src/features/idempotency-store.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createEndpoint, createKey, createProject, createWebhook, GOOD, type Resource } from '../support/resources.ts';
+import { openRest, type Rest, type RestAnswer } from '../support/rest.ts';
+
+let app: TestApp;
+let rest: Rest;
+let pool: pg.Pool;
+let alice: TestUser;
+let bob: TestUser;
+let base: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  pool = new pg.Pool({ connectionString: app.databaseUrl });
+  alice = await app.user('alice', 'ENTERPRISE');
+  bob = await app.user('bob', 'ENTERPRISE');
+});
+afterAll(async () => {
+  await pool?.end();
+  await app?.stop();
+});
+
+beforeEach(async () => {
+  ({ base } = await createProject(alice));
+});
+
+type Credential = { token: string };
+let keys = 0;
+const newKey = () => `key-${++keys}`;
+const post = (path: string, body: unknown, key: string, as: Credential = alice, client = rest) =>
+  client.send<Resource>(as, 'POST', path, { body, headers: { 'idempotency-key': key } });
+const count = async (list: string) =>
+  (await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/${list}?limit=100`)).body.data.length;
+
+function expectReplay(answer: RestAnswer<Resource>, first: RestAnswer<Resource>): void {
+  expect(answer.status).toBe(first.status);
+  expect(answer.text).toBe(first.text);
+  for (const name of ['location', 'content-type']) expect(answer.headers.get(name)).toBe(first.headers.get(name));
+  expect(answer.headers.get('idempotency-replayed')).toBe('true');
+}
+
+describe('a repeated request', () => {
+  test.each(['endpoints', 'webhooks', 'connectors', 'keys'] as const)(
+    'to %s gets the very answer of the first, secrets and all, and makes nothing',
+    async (list) => {
+      const body = { endpoints: GOOD.endpoint, webhooks: GOOD.webhook, connectors: GOOD.connector, keys: GOOD.key }[
+        list
+      ];
+      const key = newKey();
+      const first = await post(`${base}/${list}`, body, key);
+      expect(first.status).toBe(201);
+      expect(first.headers.get('idempotency-replayed')).toBeNull();
+      for (let time = 0; time < 3; time++) expectReplay(await post(`${base}/${list}`, body, key), first);
+      expect(await count(list)).toBe(1);
+    },
+  );
+
+  test('to an action does not act again', async () => {
+    const webhook = await createWebhook(alice, base);
+    const path = `${base}/webhooks/${webhook.id}/rotate-secret`;
+    const key = newKey();
+    const first = await post(path, undefined, key);
+    expectReplay(await post(path, undefined, key), first);
+    expect((await post(path, undefined, newKey())).body.secret).not.toBe(first.body.secret);
+  });
+
+  test('gets it even after the thing was deleted', async () => {
+    const key = newKey();
+    const first = await post(`${base}/endpoints`, GOOD.endpoint, key);
+    await rest.send(alice, 'DELETE', `${base}/endpoints/${first.body.id}`);
+    expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key), first);
+  });
+
+  test('may carry the key quoted or bare', async () => {
+    const key = newKey();
+    const first = await post(`${base}/endpoints`, GOOD.endpoint, `"${key}"`);
+    expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key), first);
+  });
+
+  test('to another node gets it too', async () => {
+    const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
+    try {
+      const key = newKey();
+      const first = await post(`${base}/webhooks`, GOOD.webhook, key);
+      const client = await openRest(other);
+      expectReplay(await post(`${base}/webhooks`, GOOD.webhook, key, alice, client), first);
+      const changed = await post(`${base}/webhooks`, { ...GOOD.webhook, description: 'x' }, key, alice, client);
+      expect(changed.status).toBe(422);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('a key that was used for another request is refused', () => {
+  test.each<[string, () => [path: string, body: object]]>([
+    ['another body', () => [`${base}/endpoints`, { ...GOOD.endpoint, priceUsd: '0.02' }]],
+    ['a field more', () => [`${base}/endpoints`, { ...GOOD.endpoint, description: 'x' }]],
+    ['another path', () => [`${base}/webhooks`, GOOD.endpoint]],
+    ['another query', () => [`${base}/endpoints?x=1`, GOOD.endpoint]],
+  ])('%s', async (_name, request) => {
+    const key = newKey();
+    await post(`${base}/endpoints`, GOOD.endpoint, key);
+    const answer = await post(...request(), key);
+    expect(answer).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    expect(await count('endpoints')).toBe(1);
+  });
+
+  test('another project', async () => {
+    const key = newKey();
+    await post(`${base}/endpoints`, GOOD.endpoint, key);
+    const other = await createProject(alice);
+    expect((await post(`${other.base}/endpoints`, GOOD.endpoint, key)).status).toBe(422);
+  });
+});
+
+describe('while the first one runs', () => {
+  test.each([20])('of %i at once exactly one creates, and the others wait or get its answer', async (times) => {
+    for (let round = 0; round < 5; round++) {
+      const key = newKey();
+      const body = { ...GOOD.endpoint, path: `/round${round}` };
+      const answers = await Promise.all(Array.from({ length: times }, () => post(`${base}/endpoints`, body, key)));
+      const created = answers.filter(({ status }) => status === 201);
+      const fresh = created.filter(({ headers }) => headers.get('idempotency-replayed') === null);
+      const waiting = answers.filter(({ status }) => status === 409);
+      expect(fresh).toHaveLength(1);
+      expect(created.length + waiting.length).toBe(times);
+      expect(new Set(created.map(({ body: { id } }) => id)).size).toBe(1);
+      for (const answer of waiting) {
+        expect(answer.body.code).toBe('IDEMPOTENCY_IN_FLIGHT');
+        expect(answer.headers.get('retry-after')).toBe('1');
+      }
+      expect(await count('endpoints')).toBe(round + 1);
+      expectReplay(await post(`${base}/endpoints`, body, key), fresh[0]!);
+    }
+  });
+
+  test('another request under its key is refused, not told to wait', async () => {
+    const key = newKey();
+    const bodies = [GOOD.endpoint, { ...GOOD.endpoint, path: '/other' }];
+    const answers = await Promise.all(bodies.map((body) => post(`${base}/endpoints`, body, key)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
+  });
+
+  test('on two nodes exactly one creates', async () => {
+    const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
+    try {
+      const clients = [rest, await openRest(other)];
+      const key = newKey();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          post(`${base}/webhooks`, GOOD.webhook, key, alice, clients[index % 2]!),
+        ),
+      );
+      expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
+      expect(await count('webhooks')).toBe(1);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('keys belong to the credential', () => {
+  test('of a user: another user and the keys of the project do not share them', async () => {
+    const { key: apiKey } = await createKey(alice, base);
+    const { key: secondKey } = await createKey(alice, base);
+    const key = newKey();
+    const first = await post(`${base}/webhooks`, GOOD.webhook, key);
+    const byKeys = [await post(`${base}/webhooks`, GOOD.webhook, key, { token: apiKey })];
+    byKeys.push(await post(`${base}/webhooks`, GOOD.webhook, key, { token: secondKey }));
+    expect(new Set([first, ...byKeys].map(({ body }) => body.secret)).size).toBe(3);
+    expectReplay(await post(`${base}/webhooks`, GOOD.webhook, key, { token: apiKey }), byKeys[0]!);
+
+    const stranger = await post(`${base}/webhooks`, GOOD.webhook, key, bob);
+    expect(stranger.status).toBe(404);
+    expect(stranger.text).not.toContain('whsec_');
+  });
+
+  test('of a user, whatever token they use', async () => {
+    const key = newKey();
+    const first = await post(`${base}/endpoints`, GOOD.endpoint, key);
+    expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key, await app.user('alice', 'ENTERPRISE')), first);
+  });
+
+  test('a revoked key gets no stored answer', async () => {
+    const { id, key: apiKey } = await createKey(alice, base);
+    const key = newKey();
+    expect((await post(`${base}/webhooks`, GOOD.webhook, key, { token: apiKey })).status).toBe(201);
+    await rest.send(alice, 'DELETE', `${base}/keys/${id}`);
+    expect((await post(`${base}/webhooks`, GOOD.webhook, key, { token: apiKey })).status).toBe(401);
+  });
+});
+
+describe('a request that was refused', () => {
+  test('can be corrected and sent again under its key', async () => {
+    const key = newKey();
+    expect((await post(`${base}/endpoints`, { ...GOOD.endpoint, priceUsd: '-1' }, key)).status).toBe(422);
+    expect((await post(`${base}/endpoints`, GOOD.endpoint, key)).status).toBe(201);
+  });
+
+  test('can be sent again when the obstacle is gone', async () => {
+    const { id } = await createEndpoint(alice, base, { path: '/taken' });
+    const key = newKey();
+    const body = { ...GOOD.endpoint, path: '/taken' };
+    expect((await post(`${base}/endpoints`, body, key)).status).toBe(409);
+    await rest.send(alice, 'DELETE', `${base}/endpoints/${id}`);
+    expect((await post(`${base}/endpoints`, body, key)).status).toBe(201);
+  });
+});
+
+describe('a key is 1 to 255 visible ASCII characters', () => {
+  test.each(['', '""', ' ', 'a b', 'a\tb', 'ü', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'a, b'])(
+    '%j is none',
+    async (key) => {
+      const answer = await post(`${base}/endpoints`, GOOD.endpoint, key);
+      expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/Idempotency-Key' }] } });
+      expect(await count('endpoints')).toBe(0);
+    },
+  );
+
+  test.each(['x', 'x'.repeat(255), '!~', '8e03978e-40d5-43e8-bc93-6894a57f9324'])('%j is one', async (key) => {
+    expect((await post(`${base}/endpoints`, GOOD.endpoint, `${key}`)).status).toBe(201);
+    await pool.query('DELETE FROM "IdempotencyKey" WHERE "key" = $1', [key]);
+  });
+
+  test('methods that may be repeated anyway do not look at it', async () => {
+    const headers = { 'idempotency-key': 'not a key' };
+    expect((await rest.send(alice, 'PATCH', base, { body: { name: 'x' }, headers })).status).toBe(200);
+    expect((await rest.send(alice, 'GET', base, { headers })).status).toBe(200);
+    expect((await rest.send(alice, 'DELETE', base, { headers })).status).toBe(204);
+  });
+});
+
+describe('what is kept', () => {
+  test('is encrypted: no secret is in the table', async () => {
+    const key = newKey();
+    const webhook = await post(`${base}/webhooks`, GOOD.webhook, key);
+    const apiKey = await post(`${base}/keys`, GOOD.key, `${key}k`);
+    const { rows } = await pool.query(
+      'SELECT t::text AS text, "response" FROM "IdempotencyKey" t WHERE "key" LIKE $1',
+      [`${key}%`],
+    );
+    expect(rows).toHaveLength(2);
+    for (const { text, response } of rows) {
+      expect(response).toMatch(/^v1\./);
+      for (const secret of [webhook.body.secret, apiKey.body.key, GOOD.webhook.url]) {
+        expect(text).not.toContain(secret);
+        expect(text).not.toContain(
+          Buffer.from(secret as string)
+            .toString('base64')
+            .slice(0, 20),
+        );
+      }
+    }
+  });
+
+  test('is forgotten after a day', async () => {
+    const key = newKey();
+    const first = await post(`${base}/webhooks`, GOOD.webhook, key);
+    await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = "expiresAt" - interval '23 hours 59 minutes'`);
+    expect(await sweepIdempotencyKeys(pool)).toBe(0);
+    expectReplay(await post(`${base}/webhooks`, GOOD.webhook, key), first);
+    await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = "expiresAt" - interval '1 minute'`);
+    // Also before it has been swept away, and for another request.
+    const second = await post(`${base}/webhooks`, { ...GOOD.webhook, description: 'second' }, key);
+    expect(second.status).toBe(201);
+    expect(second.body.id).not.toBe(first.body.id);
+    expect(await sweepIdempotencyKeys(pool)).toBeGreaterThan(0);
+    const { rows } = await pool.query('SELECT "key" FROM "IdempotencyKey"');
+    expect(rows).toEqual([{ key }]);
+  });
+
+  test('of a process that died is not waited for forever', async () => {
+    const key = newKey();
+    const first = await post(`${base}/webhooks`, GOOD.webhook, key);
+    const age = (seconds: number) =>
+      pool.query(
+        `UPDATE "IdempotencyKey" SET "response" = NULL, "statusCode" = NULL, "createdAt" = now() - make_interval(secs => $2)
+          WHERE "key" = $1`,
+        [key, seconds],
+      );
+    await age(55);
+    expect((await post(`${base}/webhooks`, GOOD.webhook, key)).status).toBe(409);
+    await age(65);
+    const again = await post(`${base}/webhooks`, GOOD.webhook, key);
+    expect(again.status).toBe(201);
+    expect(again.body.id).not.toBe(first.body.id);
+  });
+});

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../src/rest/routes.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+  type Resource,
+  WALLET,
+} from '../support/resources.ts';
+import { openRest, type Rest } from '../support/rest.ts';
+
+/** The documented interface, line by line. */
+const DOCUMENTED = [
+  'GET /api/projects',
+  'POST /api/projects',
+  'GET /api/projects/:projectId',
+  'PATCH /api/projects/:projectId',
+  'DELETE /api/projects/:projectId',
+  'GET /api/projects/:projectId/endpoints',
+  'POST /api/projects/:projectId/endpoints',
+  'PATCH /api/projects/:projectId/endpoints/:endpointId',
+  'DELETE /api/projects/:projectId/endpoints/:endpointId',
+  'GET /api/projects/:projectId/keys',
+  'POST /api/projects/:projectId/keys',
+  'DELETE /api/projects/:projectId/keys/:keyId',
+  'GET /api/projects/:projectId/connectors',
+  'POST /api/projects/:projectId/connectors',
+  'PATCH /api/projects/:projectId/connectors/:connectorId',
+  'DELETE /api/projects/:projectId/connectors/:connectorId',
+  'GET /api/projects/:projectId/webhooks',
+  'POST /api/projects/:projectId/webhooks',
+  'PATCH /api/projects/:projectId/webhooks/:webhookId',
+  'DELETE /api/projects/:projectId/webhooks/:webhookId',
+  'GET /api/projects/:projectId/webhooks/:webhookId/deliveries',
+] as const;
+
+const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
+const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+const stamps = { createdAt: time, updatedAt: time };
+
+/** Every field of each resource: exactly these come back. */
+const FIELDS = {
+  projects: { id: id('proj'), name: 'Shop', walletAddress: WALLET, ...stamps },
+  endpoints: {
+    ...{ id: id('ep'), projectId: id('proj'), ...GOOD.endpoint, path: expect.stringMatching(/^\//) },
+    ...{ description: null, isActive: true, ...stamps },
+  },
+  keys: {
+    ...{ id: id('key'), projectId: id('proj'), name: 'CI', environment: 'TEST', prefix: 'tg_test_' },
+    ...{ last4: expect.stringMatching(/^\w{4}$/), lastUsedAt: null, createdAt: time },
+  },
+  connectors: {
+    ...{ id: id('con'), projectId: id('proj'), type: 'slack', config: { webhookUrl: '••••uvwx' }, eventTypes: ['*'] },
+    ...{ isActive: true, disabledReason: null, disabledAt: null, pausedReason: null, pausedAt: null },
+    ...{ failingSince: null, ...stamps },
+  },
+  webhooks: {
+    ...{ id: id('wh'), projectId: id('proj'), ...GOOD.webhook, description: null, isActive: true },
+    ...{ disabledReason: null, disabledAt: null, failingSince: null, previousSecretExpiresAt: null, ...stamps },
+  },
+};
+type Kind = keyof typeof FIELDS;
+
+/** What is sent to each documented route that takes a body, and what must have come of it. */
+const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; becomes: object }>> = {
+  'POST /api/projects': { body: GOOD.project, becomes: {} },
+  'PATCH /api/projects/:projectId': {
+    body: { name: 'Kiosk', walletAddress: '0x1f98431c8ad98523631ae4a59f267346ea31f984' },
+    becomes: { name: 'Kiosk', walletAddress: '0x1F98431c8aD98523631AE4a59f267346ea31F984' },
+  },
+  'POST /api/projects/:projectId/endpoints': {
+    body: { ...GOOD.endpoint, path: '/new', description: 'Now' },
+    becomes: { path: '/new', description: 'Now' },
+  },
+  'PATCH /api/projects/:projectId/endpoints/:endpointId': {
+    body: { path: '/b', upstreamUrl: 'https://b.example.com/', priceUsd: '2', description: 'B', isActive: false },
+    becomes: { path: '/b', upstreamUrl: 'https://b.example.com/', priceUsd: '2', description: 'B', isActive: false },
+  },
+  'POST /api/projects/:projectId/keys': {
+    body: GOOD.key,
+    becomes: { key: expect.stringMatching(/^tg_test_\w{49}$/) },
+  },
+  'POST /api/projects/:projectId/connectors': { body: GOOD.connector, becomes: {} },
+  'PATCH /api/projects/:projectId/connectors/:connectorId': {
+    body: {
+      config: { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/zyxwvutsrqponmlkjihgfedc' },
+      ...{ eventTypes: ['payment.settled', 'payment.failed'], isActive: false },
+    },
+    becomes: {
+      config: { webhookUrl: '••••fedc' },
+      ...{ eventTypes: ['payment.settled', 'payment.failed'], isActive: false, disabledAt: time },
+    },
+  },
+  'POST /api/projects/:projectId/webhooks': {
+    body: GOOD.webhook,
+    becomes: { secret: expect.stringMatching(/^whsec_[\w+/]{43}=$/) },
+  },
+  'PATCH /api/projects/:projectId/webhooks/:webhookId': {
+    body: { url: 'https://b.example.com/in', eventTypes: ['payment.failed'], isActive: false, description: 'B' },
+    becomes: {
+      ...{ url: 'https://b.example.com/in', eventTypes: ['payment.failed'], isActive: false },
+      ...{ description: 'B', disabledAt: time },
+    },
+  },
+};
+
+/** Shown once, with the answer that made it. */
+const ONCE = new Set(['key', 'secret']);
+
+let app: TestApp;
+let rest: Rest;
+let alice: TestUser;
+let ids: Record<string, string>;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+});
+afterAll(() => app?.stop());
+
+let users = 0;
+beforeEach(async () => {
+  users += 1;
+  alice = await app.user(`alice-${users}`);
+  const { base, id: projectId } = await createProject(alice);
+  const endpoint = await createEndpoint(alice, base);
+  ids = {
+    ':projectId': projectId,
+    ':endpointId': endpoint.id,
+    ':keyId': (await createKey(alice, base)).id,
+    ':connectorId': (await createConnector(alice, base)).id,
+    ':webhookId': (await createWebhook(alice, base)).id,
+  };
+});
+
+const pathOf = (template: string) => template.replaceAll(/:\w+/g, (name) => ids[name]!);
+const split = (route: string) => route.split(' ') as [method: string, template: string];
+const kindOf = (template: string) => template.split('/').findLast((part) => part in FIELDS) as Kind;
+
+describe('a documented route does what the document says', () => {
+  const ofMethod = (method: string) => DOCUMENTED.filter((route) => route.startsWith(`${method} `));
+  const ofItem = ['GET /api/projects/:projectId'];
+  const lists = ofMethod('GET').filter((route) => !ofItem.includes(route));
+
+  test.each(ofItem)('%s answers the resource', async (route) => {
+    const answer = await rest.send(alice, 'GET', pathOf(split(route)[1]));
+    expect(answer).toMatchObject({ status: 200, body: FIELDS.projects });
+  });
+
+  test.each(lists)('%s answers a page of all there are', async (route) => {
+    const template = split(route)[1];
+    const answer = await rest.send(alice, 'GET', pathOf(template));
+    const expected = template.endsWith('/deliveries') ? [] : [FIELDS[kindOf(template)]];
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ data: expected, nextCursor: null });
+    expect(answer.headers.get('link')).toBeNull();
+  });
+
+  test.each(ofMethod('POST'))('%s creates and says where', async (route) => {
+    const path = pathOf(split(route)[1]);
+    const { body, becomes } = BODIES[route]!;
+    const created = await rest.send<Resource>(alice, 'POST', path, { body });
+    expect(created.status).toBe(201);
+    expect(created.body).toEqual({ ...FIELDS[kindOf(path)], ...becomes });
+    const location = created.headers.get('location')!;
+    expect(location).toBe(`${path}/${created.body.id}`);
+
+    const stored = await rest.send(alice, 'GET', location);
+    expect(stored.status).toBe(200);
+    const kept = Object.entries(created.body).filter(([name]) => !ONCE.has(name));
+    expect(stored.body).toEqual(Object.fromEntries(kept));
+  });
+
+  test.each(ofMethod('PATCH'))('%s changes what is named and nothing else', async (route) => {
+    const path = pathOf(split(route)[1]);
+    const { body, becomes } = BODIES[route]!;
+    const before = await rest.send(alice, 'GET', path);
+    const untouched = await rest.send(alice, 'PATCH', path, { body: {} });
+    expect(untouched).toMatchObject({ status: 200, body: { ...before.body, updatedAt: time } });
+
+    const changed = await rest.send(alice, 'PATCH', path, { body });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toEqual({ ...before.body, ...becomes, updatedAt: time });
+    expect((await rest.send(alice, 'GET', path)).body).toEqual(changed.body);
+  });
+
+  test.each(ofMethod('DELETE'))('%s deletes, once', async (route) => {
+    const path = pathOf(split(route)[1]);
+    const deleted = await rest.send(alice, 'DELETE', path);
+    expect(deleted).toMatchObject({ status: 204, text: '' });
+    expect((await rest.send(alice, 'GET', path)).status).toBe(404);
+    expect((await rest.send(alice, 'DELETE', path)).status).toBe(404);
+  });
+});
+
+test('every documented route is in the table, and the table has each route once', () => {
+  const table = ROUTES.map(({ method, path }) => `${method} ${path}`);
+  expect(table).toEqual(expect.arrayContaining([...DOCUMENTED]));
+  expect(new Set(table).size).toBe(table.length);
+  expect(new Set(ROUTES.map(({ operationId }) => operationId)).size).toBe(ROUTES.length);
+});
+
+test('every parameter of a path is used: a variable of the document, or a field of its input', () => {
+  for (const { method, path, document, fromPath = {} } of ROUTES) {
+    const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+    const variables = document.definitions.flatMap((definition) =>
+      definition.kind === 'OperationDefinition'
+        ? (definition.variableDefinitions ?? []).map(({ variable }) => variable.name.value)
+        : [],
+    );
+    const used = method === 'GET' ? variables : Object.keys(fromPath);
+    expect(used, `${method} ${path}`).toEqual(expect.arrayContaining(parameters));
+  }
+});
+
+const PREFIXES: Record<string, string> = {
+  ...{ project: 'proj', endpoint: 'ep', key: 'key', connector: 'con', webhook: 'wh', delivery: 'dlv', event: 'evt' },
+};
+const BODIES_BY_PATH = Object.fromEntries(
+  Object.entries(BODIES).flatMap(([route, { body }]) => (route.startsWith('POST') ? [[split(route)[1], body]] : [])),
+);
+
+test.each(ROUTES.filter(({ path }) => path.includes(':')).map(({ method, path }) => [method, path]))(
+  '%s %s answers 404 for identifiers that do not exist',
+  async (method, path) => {
+    const body = method === 'GET' || method === 'DELETE' ? undefined : BODIES_BY_PATH[path as string];
+    const missing = path!.replaceAll(
+      /:(\w+)Id/g,
+      (_all, name: string) => `${PREFIXES[name]}_01jc9x2v5qe3w8k4m6n7p9r0st`,
+    );
+    const answer = await rest.send(alice, method!, missing, { body: method === 'PATCH' ? {} : body });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+  },
+);

@@ -1,0 +1,55 @@
+import { expect, test, vi } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import type { IdempotencyStore, StoredAnswer } from '../../src/features/idempotency-store.ts';
+import { runOnce } from '../../src/rest/idempotency.ts';
+
+const ANSWER: StoredAnswer = { status: 201, headers: { location: '/x' }, body: { id: 'x' } };
+
+function open(overrides: Partial<IdempotencyStore> = {}) {
+  const calls: string[] = [];
+  const store: IdempotencyStore = {
+    begin: async () => 'started',
+    finish: async () => void calls.push('finish'),
+    abandon: async () => void calls.push('abandon'),
+    ...overrides,
+  };
+  const warn = vi.fn();
+  const request = { scope: 'usr_1', header: 'k', fingerprint: 'f', log: { warn } };
+  return { calls, warn, run: (run: () => Promise<StoredAnswer>) => runOnce(store, request, run) };
+}
+
+const fail = (error: unknown) => async () => Promise.reject(error);
+const broken = fail(new Error('the database is gone'));
+
+test('a refused request frees its key', async () => {
+  const { calls, run } = open();
+  await expect(run(fail(new AppError('CONFLICT')))).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(calls).toEqual(['abandon']);
+});
+
+test.each([new AppError('INTERNAL'), new AppError('UNAVAILABLE'), new Error('unexpected')])(
+  'after %s the key stays taken, since the change may have been made',
+  async (error) => {
+    const { calls, run } = open();
+    await expect(run(fail(error))).rejects.toBe(error);
+    expect(calls).toEqual([]);
+  },
+);
+
+test('what was done is reported as done, even when its answer cannot be kept', async () => {
+  const { warn, run } = open({ finish: broken });
+  expect(await run(async () => ANSWER)).toEqual(ANSWER);
+  expect(warn).toHaveBeenCalledOnce();
+});
+
+test('a refusal is reported, even when the key cannot be freed', async () => {
+  const { warn, run } = open({ abandon: broken });
+  await expect(run(fail(new AppError('VALIDATION_FAILED')))).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  expect(warn).toHaveBeenCalledOnce();
+});
+
+test('nothing runs when it cannot be told whether it ran', async () => {
+  const started = vi.fn(async () => ANSWER);
+  await expect(open({ begin: broken }).run(started)).rejects.toThrow('the database is gone');
+  expect(started).not.toHaveBeenCalled();
+});

@@ -1,0 +1,121 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { ERRORS, type ErrorCode } from '../../src/errors.ts';
+
+/** One answer of the REST interface, the body as it came over the wire. */
+export type WireAnswer = { method: string; path: string; status: number; headers: Headers; text: string };
+
+type Json = Record<string, unknown>;
+type Operation = { responses: Record<string, { content?: Record<string, { schema: Json }> }> };
+type Document = Json & { paths: Record<string, Record<string, Operation>> };
+
+export type OpenApiChecker = Awaited<ReturnType<typeof loadOpenApi>>;
+
+const OPENAPI_PATH = '/api/openapi.json';
+const PROBLEM = 'application/problem+json';
+const FORMATS: Record<string, RegExp> = {
+  'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
+  uri: /^[a-z][a-z0-9+.-]*:\S+$/,
+};
+
+/** Reads the OpenAPI document that a service serves and makes a judge of its answers from it. */
+export async function loadOpenApi(url: string) {
+  const document = (await (await fetch(url + OPENAPI_PATH)).json()) as Document;
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
+  // Nothing undocumented may be in an answer either.
+  ajv.addSchema(closeObjects(structuredClone(document)), 'openapi');
+  const validators = new Map<string, ValidateFunction>();
+  const templates = Object.keys(document.paths)
+    .map((template) => ({
+      template,
+      pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.')}$`),
+    }))
+    // The literal path before the one with a parameter in its place.
+    .sort((left, right) => left.template.split('{').length - right.template.split('{').length);
+
+  function validate(pointer: readonly string[], body: unknown, label: string): void {
+    const reference = `openapi#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+    let validator = validators.get(reference);
+    if (!validator) {
+      validator = ajv.compile({ $ref: reference });
+      validators.set(reference, validator);
+    }
+    if (validator(body)) return;
+    throw new Error(`${label}: the body is not as documented: ${ajv.errorsText(validator.errors)}\n${pretty(body)}`);
+  }
+
+  return {
+    document,
+
+    /** The path of the document that a request path belongs to. */
+    templateOf: (path: string) => templates.find(({ pattern }) => pattern.test(path.split('?')[0]!))?.template,
+
+    /**
+     * Checks an answer: a documented status, its media type and its body.
+     *
+     * @throws Error that says what is not as documented.
+     */
+    check(answer: WireAnswer): void {
+      const { method, status, headers, text } = answer;
+      const path = answer.path.split('?')[0]!;
+      const label = `${method} ${path.slice(0, 120)} → ${status}`;
+      const mediaType = headers.get('content-type')?.split(';')[0];
+      const template = templates.find(({ pattern }) => pattern.test(path))?.template;
+      const operation = template && document.paths[template]?.[method.toLowerCase()];
+
+      if (path === OPENAPI_PATH && status === 200) return;
+      if (!operation) {
+        // What is not in the document can only be refused.
+        const expected = template || path === OPENAPI_PATH ? [405, 400] : [404, 400];
+        if (!expected.includes(status)) throw new Error(`${label}: the document has no such operation`);
+        checkProblem();
+        return;
+      }
+      const documented = operation.responses[String(status)];
+      if (!documented) throw new Error(`${label}: the status is not documented. ${text.slice(0, 300)}`);
+      if (status >= 400) {
+        checkProblem();
+        return;
+      }
+      const [documentedType] = Object.keys(documented.content ?? {});
+      if (!documentedType) {
+        if (text !== '') throw new Error(`${label}: a body where none is documented`);
+        return;
+      }
+      if (mediaType !== documentedType) throw new Error(`${label}: media type ${mediaType}, not ${documentedType}`);
+      const pointer = ['responses', String(status), 'content', documentedType, 'schema'];
+      validate(['paths', template, method.toLowerCase(), ...pointer], JSON.parse(text), label);
+
+      function checkProblem(): void {
+        if (mediaType !== PROBLEM) throw new Error(`${label}: media type ${mediaType}, not ${PROBLEM}. ${text}`);
+        const problem = JSON.parse(text) as { status: number; code: ErrorCode; requestId: string; instance: string };
+        validate(['components', 'schemas', 'Problem'], problem, label);
+        const wrong = [
+          problem.status !== status && 'status differs from that of the answer',
+          ERRORS[problem.code].status !== status && `${problem.code} does not belong to this status`,
+          problem.requestId !== headers.get('x-request-id') && 'requestId differs from x-request-id',
+          problem.instance !== path && `instance is ${problem.instance}`,
+          status === 401 && !headers.get('www-authenticate') && 'WWW-Authenticate is missing',
+          status === 405 && !headers.get('allow') && 'Allow is missing',
+          status === 429 && !headers.get('retry-after') && 'Retry-After is missing',
+        ].filter(Boolean);
+        if (wrong.length > 0) throw new Error(`${label}: ${wrong.join('; ')}\n${pretty(problem)}`);
+      }
+    },
+  };
+}
+
+/** Lets no object carry what its schema does not name; the parts of an `allOf` are closed together. */
+function closeObjects<T>(value: T, isPart = false): T {
+  if (Array.isArray(value)) for (const item of value) closeObjects(item, isPart);
+  else if (typeof value === 'object' && value !== null) {
+    const schema = value as Json;
+    for (const [name, item] of Object.entries(schema)) closeObjects(item, name === 'allOf');
+    if (!isPart && (schema.allOf || (schema.type === 'object' && schema.properties)))
+      schema.unevaluatedProperties = false;
+  }
+  return value;
+}
+
+function pretty(value: unknown): string {
+  return JSON.stringify(value, undefined, 2).slice(0, 2000);
+}

@@ -1,0 +1,47 @@
+import { connect } from 'node:net';
+
+export type RawAnswer = { status: number; headers: Headers; text: string };
+
+/**
+ * Writes bytes to a server as they are and reads its answers until it has sent `count` final ones or ends the
+ * connection. For requests that no HTTP client would send.
+ */
+export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 1): Promise<RawAnswer[]> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer[]>();
+  let received = Buffer.alloc(0);
+  socket.on('data', (data: Buffer) => {
+    received = Buffer.concat([received, data]);
+    const answers = parseAnswers(received);
+    if (answers.filter(({ status }) => status >= 200).length >= count) resolve(answers);
+  });
+  socket.on('close', () => resolve(parseAnswers(received)));
+  socket.on('error', reject);
+  for (const chunk of chunks) socket.write(chunk);
+  try {
+    return await promise;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** The complete answers at the start of what was received; bodies by Content-Length, which this service always sends. */
+function parseAnswers(bytes: Buffer): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let at = 0;
+  for (;;) {
+    const end = bytes.indexOf('\r\n\r\n', at);
+    if (end < 0) return answers;
+    const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
+    const headers = new Headers(lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]));
+    const bodyEnd = end + 4 + Number(headers.get('content-length') ?? 0);
+    if (bytes.length < bodyEnd) return answers;
+    answers.push({
+      status: Number(statusLine.split(' ')[1]),
+      headers,
+      text: bytes.subarray(end + 4, bodyEnd).toString(),
+    });
+    at = bodyEnd;
+  }
+}

@@ -1,0 +1,49 @@
+import { expect } from 'vitest';
+import type { TestApp } from './app.ts';
+import { loadOpenApi, type OpenApiChecker } from './openapi.ts';
+
+export type RestAnswer<T = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: T };
+
+/** What is sent: bytes and texts as they are, everything else as JSON. */
+export type RestRequest = { body?: unknown; headers?: Record<string, string> };
+
+export type Rest = {
+  openapi: OpenApiChecker;
+  /** Sends a request as this credential, or as nobody, and checks the answer against the OpenAPI document. */
+  send<T = Record<string, unknown>>(
+    credential: { token: string } | undefined,
+    method: string,
+    path: string,
+    request?: RestRequest,
+  ): Promise<RestAnswer<T>>;
+};
+
+/** A client of the REST interface that believes no answer which is not as documented, and none with a 5xx status. */
+export async function openRest(app: Pick<TestApp, 'url'>): Promise<Rest> {
+  const openapi = await loadOpenApi(app.url);
+  return {
+    openapi,
+    async send<T>(credential: { token: string } | undefined, method: string, path: string, request: RestRequest = {}) {
+      const { body, headers } = request;
+      const response = await fetch(app.url + path, {
+        method,
+        headers: {
+          ...(credential && { authorization: `Bearer ${credential.token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: toBytes(body) }),
+      });
+      const text = await response.text();
+      const answer = { status: response.status, headers: response.headers, text };
+      if (method !== 'HEAD' && method !== 'OPTIONS') openapi.check({ method, path, ...answer });
+      expect(response.status, `${method} ${path.slice(0, 200)} ${text.slice(0, 500)}`).toBeLessThan(500);
+      return { ...answer, body: (text === '' ? undefined : JSON.parse(text)) as T };
+    },
+  };
+}
+
+function toBytes(body: unknown): Uint8Array<ArrayBuffer> {
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  return new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
+}
