@@ -9,6 +9,9 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'than [allowed](limits.md). The message names the place.',
   GRAPHQL_TOO_COMPLEX:
     'Ask for fewer things at once. `extensions.cost` of every answer says what a document costs; see [limits](limits.md).',
+  PAYMENT_MALFORMED:
+    '`PAYMENT-SIGNATURE` or `X-PAYMENT` is not base64 of JSON, or a field in it is missing or misspelt: `detail` names it. ' +
+    'See [the gateway](gateway.md).',
   UNAUTHENTICATED:
     'No credential, or one that is not accepted: `detail` says why (expired, wrong audience, revoked, mistyped). Get a ' +
     'new one; see [authentication](authentication.md).',
@@ -23,7 +26,13 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'Another endpoint of the project has this path, or the delivery to resend is being sent at this moment. Read the ' +
     'current state, then decide.',
   IDEMPOTENCY_IN_FLIGHT: 'Wait for `Retry-After`, then send the same request again: it gets the first answer.',
-  PAYLOAD_TOO_LARGE: 'Bodies may have at most 256 KiB.',
+  PAYMENT_IN_PROGRESS:
+    'Wait for `Retry-After`, then repeat the request with the same payment: it gets the first answer.',
+  PAYMENT_REUSED:
+    'An authorization pays for one request: this project, method, path, query and body, from the address or with the ' +
+    '`Idempotency-Key` that it was first sent with.',
+  PAYMENT_ANSWER_GONE: 'Answers are kept for a day, large ones for an hour. `PAYMENT-RESPONSE` has the transaction.',
+  PAYLOAD_TOO_LARGE: 'Bodies may have at most 256 KiB, those to paid routes 10 MB.',
   UNSUPPORTED_MEDIA_TYPE: 'Bodies are read as `application/json` only.',
   VALIDATION_FAILED:
     '`errors` lists every refused value with its JSON pointer (`/priceUsd`) and what it must be. Nothing was changed.',
@@ -33,6 +42,15 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'Too many requests, open streams, or refused credentials from one address. Wait for `Retry-After` where it is given.',
   HEADERS_TOO_LARGE: 'The request line and the headers may have 16 KiB together.',
   INTERNAL: 'A fault of this service, logged under the `requestId` of the answer. Quote that when you report it.',
+  UPSTREAM_FAILED:
+    'The seller’s API cannot be reached, broke off, redirects, or answers more than 10 MB. Sign a new payment to try again.',
+  UPSTREAM_TIMEOUT:
+    'The seller’s API has 60 seconds, less when the authorization ends sooner. Sign a new payment to try again.',
+  FACILITATOR_UNAVAILABLE:
+    'Whoever verifies payments cannot be reached or gives no usable answer. The same payment may be sent again.',
+  PAYMENT_UNRESOLVED:
+    'The settlement was sent and its result is not known. Repeat the same request with the same payment: once the chain ' +
+    'tells, it gets the answer, or 402 when nothing was charged. Paying anew could charge twice.',
   UNAVAILABLE:
     'The database, or the keys of a token issuer, cannot be reached at this moment, or a query took longer than 10 s.',
 };

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type IssuerConfig, parseAuthIssuers } from './auth/issuer-config.ts';
 import { type EgressAllow, parseEgressAllow } from './egress/allow-list.ts';
+import { type FacilitatorCredential, parseKeySecret } from './gateway/facilitator-auth.ts';
+import { findNetwork, NETWORK_IDS, type Network } from './gateway/networks.ts';
 import { parseKeyring } from './secrets/keyring.ts';
 
 export const ROLES = ['api', 'gateway', 'worker'] as const;
@@ -12,13 +14,17 @@ const list = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean);
 
+const TEST_NETWORK = 'eip155:84532';
+/** Free, and for test networks only: https://docs.x402.org */
+const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
+
 const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
 /** Every setting: how it is read, and the line of `docs/configuration.md` that explains it. */
 export const SETTINGS = {
   NODE_ENV: {
     schema: z.enum(['development', 'production', 'test']).default('development'),
-    help: '`production` refuses to start with anything unsafe: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`.',
+    help: '`production` refuses to start with anything unsafe: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, no facilitator.',
   },
   PORT: { schema: z.coerce.number().int().min(0).max(65535).default(4000), help: 'TCP port to serve on.' },
   HOST: {
@@ -59,7 +65,40 @@ export const SETTINGS = {
   },
   EGRESS_ALLOW: {
     schema: z.string().optional(),
-    help: 'Non-public targets that may be called, as `CIDR:port`, separated by commas. Default in development `127.0.0.1/32:4010`, else none.',
+    help: 'Non-public targets that may be called, as `CIDR:port`, separated by commas. Default in development `127.0.0.1/32:4010,127.0.0.1/32:4011`, else none.',
+  },
+  NETWORK: {
+    schema: z
+      .string()
+      .optional()
+      .refine((name) => name === undefined || findNetwork(name) !== undefined, {
+        error: `must be one of ${NETWORK_IDS.join(', ')}`,
+      }),
+    help: 'Chain that payments are made on: `eip155:8453` (Base) or `eip155:84532` (Base Sepolia, the default outside of production).',
+  },
+  FACILITATOR_URL: {
+    schema: url.optional(),
+    help: 'Base URL of the x402 facilitator that verifies and settles payments. Default outside of production: the sandbox, or without it `https://x402.org/facilitator`.',
+  },
+  FACILITATOR_TOKEN: {
+    schema: z.string().optional(),
+    help: 'Bearer token for the facilitator.',
+  },
+  FACILITATOR_KEY_ID: {
+    schema: z.string().optional(),
+    help: 'Id of a Coinbase Developer Platform key; each request to the facilitator then carries a token signed with it.',
+  },
+  FACILITATOR_KEY_SECRET: {
+    schema: z.string().optional(),
+    help: 'The secret of that key: Ed25519 in base64, or an EC key in PEM.',
+  },
+  RPC_URL: {
+    schema: url.optional(),
+    help: 'JSON-RPC node of the network, asked what became of settlements that gave no clear answer. Default: a public one of the network.',
+  },
+  SANDBOX: {
+    schema: z.enum(['on', 'off']).optional(),
+    help: 'Whether a local chain, a token, a facilitator, a demo API and a funded wallet are run beside the service. Default: `on` in development when no `FACILITATOR_URL` is set.',
   },
   CORS_ORIGINS: {
     schema: z.string().default('').transform(list),
@@ -90,6 +129,12 @@ export type Config = {
   issuers: IssuerConfig[];
   secretKeys: string | undefined;
   egressAllow: EgressAllow;
+  network: Network;
+  facilitatorUrl: string;
+  facilitatorCredential: FacilitatorCredential;
+  rpcUrl: string;
+  /** Whether to run the local chain and what belongs to it, which then replaces the three above. */
+  sandbox: boolean;
   corsOrigins: string[];
   trustedProxies: string[];
   logLevel: string;
@@ -131,7 +176,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     }
   };
   const nothing = parseEgressAllow('');
-  const allowText = settings.EGRESS_ALLOW ?? (settings.NODE_ENV === 'development' ? '127.0.0.1/32:4010' : '');
+  const network = findNetwork(settings.NETWORK ?? TEST_NETWORK)!;
+  const allowText =
+    settings.EGRESS_ALLOW ?? (settings.NODE_ENV === 'development' ? '127.0.0.1/32:4010,127.0.0.1/32:4011' : '');
   const config: Config = {
     production,
     port: settings.PORT,
@@ -144,18 +191,47 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     issuers: attempt('AUTH_ISSUERS', () => (settings.AUTH_ISSUERS ? parseAuthIssuers(settings.AUTH_ISSUERS) : []), []),
     secretKeys: settings.SECRET_KEYS,
     egressAllow: attempt('EGRESS_ALLOW', () => parseEgressAllow(allowText), nothing),
+    network,
+    facilitatorUrl: settings.FACILITATOR_URL ?? PUBLIC_TEST_FACILITATOR,
+    facilitatorCredential: attempt('FACILITATOR_KEY_SECRET', () => facilitatorCredential(settings), { kind: 'none' }),
+    rpcUrl: settings.RPC_URL ?? network.rpcUrl,
+    sandbox: isSandboxed(settings),
     corsOrigins: settings.CORS_ORIGINS,
     trustedProxies: settings.TRUSTED_PROXIES,
     logLevel: settings.LOG_LEVEL,
   };
   if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
-  if (production) problems.push(...unsafeInProduction(config));
+  if (production) problems.push(...unsafeInProduction(config, settings));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
 
-function unsafeInProduction(config: Config): string[] {
+function facilitatorCredential(settings: Environment): FacilitatorCredential {
+  const { FACILITATOR_TOKEN: token, FACILITATOR_KEY_ID: keyId, FACILITATOR_KEY_SECRET: secret } = settings;
+  if (keyId !== undefined && secret !== undefined) return { kind: 'key', keyId, key: parseKeySecret(secret) };
+  if (keyId !== undefined || secret !== undefined) throw new Error('is given together with FACILITATOR_KEY_ID');
+  return token === undefined ? { kind: 'none' } : { kind: 'token', token };
+}
+
+/** The sandbox is one test network on this machine, for whoever develops. */
+function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK }: Environment): boolean {
+  if (SANDBOX !== undefined) return SANDBOX === 'on';
+  const isTestNetwork = NETWORK === undefined || findNetwork(NETWORK)?.isTestnet === true;
+  return NODE_ENV === 'development' && FACILITATOR_URL === undefined && isTestNetwork;
+}
+
+function unsafeInProduction(config: Config, settings: Environment): string[] {
   const problems: string[] = [];
+  if (config.sandbox) problems.push('SANDBOX: production must not run it');
+  if (config.roles.has('gateway')) {
+    for (const name of ['FACILITATOR_URL', 'NETWORK'] as const)
+      if (settings[name] === undefined) problems.push(`${name}: production with the gateway needs it`);
+    for (const [name, address] of [
+      ['FACILITATOR_URL', config.facilitatorUrl],
+      ['RPC_URL', config.rpcUrl],
+    ] as const)
+      if (!isSafeUrl(address)) problems.push(`${name}: ${address} must be https and not local`);
+  }
   if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production needs at least one issuer');
   for (const { issuer, jwksUri } of config.issuers) {
     for (const address of [issuer, jwksUri ?? ''])

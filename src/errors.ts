@@ -10,6 +10,10 @@ export const ERRORS = {
     status: 400,
     message: 'The GraphQL document asks for too much at once. Split it or lower `first`.',
   },
+  PAYMENT_MALFORMED: {
+    status: 400,
+    message: 'The payment header could not be read. Make it anew of the terms of a 402 answer.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     message: 'Send `Authorization: Bearer` with an API key or a token of a configured issuer.',
@@ -27,6 +31,18 @@ export const ERRORS = {
     status: 409,
     message: 'The first request with this Idempotency-Key is still running. Wait and send it again.',
   },
+  PAYMENT_IN_PROGRESS: {
+    status: 409,
+    message: 'A request with this payment is still running. Wait, then repeat the same request with the same payment.',
+  },
+  PAYMENT_REUSED: {
+    status: 409,
+    message: 'This payment was made for another request. Sign a new one for this request.',
+  },
+  PAYMENT_ANSWER_GONE: {
+    status: 410,
+    message: 'This payment was settled and answered, and its answer is no longer kept. Sign a new one to ask again.',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than this service accepts.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send the body as `Content-Type: application/json`.' },
   VALIDATION_FAILED: { status: 422, message: 'Some values are not accepted. See `errors` for each of them.' },
@@ -37,6 +53,23 @@ export const ERRORS = {
   RATE_LIMITED: { status: 429, message: 'Too many requests. Wait for the time given in `Retry-After`.' },
   HEADERS_TOO_LARGE: { status: 431, message: 'The path or the headers are larger than this service accepts.' },
   INTERNAL: { status: 500, message: 'Something went wrong on our side. Send the request again later.' },
+  UPSTREAM_FAILED: {
+    status: 502,
+    message: 'The API behind this endpoint gave no answer that could be passed on. Nothing was charged.',
+  },
+  UPSTREAM_TIMEOUT: {
+    status: 504,
+    message: 'The API behind this endpoint did not answer in time. Nothing was charged.',
+  },
+  FACILITATOR_UNAVAILABLE: {
+    status: 503,
+    message: 'Payments cannot be verified right now. Nothing was charged: repeat the request with the same payment.',
+  },
+  PAYMENT_UNRESOLVED: {
+    status: 503,
+    message:
+      'Whether the payment was settled is not known yet. Do not pay again: repeat the same request with the same payment.',
+  },
   UNAVAILABLE: { status: 503, message: 'The service cannot answer right now. Send the request again later.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -54,7 +87,15 @@ export type AppErrorOptions = {
   cause?: unknown;
 };
 
-const RETRYABLE: ReadonlySet<ErrorCode> = new Set(['RATE_LIMITED', 'IDEMPOTENCY_IN_FLIGHT', 'INTERNAL', 'UNAVAILABLE']);
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
+  'RATE_LIMITED',
+  'IDEMPOTENCY_IN_FLIGHT',
+  'PAYMENT_IN_PROGRESS',
+  'FACILITATOR_UNAVAILABLE',
+  'PAYMENT_UNRESOLVED',
+  'INTERNAL',
+  'UNAVAILABLE',
+]);
 
 /** An error of the catalogue. Everything else that is thrown is masked as `INTERNAL` and logged. */
 export class AppError extends Error {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -28,6 +29,8 @@ export function createHttpServer(options: {
   corsOrigins: string[];
   /** False: nothing that a proxy could have written is believed. */
   trustsProxy: TrustsProxy | false;
+  /** Gives the path under which a request is routed. */
+  rewriteUrl?: (request: IncomingMessage) => string;
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
   const { log } = options;
@@ -41,6 +44,7 @@ export function createHttpServer(options: {
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     forceCloseConnections: 'idle',
     trustProxy: options.trustsProxy,
+    ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;

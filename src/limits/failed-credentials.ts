@@ -17,12 +17,13 @@ const IPV6_PREFIX_LENGTH = 64;
  *
  * @param now milliseconds of a clock that never steps back.
  * @param failuresPerMinute how many are let through, 30 unless given.
+ * @param what they are, for the caller who is told to wait: credentials unless given.
  * @param maxKeys bounds the memory: beyond it, the addresses seen least recently are forgotten.
  */
 export function createFailedCredentials(
-  options: { now?: () => number; failuresPerMinute?: number; maxKeys?: number } = {},
+  options: { now?: () => number; failuresPerMinute?: number; maxKeys?: number; what?: string } = {},
 ): FailedCredentials {
-  const { now = () => performance.now(), failuresPerMinute = 30, maxKeys = 50_000 } = options;
+  const { now = () => performance.now(), failuresPerMinute = 30, maxKeys = 50_000, what = 'credentials' } = options;
   const table = createGcraTable({ now, maxKeys });
 
   return {
@@ -30,7 +31,7 @@ export function createFailedCredentials(
       const { allowed, retryAfterSeconds } = table.peek(sourceOf(address), failuresPerMinute, 1);
       if (allowed) return;
       throw new AppError('RATE_LIMITED', {
-        detail: 'Too many credentials from this address were refused. Wait for the time given in `Retry-After`.',
+        detail: `Too many ${what} from this address were refused. Wait for the time given in \`Retry-After\`.`,
         retryAfterSeconds,
       });
     },
@@ -41,7 +42,7 @@ export function createFailedCredentials(
 }
 
 /** Who an address belongs to: itself, or for IPv6 its /64, all of which one customer of a provider commonly has. */
-function sourceOf(address: string): string {
+export function sourceOf(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();

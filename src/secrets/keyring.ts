@@ -9,6 +9,8 @@ export type KeyringEntry = {
   encryptionKey: KeyObject;
   /** Hashes API keys (HMAC-SHA256). */
   apiKeyHashKey: KeyObject;
+  /** Makes the secrets of projects that requests to their upstreams are signed with (HKDF-SHA256). */
+  upstreamSecretKey: KeyObject;
 };
 
 /**
@@ -71,6 +73,7 @@ function entryOf(id: string, masterKey: Buffer): KeyringEntry {
     id,
     encryptionKey: subKey(masterKey, 'tollgate encryption v1'),
     apiKeyHashKey: subKey(masterKey, 'tollgate api-key hash v1'),
+    upstreamSecretKey: subKey(masterKey, 'tollgate upstream secret v1'),
   };
 }
 

@@ -3,7 +3,11 @@ const UNRESERVED = /[A-Za-z0-9\-._~]/;
 const PARAMETER = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 // RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":" and "@".
 const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-F]{2})+$/;
-const FORBIDDEN_ESCAPES = /%(?:2F|5C|[01][0-9A-F]|7F)/;
+const FORBIDDEN_ESCAPES = /%(?:2F|5C|[01][0-9A-F]|7F|C2%[89][0-9A-F])/;
+// What another decoding would turn into a new meaning: an escaped percent sign before two hex digits.
+const DOUBLE_ESCAPE = /%25[0-9A-Fa-f]{2}/;
+// Dot segments, also with a parameter behind them, which some servers strip before they resolve the dots.
+const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3B)/;
 
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
@@ -20,11 +24,8 @@ export function canonicalPath(text: string): CanonicalPath {
   if (text === '/') return { ok: true, path: text };
   const segments = text.slice(1).split('/').map(normaliseEscapes);
   for (const [index, segment] of segments.entries()) {
-    if (segment === '') return refuse('Must not contain empty segments ("//", or a slash at the end).');
-    if (segment === '.' || segment === '..') return refuse('Must not contain "." or ".." segments.');
-    if (!SEGMENT.test(segment)) return refuse('Characters outside RFC 3986 must be percent-encoded.');
-    if (FORBIDDEN_ESCAPES.test(segment))
-      return refuse('Must not contain encoded slashes, backslashes or control bytes.');
+    const problem = problemOf(segment);
+    if (problem) return refuse(problem);
     if (segment === '*' && index < segments.length - 1) return refuse('"*" may only stand as the last segment.');
     if (segment.startsWith(':') && !PARAMETER.test(segment))
       return refuse('A parameter is ":" and a name, for example "/users/:id".');
@@ -32,6 +33,36 @@ export function canonicalPath(text: string): CanonicalPath {
   const names = segments.filter((segment) => segment.startsWith(':'));
   if (new Set(names).size < names.length) return refuse('Each parameter may stand only once.');
   return { ok: true, path: `/${segments.join('/')}` };
+}
+
+/** The canonical spelling of the segments of a path that is requested, or what is wrong with one of them. */
+export function canonicalSegments(
+  segments: readonly string[],
+): { ok: true; segments: string[] } | { ok: false; message: string } {
+  const canonical = segments.map(normaliseEscapes);
+  const problem = canonical.map(problemOf).find((message) => message !== undefined);
+  return problem === undefined ? { ok: true, segments: canonical } : { ok: false, message: problem };
+}
+
+/** What keeps a segment, its escapes normalised, from meaning the same to everybody who reads it. */
+function problemOf(segment: string): string | undefined {
+  if (segment === '') return 'Must not contain empty segments ("//", or a slash at the end).';
+  if (DOT_SEGMENT.test(segment)) return 'Must not contain "." or ".." segments.';
+  if (!SEGMENT.test(segment)) return 'Characters outside RFC 3986 must be percent-encoded.';
+  if (FORBIDDEN_ESCAPES.test(segment)) return 'Must not contain encoded slashes, backslashes or control bytes.';
+  if (DOUBLE_ESCAPE.test(segment)) return 'Must not be percent-encoded twice.';
+  if (!isUtf8(segment)) return 'Percent-encoded characters must be valid UTF-8.';
+  return undefined;
+}
+
+/** Whether the escapes are UTF-8 in its one spelling: the overlong `%C0%AE` is a dot to a careless decoder. */
+function isUtf8(segment: string): boolean {
+  try {
+    decodeURIComponent(segment);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function normaliseEscapes(segment: string): string {

@@ -1,0 +1,39 @@
+// Compiles the sandbox's contracts. The result is committed, so that running the sandbox takes no compiler.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import solc from 'solc';
+
+const SANDBOX = join(import.meta.dirname, '..', 'src', 'sandbox');
+const CONTRACTS = ['LocalUsdc', 'LocalMulticall'];
+
+type Output = {
+  errors?: { severity: string; formattedMessage: string }[];
+  contracts?: Record<string, Record<string, { evm: { deployedBytecode: { object: string } } }>>;
+};
+
+const sources = Object.fromEntries(
+  await Promise.all(
+    CONTRACTS.map(async (name) => [`${name}.sol`, { content: await readFile(join(SANDBOX, `${name}.sol`), 'utf8') }]),
+  ),
+);
+const input = {
+  language: 'Solidity',
+  sources,
+  settings: {
+    optimizer: { enabled: true, runs: 200 },
+    viaIR: true,
+    evmVersion: 'cancun',
+    metadata: { bytecodeHash: 'none', appendCBOR: false },
+    outputSelection: { '*': { '*': ['evm.deployedBytecode.object'] } },
+  },
+};
+const output = JSON.parse(solc.compile(JSON.stringify(input))) as Output;
+const problems = (output.errors ?? []).filter(({ severity }) => severity === 'error');
+if (problems.length > 0) throw new Error(problems.map(({ formattedMessage }) => formattedMessage).join('\n'));
+
+const runtimeCode = Object.fromEntries(
+  CONTRACTS.map((name) => [name, `0x${output.contracts![`${name}.sol`]![name]!.evm.deployedBytecode.object}`]),
+);
+const compiled = { compiler: `solc ${solc.version()}`, runtimeCode };
+await writeFile(join(SANDBOX, 'contracts.json'), `${JSON.stringify(compiled, null, 2)}\n`);
+for (const [name, code] of Object.entries(runtimeCode)) process.stdout.write(`${name}: ${code.length / 2 - 1} bytes\n`);

@@ -1,0 +1,147 @@
+import { createPublicClient, numberToHex, pad, parseAbi, parseEventLogs, type Transport, toEventSelector } from 'viem';
+import type { Network } from './networks.ts';
+
+/** An authorization whose fate is looked up. Addresses in any case. */
+export type SoughtAuthorization = {
+  assetAddress: `0x${string}`;
+  payer: `0x${string}`;
+  payTo: `0x${string}`;
+  nonce: `0x${string}`;
+  amountAtomic: bigint;
+  /** No earlier than this it was presented here. */
+  since: Date;
+  validBefore: Date;
+};
+
+/**
+ * What the chain says of an authorization.
+ *
+ * `unused` with `isExpired`: it was never used and, by the chain's own clock, cannot be any more.
+ */
+export type ChainOutcome =
+  | { kind: 'settled'; transactionHash: `0x${string}`; settledAt: Date }
+  | { kind: 'voided'; reason: 'authorization_canceled' | 'authorization_used_elsewhere' }
+  | { kind: 'unused'; isExpired: boolean };
+
+export type Chain = {
+  /** @throws Error when no node answers, or it has not indexed yet what it already knows. */
+  outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
+};
+
+// EIP-3009 (https://eips.ethereum.org/EIPS/eip-3009) and ERC-20.
+const ABI = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
+const CANCELED = toEventSelector(ABI[2]);
+const MARK_EVENTS = [toEventSelector(ABI[1]), CANCELED];
+
+type BlockTime = { number: bigint; timestamp: bigint };
+type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: bigint; logIndex: number };
+
+/** Public nodes answer no wider range at once. */
+const BLOCKS_AT_ONCE = 1_000n;
+/** The newest blocks may still be replaced by others. */
+const REORGANISATION_SECONDS = 10n;
+/** How far the clocks of this machine and the chain may differ. */
+const CLOCK_SKEW_SECONDS = 600n;
+
+/** Reads from a node what became of authorizations. */
+export function createChain({ network, transport }: { network: Network; transport: Transport }): Chain {
+  const client = createPublicClient({ transport });
+
+  async function outcomeOf(sought: SoughtAuthorization): Promise<ChainOutcome> {
+    const latest = await client.getBlock({ blockTag: 'latest' });
+    // As of that very block: behind one address there may be several nodes, some of them late.
+    const isUsed = await client.readContract({
+      blockNumber: latest.number,
+      address: sought.assetAddress,
+      abi: ABI,
+      functionName: 'authorizationState',
+      args: [sought.payer, sought.nonce],
+    });
+    if (isUsed) return useOf(sought, latest);
+    const validBefore = BigInt(Math.floor(sought.validBefore.getTime() / 1000));
+    return { kind: 'unused', isExpired: latest.timestamp >= validBefore + REORGANISATION_SECONDS };
+  }
+
+  /** Finds the transaction that has used it, which is in a block since it was presented. */
+  async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
+    const presentedAt = BigInt(Math.floor(sought.since.getTime() / 1000)) - CLOCK_SKEW_SECONDS;
+    const newest = await client.getBlockNumber({ cacheTime: 0 });
+    for (let from = await firstBlockAt(presentedAt, latest); from <= newest; from += BLOCKS_AT_ONCE) {
+      const last = from + BLOCKS_AT_ONCE - 1n;
+      const [mark] = await marksOf(sought, from, last < newest ? last : newest);
+      if (mark) return judge(sought, mark);
+    }
+    throw new Error(`The ${network.title} node knows that an authorization is used, but not yet where`);
+  }
+
+  /** What marked the nonce as used in a range of blocks: a transfer, or its payer's cancelling it. */
+  async function marksOf(
+    { assetAddress, payer, nonce }: SoughtAuthorization,
+    from: bigint,
+    to: bigint,
+  ): Promise<Mark[]> {
+    const logs = await client.request({
+      method: 'eth_getLogs',
+      params: [
+        {
+          address: assetAddress,
+          topics: [MARK_EVENTS, pad(payer), nonce],
+          fromBlock: numberToHex(from),
+          toBlock: numberToHex(to),
+        },
+      ],
+    });
+    return logs.map(({ topics, transactionHash, blockNumber, logIndex }) => ({
+      isCanceled: topics[0] === CANCELED,
+      transactionHash: transactionHash!,
+      blockNumber: BigInt(blockNumber!),
+      logIndex: Number(logIndex),
+    }));
+  }
+
+  async function judge(sought: SoughtAuthorization, mark: Mark): Promise<ChainOutcome> {
+    if (mark.isCanceled) return { kind: 'voided', reason: 'authorization_canceled' };
+    const { transactionHash } = mark;
+    const [receipt, block] = await Promise.all([
+      client.getTransactionReceipt({ hash: transactionHash }),
+      client.getBlock({ blockNumber: mark.blockNumber }),
+    ]);
+    // The token transfers right after it has marked the authorization: other transfers of the transaction are not this one.
+    const transfers = parseEventLogs({ abi: ABI, eventName: 'Transfer', logs: receipt.logs });
+    const transfer = transfers.find((log) => same(log.address, sought.assetAddress) && log.logIndex > mark.logIndex);
+    const isPaid =
+      transfer !== undefined &&
+      same(transfer.args.from, sought.payer) &&
+      same(transfer.args.to, sought.payTo) &&
+      transfer.args.value === sought.amountAtomic;
+    if (!isPaid) return { kind: 'voided', reason: 'authorization_used_elsewhere' };
+    return { kind: 'settled', transactionHash, settledAt: new Date(Number(block.timestamp) * 1000) };
+  }
+
+  /** A block not far before that time, or the first one after it. */
+  async function firstBlockAt(timestamp: bigint, latest: BlockTime): Promise<bigint> {
+    // Most chains have a block a second at most, so going back as many blocks as seconds is far enough.
+    const guess = latest.number - (latest.timestamp - timestamp);
+    if (guess <= 0n) return 0n;
+    if ((await client.getBlock({ blockNumber: guess })).timestamp <= timestamp) return guess;
+    let [low, high] = [0n, guess];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      const block = await client.getBlock({ blockNumber: middle });
+      if (block.timestamp < timestamp) low = middle + 1n;
+      else high = middle;
+    }
+    return low;
+  }
+
+  return { outcomeOf };
+}
+
+function same(first: string, second: string): boolean {
+  return first.toLowerCase() === second.toLowerCase();
+}

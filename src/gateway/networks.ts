@@ -1,0 +1,52 @@
+/** A chain that payments are made on, and the asset they are made in there. */
+export type Network = {
+  /** CAIP-2. */
+  id: `eip155:${number}`;
+  chainId: number;
+  /** What version 1 of x402 calls it. */
+  v1Name: string;
+  title: string;
+  isTestnet: boolean;
+  /** A public node, for looking up what became of a settlement. */
+  rpcUrl: string;
+  asset: {
+    symbol: string;
+    /** EIP-55 checksummed. */
+    address: `0x${string}`;
+    /** EIP-712 domain of the contract, which authorizations are signed for. */
+    name: string;
+    version: string;
+  };
+};
+
+/**
+ * USDC with EIP-3009 on Base and its test network, as Circle publishes them
+ * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domain really differ.
+ */
+export const NETWORKS: readonly Network[] = [
+  {
+    id: 'eip155:8453',
+    chainId: 8453,
+    v1Name: 'base',
+    title: 'Base',
+    isTestnet: false,
+    rpcUrl: 'https://mainnet.base.org',
+    asset: { symbol: 'USDC', address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', name: 'USD Coin', version: '2' },
+  },
+  {
+    id: 'eip155:84532',
+    chainId: 84532,
+    v1Name: 'base-sepolia',
+    title: 'Base Sepolia',
+    isTestnet: true,
+    rpcUrl: 'https://sepolia.base.org',
+    asset: { symbol: 'USDC', address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', name: 'USDC', version: '2' },
+  },
+];
+
+export const NETWORK_IDS = NETWORKS.map(({ id }) => id);
+
+/** The network of a CAIP-2 id or of the name that x402 version 1 has for it. */
+export function findNetwork(name: string): Network | undefined {
+  return NETWORKS.find(({ id, v1Name }) => name === id || name === v1Name);
+}

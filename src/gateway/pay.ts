@@ -1,0 +1,235 @@
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from 'pino';
+import type { Dispatcher } from 'undici';
+import { getAddress } from 'viem';
+import type { AppError } from '../errors.ts';
+import { LeaseLost } from '../features/payments/lease.ts';
+import type { Ledger } from '../features/payments/ledger.ts';
+import type { Payment } from '../generated/prisma/client.ts';
+import { type GatewayAnswer, refusal } from './answer.ts';
+import { type Facilitator, FacilitatorError, type Verification } from './facilitator.ts';
+import type { Headers } from './headers.ts';
+import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
+import { facilitatorRequest } from './match-terms.ts';
+import type { Network } from './networks.ts';
+import type { PresentedPayment } from './payment-header.ts';
+import { paymentResponseHeaders } from './payment-response.ts';
+import type { Route } from './route-table.ts';
+import type { SettleResult, Settler } from './settle.ts';
+import { type Resource, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
+import { callUpstream, type UpstreamAnswer, UpstreamError } from './upstream.ts';
+import type { UpstreamSigner } from './upstream-signature.ts';
+
+/** A request that carries a payment which meets the terms of its route. */
+export type PaidRequest = {
+  route: Route;
+  resource: Resource;
+  method: string;
+  /** Where it goes at the upstream. */
+  target: { origin: string; path: string };
+  /** What the upstream gets of its headers. */
+  headers: Headers;
+  /** The request itself when it has a body. */
+  body: IncomingMessage | null;
+  payment: PresentedPayment;
+  amountAtomic: bigint;
+  fingerprint(bodyDigest: string | null): string;
+  /** The answer 402 with the terms, and why this payment is not accepted. */
+  demand(error: string): GatewayAnswer;
+  /** Aborted when the buyer has gone. */
+  gone: AbortSignal;
+};
+
+export type PayOptions = {
+  ledger: Ledger;
+  facilitator: Facilitator;
+  settler: Settler;
+  dispatcher: Dispatcher;
+  signer: UpstreamSigner;
+  network: Network;
+  /** Answers a request whose payment was presented before. */
+  repeat(payment: Payment, request: PaidRequest): Promise<GatewayAnswer>;
+  log: Logger;
+  now?: () => Date;
+};
+
+const KEEP_SECONDS = 24 * 3600;
+/** Larger answers are kept for an hour: they are costly, and a retry comes soon. */
+const KEPT_LONG_BYTES = 256 * 1024;
+const KEEP_LARGE_SECONDS = 3600;
+
+/**
+ * Carries a payment through its life: claim → verify → upstream → settle → answer. The upstream's answer is withheld
+ * until the settlement is known, and kept for whoever repeats the request with the same payment.
+ */
+export function createPay(options: PayOptions) {
+  const { ledger, facilitator, settler, dispatcher, signer, network, log, now = () => new Date() } = options;
+
+  /** @throws AppError without an answer of the upstream; what has happened is in the payment's record. */
+  async function pay(request: PaidRequest): Promise<GatewayAnswer> {
+    const claim = await ledger.claim(newPayment(request));
+    if (claim.kind === 'existing') return options.repeat(claim.payment, request);
+    const lease = leaseOf(claim.payment);
+    return holdingLease(ledger, lease, async (lost) => {
+      const refused = await verify(claim.payment, request);
+      if (refused) return refused;
+      const payment = await ledger.verified(lease);
+      const answer = await call(payment, request, AbortSignal.any([lost, request.gone]));
+      if (answer.statusCode >= 400) return passOnUnpaid(payment, answer);
+      const { statusCode, headers, body, durationMs, requestBodyDigest } = answer;
+      await ledger.served(lease, {
+        statusCode,
+        headers,
+        body,
+        durationMs,
+        keepUntil: new Date(now().getTime() + keepSeconds(body) * 1000),
+        ...(requestBodyDigest && { requestFingerprint: request.fingerprint(requestBodyDigest) }),
+      });
+      return settle(payment, request, answer);
+    }).catch((error) => {
+      if (error instanceof LeaseLost) throw unresolved(claim.payment);
+      throw error;
+    });
+  }
+
+  function newPayment({ route, resource, method, payment, amountAtomic, fingerprint }: PaidRequest) {
+    const { authorization, x402Version } = payment;
+    return {
+      projectId: route.projectId,
+      endpointId: route.endpointId,
+      endpointPath: route.path,
+      method,
+      x402Version,
+      network: network.id,
+      asset: network.asset.symbol,
+      assetAddress: network.asset.address,
+      payer: authorization.from,
+      payTo: route.payTo,
+      nonce: authorization.nonce,
+      amountAtomic,
+      validAfter: new Date(authorization.validAfter * 1000),
+      validBefore: new Date(authorization.validBefore * 1000),
+      authorization: facilitatorRequest(network, route, resource, payment),
+      requestFingerprint: fingerprint(null),
+      leaseSeconds: LEASE_SECONDS,
+    };
+  }
+
+  /** The answer 402 when the payment is not good; undefined when it is. */
+  async function verify(
+    claimed: Payment,
+    { route, resource, payment, demand }: PaidRequest,
+  ): Promise<GatewayAnswer | undefined> {
+    let verification: Verification;
+    try {
+      verification = await facilitator.verify(facilitatorRequest(network, route, resource, payment));
+    } catch (error) {
+      if (!(error instanceof FacilitatorError)) throw error;
+      log.warn({ err: error, paymentId: claimed.id }, 'a payment could not be verified');
+      await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason: error.reason, message: error.message });
+      throw refusal('FACILITATOR_UNAVAILABLE', failureHeaders(claimed, error.reason), { retryAfterSeconds: 5 });
+    }
+    if (verification.isValid) return undefined;
+    const { reason, message } = verification;
+    await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason, message });
+    const answer = demand(reason);
+    return { ...answer, headers: { ...answer.headers, 'tollgate-payment-id': claimed.id } };
+  }
+
+  /** The upstream's answer, whatever its status. */
+  async function call(payment: Payment, request: PaidRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const { method, target, route } = request;
+    const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000 - SETTLEMENT_SECONDS;
+    const proof = signer.headersOf({
+      projectId: route.projectId,
+      paymentId: payment.id,
+      payer: getAddress(payment.payer),
+      method,
+      target: target.path,
+      timestampSeconds: Math.floor(now().getTime() / 1000),
+    });
+    try {
+      return await callUpstream(dispatcher, {
+        ...target,
+        method,
+        headers: { ...request.headers, ...proof },
+        body: request.body,
+        timeoutMilliseconds: Math.max(0, Math.min(UPSTREAM_TIMEOUT_SECONDS, remainingSeconds)) * 1000,
+        signal,
+      });
+    } catch (error) {
+      throw await upstreamFailed(payment, error);
+    }
+  }
+
+  async function upstreamFailed(payment: Payment, error: unknown): Promise<AppError> {
+    const { reason, message } =
+      error instanceof UpstreamError ? error : { reason: 'request_invalid', message: (error as Error).message };
+    log.info({ err: error, paymentId: payment.id }, 'an upstream gave no answer');
+    await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
+    if (!(error instanceof UpstreamError)) return error as AppError;
+    return refusal(error.isTimeout ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED', failureHeaders(payment, reason), {
+      detail: `${message} Nothing was charged.`,
+      cause: error,
+    });
+  }
+
+  /** What the upstream refuses or fails at is the buyer's to see, and free. */
+  async function passOnUnpaid(payment: Payment, { statusCode, headers, body }: UpstreamAnswer): Promise<GatewayAnswer> {
+    const reason = 'upstream_error';
+    await ledger.failed(leaseOf(payment), {
+      stage: 'UPSTREAM',
+      reason,
+      message: `The upstream answered with status ${statusCode}.`,
+      upstreamStatusCode: statusCode,
+    });
+    // A 402 of its own would have clients believe that this payment was not accepted, and pay somebody else.
+    if (statusCode === 402) {
+      throw refusal('UPSTREAM_FAILED', failureHeaders(payment, reason), {
+        detail: 'The API behind this endpoint asks for another payment. Nothing was charged.',
+      });
+    }
+    return { statusCode, headers: { ...headers, ...failureHeaders(payment, reason) }, body };
+  }
+
+  async function settle(payment: Payment, request: PaidRequest, answer: UpstreamAnswer): Promise<GatewayAnswer> {
+    const result = await settler.settle(payment).catch((error): SettleResult => {
+      if (!(error instanceof LeaseLost))
+        log.error({ err: error, paymentId: payment.id }, 'a settlement was interrupted');
+      return { kind: 'unresolved' };
+    });
+    if (result.kind === 'unresolved') throw unresolved(payment, result.transactionHash);
+    if (result.kind === 'failed') {
+      const demand = request.demand(result.reason);
+      return { ...demand, headers: { ...demand.headers, ...failureHeaders(payment, result.reason) } };
+    }
+    const { statusCode, headers, body } = answer;
+    const { transactionHash } = result;
+    const receipt = paymentResponseHeaders(network, payment, { success: true, transactionHash });
+    return { statusCode, headers: { ...headers, ...receipt }, body };
+  }
+
+  function failureHeaders(payment: Payment, reason: string): Record<string, string> {
+    return paymentResponseHeaders(network, payment, { success: false, reason });
+  }
+
+  function unresolved(payment: Payment, transactionHash?: string): AppError {
+    return unresolvedRefusal(network, payment, transactionHash);
+  }
+
+  return pay;
+}
+
+/** The answer while nobody knows: never a 402, to which clients would pay once more. */
+export function unresolvedRefusal(network: Network, payment: Payment, transactionHash?: string): AppError {
+  const headers = paymentResponseHeaders(network, payment, {
+    success: false,
+    reason: 'settlement_pending',
+    transactionHash,
+  });
+  return refusal('PAYMENT_UNRESOLVED', headers, { retryAfterSeconds: 5 });
+}
+
+function keepSeconds(body: Buffer): number {
+  return body.length > KEPT_LONG_BYTES ? KEEP_LARGE_SECONDS : KEEP_SECONDS;
+}

@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import type { Transport } from 'viem';
+import type { Config } from '../config.ts';
+import type { Egress } from '../egress/egress.ts';
+import type { Ledger } from '../features/payments/ledger.ts';
+import { createFailedCredentials } from '../limits/failed-credentials.ts';
+import { createChain } from './chain.ts';
+import type { Facilitator } from './facilitator.ts';
+import { createFacilitatorAuth } from './facilitator-auth.ts';
+import { createHttpFacilitator } from './facilitator-http.ts';
+import type { Network } from './networks.ts';
+import { createPay } from './pay.ts';
+import { createRecovery } from './recovery.ts';
+import type { GatewayOptions } from './register.ts';
+import { createRepeat } from './repeat.ts';
+import type { RouteTable } from './route-table.ts';
+import { egressTransport } from './rpc.ts';
+import { createSettler } from './settle.ts';
+import type { UpstreamSigner } from './upstream-signature.ts';
+
+/** Where payments are verified, settled and looked up. */
+export type PaymentRails = { facilitator: Facilitator; transport: Transport };
+
+const REFUSED_PAYMENTS_PER_MINUTE = 60;
+
+/** The rails that the configuration names. */
+export function configuredRails(config: Config, egress: Egress, log: Logger): PaymentRails {
+  const auth = createFacilitatorAuth(config.facilitatorCredential);
+  return {
+    facilitator: createHttpFacilitator({ url: config.facilitatorUrl, egress, auth, log }),
+    transport: egressTransport(egress, config.rpcUrl),
+  };
+}
+
+/** Puts the parts of the data plane together and starts to go on with payments that were left behind. */
+export function startGateway(options: {
+  routes: RouteTable;
+  ledger: Ledger;
+  egress: Egress;
+  rails: PaymentRails;
+  network: Network;
+  signer: UpstreamSigner;
+  publicUrl: string | undefined;
+  log: Logger;
+}): { served: GatewayOptions; stop(): Promise<void> } {
+  const { routes, ledger, egress, rails, network, signer, publicUrl, log } = options;
+  const { facilitator, transport } = rails;
+  const chain = createChain({ network, transport });
+  const settler = createSettler({ ledger, facilitator, chain, log });
+  const repeat = createRepeat({ ledger, settler, network });
+  const { dispatcher } = egress;
+  const pay = createPay({ ledger, facilitator, settler, dispatcher, signer, network, repeat, log });
+  const recovery = createRecovery({ ledger, settler, log });
+  recovery.start();
+  const refusedPayments = createFailedCredentials({
+    failuresPerMinute: REFUSED_PAYMENTS_PER_MINUTE,
+    what: 'payments',
+  });
+  return { served: { routes, network, pay, refusedPayments, publicUrl }, stop: recovery.stop };
+}
+
+/** Says in the log when the facilitator does not offer what is needed: payments would all be refused. */
+export async function checkFacilitator(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
+  try {
+    const names = [network.id, network.v1Name, 'eip155:*'];
+    const kinds = await facilitator.supported();
+    const isOffered = kinds.some((kind) => kind.scheme === 'exact' && names.includes(kind.network));
+    if (!isOffered) log.error({ network: network.id }, 'the facilitator does not settle payments on this network');
+  } catch (error) {
+    log.warn({ err: error }, 'the facilitator could not be asked what it supports');
+  }
+}

@@ -1,0 +1,115 @@
+import { pipeline } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { EgressError, toEgressError } from '../egress/egress-error.ts';
+import { AppError } from '../errors.ts';
+import { type Headers, responseHeaders } from './headers.ts';
+import { MeteredBody } from './request-body.ts';
+
+export type UpstreamRequest = {
+  origin: string;
+  /** Path and query. */
+  path: string;
+  method: string;
+  headers: Headers;
+  /** The request whose body goes along, or null when it has none. */
+  body: NodeJS.ReadableStream | null;
+  /** For everything, to the last byte of the answer. */
+  timeoutMilliseconds: number;
+  /** Ends the request when the buyer has gone. */
+  signal: AbortSignal;
+};
+
+export type UpstreamAnswer = {
+  statusCode: number;
+  /** What the buyer may see of them. */
+  headers: Headers;
+  body: Buffer;
+  durationMs: number;
+  /** SHA-256 of the body that was sent, in hex; null when there was none or it was not read whole. */
+  requestBodyDigest: string | null;
+};
+
+/** The upstream gave no answer that can be passed on. `reason` is stable, the message safe to show. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly reason: string;
+  readonly isTimeout: boolean;
+  constructor(reason: string, message: string, options: { cause?: unknown; isTimeout?: boolean } = {}) {
+    super(message, { cause: options.cause });
+    this.reason = reason;
+    this.isTimeout = options.isTimeout ?? false;
+  }
+}
+
+export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+/** Between two chunks of an answer. */
+const IDLE_MILLISECONDS = 30_000;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Calls an upstream once and holds its whole answer. The body of the request streams through; the answer is bounded in
+ * bytes and time. Nothing is ever sent a second time.
+ *
+ * @throws UpstreamError without an answer; AppError `PAYLOAD_TOO_LARGE` when the request's body is too large.
+ */
+export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  const startedAt = performance.now();
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => giveUp.abort(new EgressError('timeout')), request.timeoutMilliseconds);
+  const signal = AbortSignal.any([giveUp.signal, request.signal]);
+  const body = request.body ? new MeteredBody() : null;
+  if (body) pipeline(request.body!, body, () => {});
+  try {
+    const answer = await dispatcher.request({
+      origin: request.origin,
+      path: request.path,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: request.headers,
+      body,
+      signal,
+      headersTimeout: 0,
+      bodyTimeout: IDLE_MILLISECONDS,
+    });
+    const { statusCode } = answer;
+    if (REDIRECTS.has(statusCode)) {
+      answer.body.destroy();
+      throw new UpstreamError('upstream_redirect', 'The upstream redirects; its address has to be corrected.');
+    }
+    return {
+      statusCode,
+      headers: responseHeaders(answer.headers),
+      body: await readBounded(answer.body),
+      durationMs: Math.round(performance.now() - startedAt),
+      requestBodyDigest: body?.digest ?? null,
+    };
+  } catch (error) {
+    if (error instanceof UpstreamError) throw error;
+    if (body?.errored instanceof AppError) throw body.errored;
+    if (request.signal.aborted) throw new UpstreamError('buyer_gone', 'The buyer has closed the connection.');
+    throw failureOf(giveUp.signal.aborted ? giveUp.signal.reason : error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) {
+      body.destroy();
+      throw new UpstreamError('upstream_answer_too_large', 'The answer of the upstream is too large.');
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+function failureOf(cause: unknown): UpstreamError {
+  const { errorClass } = toEgressError(cause);
+  const isTimeout = errorClass === 'timeout' || errorClass === 'connect_timeout';
+  return isTimeout
+    ? new UpstreamError('upstream_timeout', 'The upstream did not answer in time.', { cause, isTimeout })
+    : new UpstreamError('upstream_unreachable', 'The upstream could not be reached, or broke off.', { cause });
+}

@@ -1,0 +1,48 @@
+import { createTestClient, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { baseSepolia } from 'viem/chains';
+import type { Network } from '../gateway/networks.ts';
+import contracts from './contracts.json' with { type: 'json' };
+
+/** Where every chain has it. */
+const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
+const GAS_MONEY = 10n ** 21n;
+
+const TOKEN_ABI = parseAbi([
+  'function mint(address to, uint256 value)',
+  'function balanceOf(address owner) view returns (uint256)',
+]);
+
+export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C> ? C : never;
+
+/**
+ * Makes an empty local chain look like the network it stands for: its dollar token at its real address, so that prices,
+ * asset checks and stock clients need no configuration.
+ */
+export async function prepareChain({ network, transport }: { network: Network; transport: Transport }) {
+  const client = createTestClient({ mode: 'anvil', chain: baseSepolia, transport, pollingInterval: 50 })
+    .extend(publicActions)
+    .extend(walletActions);
+  const token = { address: network.asset.address, abi: TOKEN_ABI } as const;
+  await client.setCode({ address: token.address, bytecode: contracts.runtimeCode.LocalUsdc as Hex });
+  await client.setCode({ address: MULTICALL3, bytecode: contracts.runtimeCode.LocalMulticall as Hex });
+  const minter = privateKeyToAccount(generatePrivateKey());
+  await client.setBalance({ address: minter.address, value: GAS_MONEY });
+
+  return {
+    client,
+    /** Gives an address what transactions cost. */
+    giveGas: (address: Hex) => client.setBalance({ address, value: GAS_MONEY }),
+    /** Gives an address dollars, in atomic units. Call it one at a time. */
+    async giveDollars(address: Hex, amountAtomic: bigint): Promise<void> {
+      const hash = await client.writeContract({
+        ...token,
+        account: minter,
+        functionName: 'mint',
+        args: [address, amountAtomic],
+      });
+      await client.waitForTransactionReceipt({ hash });
+    },
+    balanceOf: (address: Hex) => client.readContract({ ...token, functionName: 'balanceOf', args: [address] }),
+  };
+}

@@ -1,0 +1,83 @@
+import { x402Facilitator } from '@x402/core/facilitator';
+import type { Network as NetworkId, PaymentPayload, PaymentRequirements } from '@x402/core/types';
+import { toFacilitatorEvmSigner } from '@x402/evm';
+import { registerExactEvmScheme } from '@x402/evm/exact/facilitator';
+import { createWalletClient, publicActions, type Transport } from 'viem';
+import { generatePrivateKey, nonceManager, privateKeyToAccount } from 'viem/accounts';
+import { baseSepolia } from 'viem/chains';
+import {
+  type Facilitator,
+  FacilitatorError,
+  type FacilitatorRequest,
+  readSettlement,
+  readSupported,
+  readVerification,
+} from '../gateway/facilitator.ts';
+import type { Network } from '../gateway/networks.ts';
+
+const CONFIRMATION_MILLISECONDS = 20_000;
+
+/** What a facilitator service answers, as the objects its JSON stands for. */
+export type FacilitatorEndpoints = {
+  address: `0x${string}`;
+  verify(request: FacilitatorRequest): Promise<unknown>;
+  settle(request: FacilitatorRequest): Promise<unknown>;
+  supported(): unknown;
+};
+
+/** The reference facilitator with a wallet of its own, which needs gas. */
+export function createLocalFacilitator({
+  network,
+  transport,
+}: {
+  network: Network;
+  transport: Transport;
+}): FacilitatorEndpoints {
+  // Transactions of one account need successive numbers; the manager counts them, also for many at once.
+  const account = privateKeyToAccount(generatePrivateKey(), { nonceManager });
+  const client = createWalletClient({ account, chain: baseSepolia, transport, pollingInterval: 50 }).extend(
+    publicActions,
+  );
+  const signer = toFacilitatorEvmSigner(
+    {
+      address: account.address,
+      readContract: (call) => client.readContract({ ...call, args: call.args ?? [] }),
+      verifyTypedData: (data) => client.verifyTypedData(data as Parameters<typeof client.verifyTypedData>[0]),
+      writeContract: (call) => client.writeContract(call),
+      sendTransaction: (transaction) => client.sendTransaction(transaction),
+      waitForTransactionReceipt: (wanted) => client.waitForTransactionReceipt(wanted),
+      getCode: ({ address }) => client.getCode({ address }),
+    },
+    { confirmationTimeoutMs: CONFIRMATION_MILLISECONDS },
+  );
+  const facilitator = new x402Facilitator();
+  registerExactEvmScheme(facilitator, { signer, networks: network.id as NetworkId });
+  const typed = ({ paymentPayload, paymentRequirements }: FacilitatorRequest) =>
+    [paymentPayload as unknown as PaymentPayload, paymentRequirements as unknown as PaymentRequirements] as const;
+  return {
+    address: account.address,
+    verify: (request) => facilitator.verify(...typed(request)),
+    settle: (request) => facilitator.settle(...typed(request)),
+    supported: () => facilitator.getSupported(),
+  };
+}
+
+/** A facilitator in this process, for the gateway. */
+export function inProcess(endpoints: FacilitatorEndpoints): Facilitator {
+  return {
+    async verify(request) {
+      const answer = await endpoints.verify(request).catch((cause) => {
+        throw new FacilitatorError('facilitator_unavailable', 'The facilitator did not answer.', { cause });
+      });
+      return readVerification(answer);
+    },
+    async settle(request) {
+      try {
+        return readSettlement(await endpoints.settle(request));
+      } catch (error) {
+        return { kind: 'ambiguous', reason: 'facilitator_unavailable', message: (error as Error).message };
+      }
+    },
+    supported: async () => readSupported(endpoints.supported()),
+  };
+}

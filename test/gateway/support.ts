@@ -1,0 +1,84 @@
+import { x402Client } from '@x402/core/client';
+import { registerExactEvmScheme } from '@x402/evm/exact/client';
+import { wrapFetchWithPayment } from '@x402/fetch';
+import pino from 'pino';
+import type { Hex } from 'viem';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { parseEgressAllow } from '../../src/egress/allow-list.ts';
+import { createEgress } from '../../src/egress/egress.ts';
+import { findNetwork, type Network } from '../../src/gateway/networks.ts';
+import { egressTransport } from '../../src/gateway/rpc.ts';
+import { findAnvil, startAnvil } from '../../src/sandbox/anvil.ts';
+import { type LocalChain, prepareChain } from '../../src/sandbox/chain.ts';
+import { createLocalFacilitator } from '../../src/sandbox/facilitator.ts';
+import type { TestApp, TestUser } from '../support/app.ts';
+import { type FacilitatorServer, startFacilitatorServer } from './facilitator-server.ts';
+
+export const NETWORK: Network = findNetwork('eip155:84532')!;
+export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+
+/** A local chain with dollars on it, and a facilitator behind HTTP. */
+export type Rails = {
+  rpcUrl: string;
+  chain: LocalChain;
+  facilitator: FacilitatorServer;
+  /** Settings with which the service uses them. */
+  env: Record<string, string>;
+  /** A wallet with this many atomic units. */
+  wallet(amountAtomic?: bigint): Promise<PrivateKeyAccount>;
+  close(): Promise<void>;
+};
+
+export async function startRails(): Promise<Rails> {
+  const anvil = await startAnvil({ binary: findAnvil()!, chainId: NETWORK.chainId });
+  const log = pino({ level: 'silent' });
+  const egress = createEgress({ allow: parseEgressAllow(`127.0.0.1/32:${anvil.port}`), log });
+  const transport = egressTransport(egress, anvil.rpcUrl);
+  const chain = await prepareChain({ network: NETWORK, transport });
+  const endpoints = createLocalFacilitator({ network: NETWORK, transport });
+  await chain.giveGas(endpoints.address);
+  const facilitator = await startFacilitatorServer(endpoints);
+  return {
+    rpcUrl: anvil.rpcUrl,
+    chain,
+    facilitator,
+    env: { FACILITATOR_URL: facilitator.url, RPC_URL: anvil.rpcUrl, NETWORK: NETWORK.id },
+    async wallet(amountAtomic = 1_000_000n) {
+      const account = privateKeyToAccount(generatePrivateKey());
+      if (amountAtomic > 0n) await chain.giveDollars(account.address, amountAtomic);
+      return account;
+    },
+    async close() {
+      await facilitator.close();
+      await egress.close();
+      await anvil.stop();
+    },
+  };
+}
+
+/** The stock client of x402, which pays whatever it is asked. */
+export function payingFetch(account: PrivateKeyAccount): typeof fetch {
+  return wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer: account })) as typeof fetch;
+}
+
+/** A project that is paid to `SELLER`, with paid routes: path → upstream URL and price. */
+export async function createShop(
+  app: TestApp,
+  owner: TestUser,
+  endpoints: Record<string, { upstreamUrl: string; priceUsd?: string; description?: string }>,
+) {
+  const project = await owner.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress: SELLER });
+  const base = `/api/projects/${project.body.id}`;
+  const ids: Record<string, string> = {};
+  for (const [path, endpoint] of Object.entries(endpoints)) {
+    const made = await owner.rest<{ id: string }>('POST', `${base}/endpoints`, { priceUsd: '0.01', ...endpoint, path });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+    ids[path] = made.body.id;
+  }
+  return { projectId: project.body.id, base, ids, url: `${app.url}/gateway/${project.body.id}` };
+}
+
+/** The JSON in an x402 header. */
+export function decodeHeader<T = Record<string, unknown>>(value: string | null): T {
+  return JSON.parse(Buffer.from(value ?? '', 'base64').toString('utf8')) as T;
+}
