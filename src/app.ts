@@ -14,13 +14,22 @@ import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from
 import { createEgress } from './egress/egress.ts';
 import { createApiKeyService } from './features/api-keys/service.ts';
 import { createConnectorService } from './features/connectors/service.ts';
+import { createCustomerService } from './features/customers/service.ts';
 import { createDeliveryService } from './features/deliveries/service.ts';
 import { createEndpointService } from './features/endpoints/service.ts';
 import { createEventService } from './features/events/service.ts';
 import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempotency-store.ts';
+import { createLedger, sweepPaymentAnswers } from './features/payments/ledger.ts';
+import { createPaymentService } from './features/payments/service.ts';
 import { createProjectService } from './features/projects/service.ts';
+import { createDailySummaries } from './features/revenue/daily-summary.ts';
+import { createRevenueService } from './features/revenue/service.ts';
 import { createUserService } from './features/users/service.ts';
 import { createWebhookService } from './features/webhooks/service.ts';
+import { registerGateway, rewriteHost } from './gateway/register.ts';
+import { openRouteTable } from './gateway/route-table.ts';
+import { checkFacilitator, configuredRails, type PaymentRails, startGateway } from './gateway/start.ts';
+import { createUpstreamSigner } from './gateway/upstream-signature.ts';
 import type { GraphQLContext } from './graphql/context.ts';
 import { registerGraphQL } from './graphql/http.ts';
 import { schema } from './graphql/schema.ts';
@@ -28,6 +37,7 @@ import { createStreams } from './graphql/streams.ts';
 import { serveWebSocket } from './graphql/websocket.ts';
 import { createGraphQLServer } from './graphql/yoga.ts';
 import { createAdmission } from './http/admission.ts';
+import { clientAddress, trustProxies } from './http/client-address.ts';
 import { registerHealth } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
@@ -61,13 +71,16 @@ export type AppOptions = {
   /** Loopback stand-ins for vendors' hosts; for tests alone, never from stored config. */
   hostOverrides?: Record<string, string>;
   delivery?: Partial<DeliverySettings>;
+  /** Where payments are settled, in place of what the configuration names. */
+  rails?: PaymentRails;
 };
 
 /**
  * Builds the whole service from its configuration and starts it. Everything that one module needs of another is handed
  * over here.
  */
-export async function startApp({ config, databaseUrl, log, hostOverrides, delivery }: AppOptions): Promise<App> {
+export async function startApp(options: AppOptions): Promise<App> {
+  const { config, databaseUrl, log, hostOverrides, delivery } = options;
   const closers: (() => Promise<unknown> | unknown)[] = [];
   const onClose = (close: () => Promise<unknown> | unknown) => closers.unshift(close);
   const closeAll = async () => {
@@ -90,6 +103,7 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
 
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
     const secretBox = createSecretBox(keyring);
+    const upstreamSigner = createUpstreamSigner(keyring);
     const egress = createEgress({ allow: config.egressAllow, log, ...(hostOverrides && { hostOverrides }) });
     onClose(() => egress.close());
 
@@ -112,8 +126,8 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
     const { egressAllow, production } = config;
     const services: Services = {
       users: createUserService({ db }),
-      projects: createProjectService({ db }),
-      endpoints: createEndpointService({ db, events, egressAllow }),
+      projects: createProjectService({ db, bus, ownHosts: ownHostsOf(config), secretOf: upstreamSigner.secretOf }),
+      endpoints: createEndpointService({ db, bus, events, egressAllow }),
       apiKeys: createApiKeyService({ db, bus, keyring, production }),
       webhooks: createWebhookService({ db, events, secretBox, egressAllow }),
       connectors: createConnectorService({
@@ -125,16 +139,23 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
       }),
       events,
       deliveries: createDeliveryService({ db, bus }),
+      payments: createPaymentService({ db }),
+      customers: createCustomerService({ db }),
+      revenue: createRevenueService({ db }),
       feed: createLiveFeed({ db, bus }),
     };
 
     const streams = createStreams(admission);
     const metrics = createMetrics({ db, openStreams: streams.count });
+    const trustsProxy = trustProxies(config.trustedProxies);
     let isDraining = false;
+    const routes = config.roles.has('gateway') ? await openRouteTable({ db, bus, log }) : undefined;
+    onClose(() => routes?.close());
     const http = createHttpServer({
       log,
+      ...(routes && { rewriteUrl: rewriteHost(routes) }),
       corsOrigins: config.corsOrigins,
-      trustedProxies: config.trustedProxies,
+      trustsProxy: config.trustedProxies.length > 0 && trustsProxy,
       onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
         metrics.observeRequest({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
     });
@@ -162,10 +183,21 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
         admission,
         streams,
         log,
-        addressOf: (request) => request.socket.remoteAddress ?? '',
+        addressOf: (request) => clientAddress(request, trustsProxy),
         contextOf: makeContext,
       });
-      onClose(() => sockets.close());
+      // Before the server waits for its connections to end.
+      http.addHook('preClose', () => sockets.close());
+    }
+
+    if (routes) {
+      const { network, publicUrl } = config;
+      const rails = options.rails ?? configuredRails(config, egress, log);
+      const ledger = createLedger({ db, events, bus });
+      const gateway = startGateway({ routes, ledger, egress, rails, network, signer: upstreamSigner, publicUrl, log });
+      onClose(gateway.stop);
+      registerGateway(http, gateway.served);
+      if (production) checkFacilitator(rails.facilitator, network, log);
     }
 
     if (config.roles.has('worker')) {
@@ -183,9 +215,12 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
       });
       worker.start();
       onClose(() => worker.stop());
+      const summaries = createDailySummaries({ db, events, log });
+      summaries.start();
+      onClose(() => summaries.stop());
       const sweep = setInterval(() => {
-        Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool)]).catch((error) =>
-          log.warn({ err: error }, 'sweep failed; the next one will do it'),
+        Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool), sweepPaymentAnswers(db.pool)]).catch(
+          (error) => log.warn({ err: error }, 'sweep failed; the next one will do it'),
         );
       }, SWEEP_MILLISECONDS).unref();
       onClose(() => clearInterval(sweep));
@@ -205,4 +240,9 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
       },
     };
   }
+}
+
+/** The host names under which the service itself is reached. */
+function ownHostsOf({ host, publicUrl }: Config): ReadonlySet<string> {
+  return new Set([host.toLowerCase(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])]);
 }

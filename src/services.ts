@@ -1,9 +1,12 @@
 import type { ApiKeyService } from './features/api-keys/service.ts';
 import type { ConnectorService } from './features/connectors/service.ts';
+import type { CustomerService } from './features/customers/service.ts';
 import type { DeliveryService } from './features/deliveries/service.ts';
 import type { EndpointService } from './features/endpoints/service.ts';
 import type { EventService } from './features/events/service.ts';
+import type { PaymentService } from './features/payments/service.ts';
 import type { ProjectService } from './features/projects/service.ts';
+import type { RevenueService } from './features/revenue/service.ts';
 import type { UserService } from './features/users/service.ts';
 import type { WebhookService } from './features/webhooks/service.ts';
 import type { LiveFeed } from './live/feed.ts';
@@ -18,5 +21,8 @@ export type Services = {
   connectors: ConnectorService;
   events: EventService;
   deliveries: DeliveryService;
+  payments: PaymentService;
+  customers: CustomerService;
+  revenue: RevenueService;
   feed: LiveFeed;
 };

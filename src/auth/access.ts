@@ -5,10 +5,11 @@ import type { Viewer } from './viewer.ts';
 
 /**
  * The one place where tenancy is decided: the projects a viewer may see. Every query of every feature is filtered by it,
- * so what belongs to somebody else looks exactly like what does not exist.
+ * so what belongs to somebody else looks exactly like what does not exist. May be spread into a filter that names an `id`:
+ * under `AND` neither replaces the other.
  */
-export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
-  return viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId };
+export function visibleProjects(viewer: Viewer): { AND: [Prisma.ProjectWhereInput] } {
+  return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
 }
 
 /** The same filter for everything that hangs under a project. */

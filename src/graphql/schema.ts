@@ -7,6 +7,9 @@ import '../features/webhooks/schema.ts';
 import '../features/connectors/schema.ts';
 import '../features/events/schema.ts';
 import '../features/deliveries/schema.ts';
+import '../features/payments/schema.ts';
+import '../features/customers/schema.ts';
+import '../features/revenue/schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.ts';
 

@@ -2,11 +2,12 @@ import { inVisibleProject, requireId, visibleProjects } from '../auth/access.ts'
 import type { Viewer } from '../auth/viewer.ts';
 import type { Database } from '../database/client.ts';
 import { notFound } from '../errors.ts';
-import type { Delivery, DeliveryStatus, Event } from '../generated/prisma/client.ts';
+import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
+import type { Delivery, DeliveryStatus, Event, Payment } from '../generated/prisma/client.ts';
 import { type Bus, topics } from './bus.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { lookAtDeliveries, lookAtEvents } from './looks.ts';
-import { tail } from './tail.ts';
+import { lookAtDeliveries, lookAtEvents, lookAtPayments } from './looks.ts';
+import { type FoundRow, tail } from './tail.ts';
 
 /** Hints may be lost; this often a subscription looks by itself. */
 const POLL_MILLISECONDS = 2_000;
@@ -17,6 +18,7 @@ export type DeliveryFeedArguments = {
   after?: string | null;
   filter?: { status?: DeliveryStatus[] | null; eventTypes?: readonly string[] | null; since?: Date | null } | null;
 };
+export type PaymentFeedArguments = { projectId: string; after?: string | null; filter?: PaymentFilter | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
@@ -62,19 +64,42 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         look: table.look,
         async load(rows) {
           const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
-          const found = byId(await db.prisma.delivery.findMany({ where }));
-          // What has changed between the two reads is shown when the next look finds it.
-          for (const { id, milliseconds } of rows) {
-            if (found.get(id)?.updatedAt.getTime() !== milliseconds) found.delete(id);
-          }
-          return found;
+          return unchanged(rows, await db.prisma.delivery.findMany({ where }));
         },
         present: (delivery, progress) => ({ cursor: encodeCursor(progress), delivery }),
         subscribe: (wake) => bus.subscribe(topics.deliveries(projectId), wake),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
+
+    /** @throws AppError as `events` does. */
+    async payments(viewer: Viewer, { projectId, after, filter }: PaymentFeedArguments) {
+      const reached = after != null ? decodeCursor('Payment', after) : undefined;
+      const columns = toColumns(filter ?? {});
+      await requireVisible(viewer, projectId);
+      const table = lookAtPayments(db.pool, projectId, columns);
+      return tail<Payment, { cursor: string; payment: Payment }>({
+        start: reached ?? (await table.present()),
+        look: table.look,
+        async load(rows) {
+          const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
+          return unchanged(rows, await db.prisma.payment.findMany({ where }));
+        },
+        present: (payment, progress) => ({ cursor: encodeCursor(progress), payment }),
+        subscribe: (wake) => bus.subscribe(topics.payments(projectId), wake),
+        pollMilliseconds: POLL_MILLISECONDS,
+      });
+    },
   };
+}
+
+/** Leaves out what has changed between the two reads: it is shown when the next look finds it. */
+function unchanged<Row extends { id: string; updatedAt: Date }>(looked: readonly FoundRow[], loaded: Row[]) {
+  const found = byId(loaded);
+  for (const { id, milliseconds } of looked) {
+    if (found.get(id)?.updatedAt.getTime() !== milliseconds) found.delete(id);
+  }
+  return found;
 }
 
 function byId<Row extends { id: string }>(rows: Row[]): Map<string, Row> {

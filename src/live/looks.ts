@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { PaymentColumns } from '../features/payments/filter.ts';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import {
   type FoundRow,
@@ -29,7 +30,7 @@ type ResultRow = SnapshotRow & { id: string | null; milliseconds: number | null;
  */
 const look = (rows: string) => `
   WITH snapshot AS (
-    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon, extract(epoch FROM now())::float8 * 1000 AS now
+    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon, floor(extract(epoch FROM now()) * 1000)::float8 AS now
   )
   SELECT snapshot.horizon::text AS "horizon", snapshot.now AS "nowMilliseconds",
          found.id, found.milliseconds, age(snapshot.horizon::xid) - found.age AS "ahead"
@@ -45,7 +46,7 @@ const EVENTS = look(`
 
 // A claim, and the extension of its lease, leave the time of a delivery as it is: they are not news.
 const DELIVERIES = look(`
-    SELECT d."id", extract(epoch FROM d."updatedAt")::float8 * 1000 AS milliseconds, age(d.xmin) AS age
+    SELECT d."id", (extract(epoch FROM d."updatedAt") * 1000)::float8 AS milliseconds, age(d.xmin) AS age
       FROM "Delivery" d
      WHERE d."projectId" = $1 AND d."updatedAt" >= $2
        AND ((d."updatedAt", d."id") > ($3::timestamptz, $4)
@@ -55,6 +56,23 @@ const DELIVERIES = look(`
        AND ($9::text[] IS NULL OR d."eventType" = ANY ($9))
        AND ($10::timestamptz IS NULL OR d."createdAt" >= $10)
      ORDER BY d."updatedAt", d."id"`);
+
+// A lease that is taken or extended leaves the time as it is: such a row may come a second time.
+const PAYMENTS = look(`
+    SELECT p."id", (extract(epoch FROM p."updatedAt") * 1000)::float8 AS milliseconds, age(p.xmin) AS age
+      FROM "Payment" p
+     WHERE p."projectId" = $1 AND p."updatedAt" >= $2
+       AND ((p."updatedAt", p."id") > ($3::timestamptz, $4)
+            OR age(p.xmin) <= age(coalesce($5::xid, snapshot.horizon::xid)))
+       AND (p."updatedAt", p."id") > ($6::timestamptz, $7)
+       AND ($8::text[] IS NULL OR p."status"::text = ANY ($8))
+       AND ($9::text IS NULL OR p."endpointId" = $9)
+       AND ($10::text IS NULL OR p."customerId" = $10)
+       AND ($11::text IS NULL OR p."payer" = $11)
+       AND ($12::text IS NULL OR p."transactionHash" = $12)
+       AND ($13::text IS NULL OR p."id" >= $13)
+       AND ($14::text IS NULL OR p."id" < $14)
+     ORDER BY p."updatedAt", p."id"`);
 
 const BEGINNING: Position = { milliseconds: 0, id: '' };
 
@@ -96,19 +114,36 @@ export type DeliveryFilter = {
 };
 
 export function lookAtDeliveries(pool: pg.Pool, projectId: string, filter: DeliveryFilter): LookableTable {
+  const { status, eventTypes, createdSince } = filter;
+  return lookAtVersions(pool, projectId, 'Delivery', DELIVERIES, [status, eventTypes, createdSince]);
+}
+
+export function lookAtPayments(pool: pg.Pool, projectId: string, filter: PaymentColumns): LookableTable {
+  const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = filter;
+  const values = [status, endpointId, customerId, payer, transactionHash, firstId, endId];
+  return lookAtVersions(pool, projectId, 'Payment', PAYMENTS, values);
+}
+
+/** A table whose rows change, in the order of their last change. */
+function lookAtVersions(
+  pool: pg.Pool,
+  projectId: string,
+  table: 'Delivery' | 'Payment',
+  text: string,
+  filter: unknown[],
+): LookableTable {
   const read = async (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => {
     const { sinceMilliseconds, position, from = BEGINNING } = request;
-    const { status, eventTypes, createdSince } = filter;
     return toLook(
       await pool.query<ResultRow>({
-        name: 'live-deliveries',
-        text: DELIVERIES,
+        name: `live-${table}`,
+        text,
         values: [
           projectId,
           new Date(Math.max(0, sinceMilliseconds)),
           ...[new Date(position.milliseconds), position.id, toXid(request.horizon)],
           ...[new Date(from.milliseconds), from.id],
-          ...[status, eventTypes, createdSince],
+          ...filter,
         ],
       }),
       ({ id, milliseconds }) => ({ id: id!, milliseconds: milliseconds! }),
@@ -119,7 +154,7 @@ export function lookAtDeliveries(pool: pg.Pool, projectId: string, filter: Deliv
     present: () =>
       seeAll(read, async () => {
         const { rows } = await pool.query<{ id: string; updatedAt: Date }>(
-          'SELECT "id", "updatedAt" FROM "Delivery" WHERE "projectId" = $1 ORDER BY "updatedAt" DESC, "id" DESC LIMIT 1',
+          `SELECT "id", "updatedAt" FROM "${table}" WHERE "projectId" = $1 ORDER BY "updatedAt" DESC, "id" DESC LIMIT 1`,
           [projectId],
         );
         return rows[0] && { milliseconds: rows[0].updatedAt.getTime(), id: rows[0].id };

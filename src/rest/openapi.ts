@@ -130,7 +130,8 @@ function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] 
   };
   return [
     ...inPath,
-    ...(route.kind === 'list' ? [...paging, ...filters] : []),
+    ...(route.kind === 'list' ? paging : []),
+    ...filters,
     ...(route.method === 'POST' ? [idempotency] : []),
   ];
 }

@@ -16,7 +16,7 @@ export type Route = {
   fromPath?: Readonly<Record<string, string>>;
   /** Fields of the payload beside the resource that are shown once with it. */
   once?: readonly string[];
-  /** Query parameters beside `limit` and `after`: name → where it goes in the variables. */
+  /** Query parameters, of lists beside `limit` and `after`: name → where it goes in the variables. */
   query?: Readonly<Record<string, { to: readonly string[]; list: boolean; description: string }>>;
 };
 
@@ -26,6 +26,15 @@ const filter = {
   status: { to: ['filter', 'status'], list: true, description: 'Only deliveries in this state; may be repeated.' },
   eventType: { to: ['filter', 'eventTypes'], list: true, description: 'Only of events of this kind; may be repeated.' },
   since: { to: ['filter', 'since'], list: false, description: 'Only deliveries created at or after this time.' },
+} as const;
+const payments = {
+  status: { to: ['filter', 'status'], list: true, description: 'Only payments in this state; may be repeated.' },
+  endpointId: { to: ['filter', 'endpointId'], list: false, description: 'Only for this endpoint.' },
+  customerId: { to: ['filter', 'customerId'], list: false, description: 'Only of this customer.' },
+  payer: { to: ['filter', 'payer'], list: false, description: 'Only of this wallet, verified or not.' },
+  transactionHash: { to: ['filter', 'transactionHash'], list: false, description: 'Only settled by this transaction.' },
+  from: { to: ['filter', 'from'], list: false, description: 'Only payments presented at or after this time.' },
+  to: { to: ['filter', 'to'], list: false, description: 'Only payments presented before this time.' },
 } as const;
 const inProject = (parameter: string) => ({ projectId: 'projectId', [parameter]: 'id' });
 
@@ -374,5 +383,74 @@ export const ROUTES: readonly Route[] = [
     document: documents.GetEventDocument,
     kind: 'one',
     at: ['project', 'event'],
+  },
+
+  {
+    method: 'GET',
+    path: `${project}/payments`,
+    operationId: 'listPayments',
+    summary: 'Payments for the endpoints of the project',
+    document: documents.ListPaymentsDocument,
+    kind: 'list',
+    at: ['project', 'payments'],
+    query: payments,
+  },
+  {
+    method: 'GET',
+    path: `${project}/payments/:paymentId`,
+    operationId: 'getPayment',
+    summary: 'One payment',
+    document: documents.GetPaymentDocument,
+    kind: 'one',
+    at: ['project', 'payment'],
+  },
+  {
+    method: 'GET',
+    path: `${project}/customers`,
+    operationId: 'listCustomers',
+    summary: 'Wallets with a settled payment to the project',
+    document: documents.ListCustomersDocument,
+    kind: 'list',
+    at: ['project', 'customers'],
+    query: {
+      orderBy: { to: ['orderBy'], list: false, description: 'Which come first. Default LAST_PAYMENT.' },
+      walletAddress: { to: ['walletAddress'], list: false, description: 'Only this wallet.' },
+    },
+  },
+  {
+    method: 'GET',
+    path: `${project}/customers/:customerId`,
+    operationId: 'getCustomer',
+    summary: 'One customer',
+    document: documents.GetCustomerDocument,
+    kind: 'one',
+    at: ['project', 'customer'],
+  },
+  {
+    method: 'GET',
+    path: `${project}/customers/:customerId/payments`,
+    operationId: 'listCustomerPayments',
+    summary: 'Payments of the customer',
+    document: documents.ListCustomerPaymentsDocument,
+    kind: 'list',
+    at: ['project', 'customer', 'payments'],
+  },
+  {
+    method: 'GET',
+    path: `${project}/revenue`,
+    operationId: 'getRevenue',
+    summary: 'Revenue by hour, day or month, with the endpoints and customers that brought most',
+    document: documents.GetRevenueDocument,
+    kind: 'one',
+    at: ['project', 'revenue'],
+    query: {
+      from: {
+        to: ['from'],
+        list: false,
+        description: 'Beginning. Default 24 hours, 30 days or 12 months before `to`.',
+      },
+      to: { to: ['to'], list: false, description: 'End, excluded. Default now. Both are widened to whole intervals.' },
+      interval: { to: ['interval'], list: false, description: 'Length of the intervals, of UTC. Default DAY.' },
+    },
   },
 ];

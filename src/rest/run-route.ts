@@ -71,9 +71,8 @@ function page({ nodes, pageInfo }: Page, url: string): StoredAnswer {
 
 function readVariables(schema: GraphQLSchema, route: Route, { params, query }: RouteRequest): Record<string, unknown> {
   const variables: Record<string, unknown> = { ...params };
-  if (route.kind !== 'list') return variables;
   const errors: FieldError[] = [];
-  const { limit, after } = query;
+  const { limit, after } = route.kind === 'list' ? query : {};
   if (limit !== undefined) {
     if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_SIZE) {
       errors.push({ pointer: '/limit', message: `Must be a whole number from 1 to ${MAX_PAGE_SIZE}.` });

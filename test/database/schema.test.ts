@@ -7,10 +7,12 @@ import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
 
 // What migrations add by hand, because a Prisma schema cannot say it: partial indexes and indexes on expressions.
 const HAND_WRITTEN = [
+  'DailySummary_due',
   'Delivery_due',
   'Delivery_destination_due',
   'Delivery_held',
   'Delivery_lease',
+  'Endpoint_shape',
   'Payment_authorization',
   'Payment_lease',
 ];

@@ -44,10 +44,13 @@ const stamps = { createdAt: time, updatedAt: time };
 
 /** Every field of each resource: exactly these come back. */
 const FIELDS = {
-  projects: { id: id('proj'), name: 'Shop', walletAddress: WALLET, ...stamps },
+  projects: {
+    ...{ id: id('proj'), name: 'Shop', walletAddress: WALLET, gatewayHost: null },
+    ...{ milestonesUsd: ['1', '10', '100', '1000', '10000'], ...stamps },
+  },
   endpoints: {
     ...{ id: id('ep'), projectId: id('proj'), ...GOOD.endpoint, path: expect.stringMatching(/^\//) },
-    ...{ description: null, isActive: true, ...stamps },
+    ...{ description: null, isActive: true, warnings: [], ...stamps },
   },
   keys: {
     ...{ id: id('key'), projectId: id('proj'), name: 'CI', environment: 'TEST', prefix: 'tg_test_' },
@@ -69,8 +72,14 @@ type Kind = keyof typeof FIELDS;
 const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; becomes: object }>> = {
   'POST /api/projects': { body: GOOD.project, becomes: {} },
   'PATCH /api/projects/:projectId': {
-    body: { name: 'Kiosk', walletAddress: '0x1f98431c8ad98523631ae4a59f267346ea31f984' },
-    becomes: { name: 'Kiosk', walletAddress: '0x1F98431c8aD98523631AE4a59f267346ea31F984' },
+    body: {
+      ...{ name: 'Kiosk', walletAddress: '0x1f98431c8ad98523631ae4a59f267346ea31f984' },
+      ...{ gatewayHost: 'Kiosk.example', milestonesUsd: ['20', '0.5'] },
+    },
+    becomes: {
+      ...{ name: 'Kiosk', walletAddress: '0x1F98431c8aD98523631AE4a59f267346ea31F984' },
+      ...{ gatewayHost: 'kiosk.example', milestonesUsd: ['0.5', '20'] },
+    },
   },
   'POST /api/projects/:projectId/endpoints': {
     body: { ...GOOD.endpoint, path: '/new', description: 'Now' },
@@ -78,7 +87,10 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
   },
   'PATCH /api/projects/:projectId/endpoints/:endpointId': {
     body: { path: '/b', upstreamUrl: 'https://b.example.com/', priceUsd: '2', description: 'B', isActive: false },
-    becomes: { path: '/b', upstreamUrl: 'https://b.example.com/', priceUsd: '2', description: 'B', isActive: false },
+    becomes: {
+      ...{ path: '/b', upstreamUrl: 'https://b.example.com/', priceUsd: '2', description: 'B', isActive: false },
+      warnings: [expect.stringContaining('1 USD')],
+    },
   },
   'POST /api/projects/:projectId/keys': {
     body: GOOD.key,

@@ -153,9 +153,21 @@ ALTER TABLE "Customer" ADD CONSTRAINT "Customer_projectId_fkey" FOREIGN KEY ("pr
 -- AddForeignKey
 ALTER TABLE "RevenueDay" ADD CONSTRAINT "RevenueDay_projectId_fkey" FOREIGN KEY ("projectId") REFERENCES "Project"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
+-- AddForeignKey
+ALTER TABLE "DailySummary" ADD CONSTRAINT "DailySummary_projectId_fkey" FOREIGN KEY ("projectId") REFERENCES "Project"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "PreviousPrice" ADD CONSTRAINT "PreviousPrice_endpointId_fkey" FOREIGN KEY ("endpointId") REFERENCES "Endpoint"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
 -- One authorization pays once, whatever the project: the chain refuses its nonce a second time. A payment that failed
 -- verification gives the nonce back, so that a forged authorization cannot block the real one.
 CREATE UNIQUE INDEX "Payment_authorization" ON "Payment" ("network", "assetAddress", "payer", "nonce") WHERE "failureStage" IS DISTINCT FROM 'VERIFY';
 
 -- Payments that are not final, by when somebody else may take them over.
 CREATE INDEX "Payment_lease" ON "Payment" ("leasedUntil") WHERE "leasedUntil" IS NOT NULL;
+
+-- Days whose summary is due or will be.
+CREATE INDEX "DailySummary_due" ON "DailySummary" ("day", "projectId") WHERE "eventId" IS NULL;
+
+-- Paths that differ in the names of their parameters only would be one route.
+CREATE UNIQUE INDEX "Endpoint_shape" ON "Endpoint" ("projectId", (regexp_replace("path", '/:[^/]+', '/:', 'g')));

@@ -2,7 +2,7 @@ import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../graphql/builder.ts';
 import { resolvePage } from '../../graphql/connections.ts';
 import { Project } from '../projects/schema.ts';
-import { priceUsdOf } from './service.ts';
+import { priceUsdOf, warningsOf } from './service.ts';
 
 export const Endpoint = builder.prismaNode('Endpoint', {
   description: 'A paid route: a public path, the URL behind it, and a price per request.',
@@ -19,6 +19,10 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     }),
     description: t.exposeString('description', { nullable: true, description: 'For people.' }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether the gateway serves it.' }),
+    warnings: t.stringList({
+      description: 'What the seller should know about it, for example of a price that most clients refuse to pay.',
+      resolve: warningsOf,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
   }),
@@ -54,8 +58,15 @@ builder.relayMutationField(
     description: 'A new endpoint.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      path: t.string({ required: true, description: 'Public path, starting with a slash.' }),
-      upstreamUrl: t.string({ required: true, description: 'URL of the API behind it, https.' }),
+      path: t.string({
+        required: true,
+        description:
+          'Public path, starting with a slash. A segment `:name` stands for any one, a last `*` for any rest.',
+      }),
+      upstreamUrl: t.string({
+        required: true,
+        description: 'URL of the API behind it, https. May use the placeholders of the path.',
+      }),
       priceUsd: t.string({ required: true, description: 'Price per request in USD, for example "0.01".' }),
       description: t.string({ description: 'For people, at most 1000 characters.' }),
     }),

@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { inVisibleProject, requireId } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
+import type { Database, Transaction } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
+import { MAX_TIMEOUT_SECONDS } from '../../gateway/terms.ts';
 import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
+import { type Bus, topics } from '../../live/bus.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import type { EventService } from '../events/service.ts';
 import { requireProject } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
 import { canonicalPath } from './path.ts';
+import { checkPlaceholders } from './upstream-placeholders.ts';
 
 const pathInput = z.string().transform((text, context) => {
   const result = canonicalPath(text);
@@ -35,6 +38,15 @@ export type CreateEndpointInput = { path: string; upstreamUrl: string; priceUsd:
 export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
 export type EndpointService = ReturnType<typeof createEndpointService>;
 
+// The official clients refuse to pay more for one request unless their user raises the limit.
+const CLIENT_LIMIT_ATOMIC = 1_000_000n;
+
+/** What a seller should know about an endpoint that is accepted as it is. */
+export function warningsOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string[] {
+  if (BigInt(endpoint.priceAtomic.toFixed(0)) <= CLIENT_LIMIT_ATOMIC) return [];
+  return ['Most x402 clients refuse to pay more than 1 USD for a request unless their user allows it.'];
+}
+
 /** The price of a stored endpoint as a decimal USD string. */
 export function priceUsdOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string {
   return formatUsd(BigInt(endpoint.priceAtomic.toFixed(0)));
@@ -44,8 +56,13 @@ export function priceUsdOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string {
  * Paid routes of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` for a path that the
  * project has already.
  */
-export function createEndpointService(options: { db: Database; events: EventService; egressAllow: EgressAllow }) {
-  const { db, events } = options;
+export function createEndpointService(options: {
+  db: Database;
+  bus: Bus;
+  events: EventService;
+  egressAllow: EgressAllow;
+}) {
+  const { db, bus, events } = options;
   const createInput = z.strictObject({
     path: pathInput,
     upstreamUrl: targetUrlInput(options.egressAllow),
@@ -70,6 +87,7 @@ export function createEndpointService(options: { db: Database; events: EventServ
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
       const project = await requireProject(db.prisma, viewer, projectId);
       const { priceUsd: priceAtomic, ...values } = parseInput(createInput, input);
+      checkPlaceholders(values.path, values.upstreamUrl);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
           const created = await tx.endpoint.create({
@@ -90,6 +108,7 @@ export function createEndpointService(options: { db: Database; events: EventServ
         })
         .catch(rethrowPathConflict);
       events.announce(project.id);
+      bus.publish(topics.routes(project.id));
       return endpoint;
     },
 
@@ -108,7 +127,9 @@ export function createEndpointService(options: { db: Database; events: EventServ
             where: { id },
             data: { ...values, ...(priceAtomic === undefined ? {} : { priceAtomic: decimal(priceAtomic) }) },
           });
+          checkPlaceholders(after.path, after.upstreamUrl);
           if (!after.priceAtomic.equals(before.priceAtomic)) {
+            await keepPrice(tx, before);
             await events.record(tx, {
               projectId: after.projectId,
               type: 'endpoint.pricing_changed',
@@ -124,14 +145,26 @@ export function createEndpointService(options: { db: Database; events: EventServ
         })
         .catch(rethrowPathConflict);
       events.announce(endpoint.projectId);
+      bus.publish(topics.routes(endpoint.projectId));
       return endpoint;
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const { count } = await db.prisma.endpoint.deleteMany({ where: scoped(viewer, id, projectId) });
-      if (count === 0) throw notFound();
+      const where = scoped(viewer, id, projectId);
+      const endpoint = await db.prisma.endpoint.findFirst({ where, select: { projectId: true } });
+      const { count } = await db.prisma.endpoint.deleteMany({ where });
+      if (!endpoint || count === 0) throw notFound();
+      bus.publish(topics.routes(endpoint.projectId));
     },
   };
+}
+
+/** Keeps a price that is replaced acceptable for as long as a payment for it may be under way. */
+async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
+    VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${MAX_TIMEOUT_SECONDS}))
+    ON CONFLICT ("endpointId") DO UPDATE SET "priceAtomic" = excluded."priceAtomic", "validUntil" = excluded."validUntil"`;
 }
 
 function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.EndpointWhereInput {
@@ -145,7 +178,9 @@ function decimal(amountAtomic: bigint): Prisma.Decimal {
 function rethrowPathConflict(error: unknown): never {
   if (!isUniqueViolation(error)) throw error;
   throw new AppError('CONFLICT', {
-    detail: 'The project has an endpoint with this path already. Change that one or choose another path.',
+    detail:
+      'The project has an endpoint with this path already, perhaps with other names for its parameters. Change that one ' +
+      'or choose another path.',
     fields: [{ pointer: '/path', message: 'Is taken by another endpoint of the project.' }],
   });
 }

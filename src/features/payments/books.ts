@@ -87,12 +87,8 @@ export async function bookSettlement(
     });
   }
   // Last, because all payments of an endpoint wait for each other here.
-  const settled = Prisma.sql`${settledAt!.toISOString()}::timestamptz`;
-  await tx.$executeRaw`
-    INSERT INTO "RevenueDay" AS r ("projectId", "day", "endpointId", "totalAtomic", "paymentCount")
-    VALUES (${projectId}, ${dayOf(settled)}, ${endpointId}, ${payload.amountAtomic}::numeric, 1)
-    ON CONFLICT ("projectId", "day", "endpointId") DO UPDATE SET
-      "totalAtomic" = r."totalAtomic" + excluded."totalAtomic", "paymentCount" = r."paymentCount" + 1`;
+  const day = dayOf(Prisma.sql`${settledAt!.toISOString()}::timestamptz`);
+  await enterDay(tx, payment, day, { totalAtomic: payload.amountAtomic, paymentCount: 1, failedCount: 0 });
 }
 
 /** Milestones that a total has reached on its way from `before` to `after`, in ascending order. */
@@ -122,7 +118,7 @@ export async function bookFailure(
   payment: Payment,
   failedAt: Prisma.Sql,
 ): Promise<void> {
-  const { projectId, endpointId, failureStage, failureReason, failureMessage, transactionHash } = payment;
+  const { projectId, failureStage, failureReason, failureMessage, transactionHash } = payment;
   await events.record(tx, {
     projectId,
     type: 'payment.failed',
@@ -134,8 +130,25 @@ export async function bookFailure(
       transactionHash,
     },
   });
+  await enterDay(tx, payment, dayOf(failedAt), { totalAtomic: '0', paymentCount: 0, failedCount: 1 });
+}
+
+/** Adds to a day of an endpoint. The first entry of a day queues its summary. */
+async function enterDay(
+  tx: Transaction,
+  { projectId, endpointId }: Payment,
+  day: Prisma.Sql,
+  { totalAtomic, paymentCount, failedCount }: { totalAtomic: string; paymentCount: number; failedCount: number },
+): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO "RevenueDay" AS r ("projectId", "day", "endpointId", "failedCount")
-    VALUES (${projectId}, ${dayOf(failedAt)}, ${endpointId}, 1)
-    ON CONFLICT ("projectId", "day", "endpointId") DO UPDATE SET "failedCount" = r."failedCount" + 1`;
+    WITH entry AS (
+      INSERT INTO "RevenueDay" AS r ("projectId", "day", "endpointId", "totalAtomic", "paymentCount", "failedCount")
+      VALUES (${projectId}, ${day}, ${endpointId}, ${totalAtomic}::numeric, ${paymentCount}, ${failedCount})
+      ON CONFLICT ("projectId", "day", "endpointId") DO UPDATE SET
+        "totalAtomic" = r."totalAtomic" + excluded."totalAtomic",
+        "paymentCount" = r."paymentCount" + excluded."paymentCount",
+        "failedCount" = r."failedCount" + excluded."failedCount"
+      RETURNING "projectId", "day"
+    )
+    INSERT INTO "DailySummary" ("projectId", "day") SELECT * FROM entry ON CONFLICT DO NOTHING`;
 }

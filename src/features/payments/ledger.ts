@@ -256,6 +256,6 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
 }
 
 /** Deletes answers that are no longer kept. */
-export async function sweepPaymentAnswers(db: Pick<Database, 'pool'>): Promise<void> {
-  await db.pool.query('DELETE FROM "PaymentAnswer" WHERE "expiresAt" <= now()');
+export async function sweepPaymentAnswers(pool: Database['pool']): Promise<void> {
+  await pool.query('DELETE FROM "PaymentAnswer" WHERE "expiresAt" <= now()');
 }

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../database/client.ts';
 import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
-import { newId } from '../../ids.ts';
+import { millisecondsOfId, newId } from '../../ids.ts';
 import type { PaymentLease, Reconciled } from './lease.ts';
 import type { NewPayment, UpstreamAnswer } from './ledger.ts';
 
@@ -17,17 +17,19 @@ const HOLDS_NONCE = Prisma.raw(`"failureStage" IS DISTINCT FROM 'VERIFY'`);
 /** Inserts the payment unless its authorization is held; takes a claim over that was abandoned before verification. */
 export async function insertClaim(db: Database, input: NewPayment): Promise<Payment | undefined> {
   const { network, assetAddress, payer, nonce } = keyOf(input);
+  const id = newId('Payment');
   const [payment] = await db.prisma.$queryRaw<Payment[]>`
     INSERT INTO "Payment" AS held (
       "id", "projectId", "endpointId", "endpointPath", "method", "x402Version", "network", "asset", "assetAddress",
       "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore", "authorization", "requestFingerprint",
-      "leasedUntil", "leaseToken"
+      "leasedUntil", "leaseToken", "createdAt"
     ) VALUES (
-      ${newId('Payment')}, ${input.projectId}, ${input.endpointId}, ${input.endpointPath}, ${input.method},
+      ${id}, ${input.projectId}, ${input.endpointId}, ${input.endpointPath}, ${input.method},
       ${input.x402Version}, ${network}, ${input.asset}, ${assetAddress}, ${payer}, ${input.payTo.toLowerCase()},
       ${nonce}, ${input.amountAtomic.toString()}::numeric, ${input.validAfter.toISOString()}::timestamptz,
       ${input.validBefore.toISOString()}::timestamptz, ${JSON.stringify(input.authorization)}::json,
-      ${input.requestFingerprint}, now() + make_interval(secs => ${input.leaseSeconds}::float8), 1
+      ${input.requestFingerprint}, now() + make_interval(secs => ${input.leaseSeconds}::float8), 1,
+      ${new Date(millisecondsOfId(id)).toISOString()}::timestamptz
     )
     ON CONFLICT ("network", "assetAddress", "payer", "nonce") WHERE ${HOLDS_NONCE} DO UPDATE SET
       "projectId" = excluded."projectId", "endpointId" = excluded."endpointId",

@@ -1,6 +1,7 @@
 import { visibleProjects } from '../../auth/access.ts';
 import { builder } from '../../graphql/builder.ts';
 import { resolvePage } from '../../graphql/connections.ts';
+import { milestonesUsdOf } from './milestones.ts';
 
 export const Project = builder.prismaNode('Project', {
   description: 'The top-level container of endpoints, keys, webhooks and connectors. Its wallet receives the payments.',
@@ -11,6 +12,21 @@ export const Project = builder.prismaNode('Project', {
     name: t.exposeString('name', { description: 'Display name.' }),
     walletAddress: t.exposeString('walletAddress', {
       description: 'EVM wallet that receives payments, EIP-55 checksummed.',
+    }),
+    gatewayHost: t.exposeString('gatewayHost', {
+      nullable: true,
+      description: 'Host name that leads to the endpoints without `/gateway/{projectId}` before their paths.',
+    }),
+    milestonesUsd: t.stringList({
+      description: 'Spending in USD at which a customer reaches a milestone, ascending.',
+      resolve: milestonesUsdOf,
+    }),
+    upstreamSecret: t.string({
+      nullable: true,
+      description:
+        'Secret with which upstreams check that a request came through the gateway, `whsec_…`. For users, not API keys.',
+      authScopes: { user: true },
+      resolve: (project, _args, { services, viewer }) => services.projects.upstreamSecret(viewer, project),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
@@ -49,6 +65,13 @@ builder.relayMutationField(
     inputFields: (t) => ({
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({ required: true, description: 'EVM wallet that receives payments.' }),
+      gatewayHost: t.string({
+        description: 'Host name that shall lead to the endpoints, such as "api.example.com".',
+      }),
+      milestonesUsd: t.stringList({
+        description:
+          'Spending in USD at which a customer reaches a milestone, at most 50. Default: 1, 10, 100, 1000 and 10000.',
+      }),
     }),
   },
   {
@@ -72,6 +95,12 @@ builder.relayMutationField(
       id: t.id({ required: true, description: 'The project to change.' }),
       name: t.string({ description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({ description: 'EVM wallet that receives payments.' }),
+      gatewayHost: t.string({
+        description: 'Host name that shall lead to the endpoints, such as "api.example.com"; null for none.',
+      }),
+      milestonesUsd: t.stringList({
+        description: 'Spending in USD at which a customer reaches a milestone, at most 50. An empty list for none.',
+      }),
     }),
   },
   {

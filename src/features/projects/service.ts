@@ -3,10 +3,14 @@ import { z } from 'zod';
 import { requireId, requireUser, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
-import { notFound } from '../../errors.ts';
+import { isUniqueViolation } from '../../database/errors.ts';
+import { AppError, notFound } from '../../errors.ts';
 import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { lineOfText, parseInput } from '../../validation.ts';
+import { type Bus, topics } from '../../live/bus.ts';
+import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
+import { gatewayHostInput } from './gateway-host.ts';
+import { milestonesInput } from './milestones.ts';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
@@ -22,15 +26,37 @@ function isWallet(address: string): boolean {
   return isAddress(allUpper ? address.toLowerCase() : address, { strict: true });
 }
 
-const createInput = z.strictObject({ name: lineOfText(200), walletAddress: walletAddressInput });
-const updateInput = createInput.partial();
-
-export type CreateProjectInput = { name: string; walletAddress: string };
-export type UpdateProjectInput = { name?: string | null; walletAddress?: string | null };
+export type CreateProjectInput = {
+  name: string;
+  walletAddress: string;
+  gatewayHost?: string | null;
+  milestonesUsd?: string[] | null;
+};
+export type UpdateProjectInput = Nullable<CreateProjectInput>;
 export type ProjectService = ReturnType<typeof createProjectService>;
 
-/** Projects of a user. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and, for API keys, `FORBIDDEN`. */
-export function createProjectService({ db }: { db: Database }) {
+/**
+ * Projects of a user. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for a host name that leads to
+ * another project and, for API keys, `FORBIDDEN`.
+ *
+ * @param options `ownHosts`: names under which the service itself is reached, which no project may have. `secretOf`: the
+ *   secret of a project with which the gateway signs what it tells upstreams.
+ */
+export function createProjectService(options: {
+  db: Database;
+  bus: Bus;
+  ownHosts: ReadonlySet<string>;
+  secretOf(projectId: string): string;
+}) {
+  const { db, bus } = options;
+  const createInput = z.strictObject({
+    name: lineOfText(200),
+    walletAddress: walletAddressInput,
+    gatewayHost: gatewayHostInput(options.ownHosts).nullish(),
+    milestonesUsd: milestonesInput.optional(),
+  });
+  const updateInput = createInput.partial();
+
   return {
     list(viewer: Viewer, query: Prisma.ProjectFindManyArgs): Promise<Project[]> {
       return db.prisma.project.findMany({
@@ -48,17 +74,28 @@ export function createProjectService({ db }: { db: Database }) {
       });
     },
 
+    /** The secret with which the owner checks that a request to an upstream came through the gateway: `whsec_…`. */
+    upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string {
+      requireUser(viewer);
+      return options.secretOf(id);
+    },
+
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {
       requireUser(viewer);
-      const values = parseInput(createInput, input);
-      return db.prisma.project.create({ data: { id: newId('Project'), userId: viewer.userId, ...values } });
+      const values = toColumns(parseInput(createInput, input));
+      const data = { id: newId('Project'), userId: viewer.userId, ...values };
+      const project = await db.prisma.project.create({ data }).catch(rethrowHostConflict);
+      if (project.gatewayHost) bus.publish(topics.gatewayHosts);
+      return project;
     },
 
     async update(viewer: Viewer, id: string, input: UpdateProjectInput): Promise<Project> {
       const where = { id: requireId('Project', id), ...visibleProjects(viewer) };
-      const values = parseInput(updateInput, input);
-      const [project] = await db.prisma.project.updateManyAndReturn({ where, data: values });
+      const data = toColumns(parseInput(updateInput, input));
+      const [project] = await db.prisma.project.updateManyAndReturn({ where, data }).catch(rethrowHostConflict);
       if (!project) throw notFound();
+      bus.publish(topics.routes(id));
+      if (data.gatewayHost !== undefined) bus.publish(topics.gatewayHosts);
       return project;
     },
 
@@ -68,8 +105,22 @@ export function createProjectService({ db }: { db: Database }) {
         where: { id: requireId('Project', id), ...visibleProjects(viewer) },
       });
       if (count === 0) throw notFound();
+      bus.publish(topics.routes(id));
+      bus.publish(topics.gatewayHosts);
     },
   };
+}
+
+function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milestonesUsd, ...columns }: T) {
+  return { ...columns, ...(milestonesUsd && { milestonesAtomic: milestonesUsd.map(String) }) };
+}
+
+function rethrowHostConflict(error: unknown): never {
+  if (!isUniqueViolation(error)) throw error;
+  throw new AppError('CONFLICT', {
+    detail: 'The host name leads to another project already.',
+    fields: [{ pointer: '/gatewayHost', message: 'Is taken by another project.' }],
+  });
 }
 
 /**

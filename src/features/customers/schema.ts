@@ -1,0 +1,104 @@
+import { inVisibleProject } from '../../auth/access.ts';
+import type { Customer as CustomerModel } from '../../generated/prisma/client.ts';
+import { builder } from '../../graphql/builder.ts';
+import { resolvePage, resolveSlice } from '../../graphql/connections.ts';
+import { formatUsd } from '../../money.ts';
+import { atomicOf } from '../payments/payload.ts';
+import { Payment, PaymentConnection } from '../payments/schema.ts';
+import { Project } from '../projects/schema.ts';
+import { customerCursor, parseCustomerCursor } from './cursor.ts';
+
+export const Customer = builder.prismaNode('Customer', {
+  description: 'A wallet that pays a project.',
+  id: { field: 'id', description: 'Identifier, `cus_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  fields: (t) => ({
+    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    walletAddress: t.exposeString('walletAddress', { description: 'The wallet, EIP-55 checksummed.' }),
+    paymentCount: t.exposeInt('paymentCount', { description: 'Payments that were settled.' }),
+    totalUsd: t.string({
+      description: 'What was settled, decimal USD.',
+      resolve: ({ totalAtomic }) => formatUsd(atomicOf(totalAtomic)),
+    }),
+    totalAtomic: t.string({
+      description: 'The same in millionths of a dollar.',
+      resolve: ({ totalAtomic }) => totalAtomic.toFixed(0),
+    }),
+    firstPaymentAt: t.expose('firstPaymentAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the first payment was settled; null while there is none.',
+    }),
+    lastPaymentAt: t.expose('lastPaymentAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the last payment was settled.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its first payment was verified.' }),
+    payments: t.connection(
+      {
+        type: Payment,
+        description: 'Its payments.',
+        resolve: (customer, args, { services, viewer }) =>
+          resolvePage('Payment', args, (window) =>
+            services.payments.list(viewer, customer.projectId, { customerId: customer.id }, window),
+          ),
+      },
+      PaymentConnection,
+    ),
+  }),
+});
+
+const CustomerConnection = builder.connectionObject(
+  { name: 'CustomerConnection', type: Customer, description: 'A page of customers.' },
+  { name: 'CustomerEdge', description: 'A customer and its cursor.' },
+);
+
+const CustomerOrderEnum = builder.enumType('CustomerOrder', {
+  description: 'Which customers come first.',
+  values: {
+    LAST_PAYMENT: { value: 'LAST_PAYMENT', description: 'Those who paid last.' },
+    TOTAL: { value: 'TOTAL', description: 'Those who paid most.' },
+  } as const,
+});
+
+builder.objectFields(Project, (t) => ({
+  customer: t.field({
+    type: Customer,
+    nullable: true,
+    description: 'One customer of the project.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `cus_…`.' }) },
+    resolve: (project, { id }, { services, viewer }) => services.customers.find(viewer, id, project.id),
+  }),
+  customers: t.connection(
+    {
+      type: Customer,
+      description: 'Wallets with a settled payment to the project.',
+      args: {
+        orderBy: t.arg({
+          type: CustomerOrderEnum,
+          required: true,
+          defaultValue: 'LAST_PAYMENT',
+          description: 'Which come first.',
+        }),
+        walletAddress: t.arg.string({ description: 'Only this wallet.' }),
+      },
+      resolve: (project, { orderBy, walletAddress, ...args }, { services, viewer }) =>
+        resolveSlice(
+          args,
+          {
+            isCursor: (cursor) => parseCustomerCursor(orderBy, cursor) !== undefined,
+            cursorOf: (customer: CustomerModel) => customerCursor(orderBy, customer),
+          },
+          (slice) =>
+            services.customers.list(viewer, project.id, { orderBy, ...(walletAddress && { walletAddress }) }, slice),
+        ),
+    },
+    CustomerConnection,
+  ),
+}));
+
+builder.prismaObjectField(Payment, 'customer', (t) =>
+  t.relation('customer', { nullable: true, description: 'The payer as a customer, once verified.' }),
+);

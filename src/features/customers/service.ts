@@ -1,0 +1,57 @@
+import { getAddress, isAddress } from 'viem';
+import { inVisibleProject, requireId } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import { invalidField } from '../../errors.ts';
+import type { Customer, Prisma } from '../../generated/prisma/client.ts';
+import { type CustomerOrder, parseCustomerCursor } from './cursor.ts';
+
+export type CustomerService = ReturnType<typeof createCustomerService>;
+
+const COLUMNS = { LAST_PAYMENT: 'lastPaymentAt', TOTAL: 'totalAtomic' } as const;
+
+/** Wallets that have paid a project. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
+export function createCustomerService({ db }: { db: Database }) {
+  return {
+    /**
+     * Those with a settled payment, the latest or the largest first.
+     *
+     * @param slice behind and before which cursors; a negative `take` counts from the end.
+     */
+    list(
+      viewer: Viewer,
+      projectId: string,
+      query: { orderBy: CustomerOrder; walletAddress?: string | null },
+      { after, before, take }: { after?: string; before?: string; take: number },
+    ): Promise<Customer[]> {
+      const { orderBy, walletAddress } = query;
+      if (walletAddress && !isAddress(walletAddress, { strict: false })) {
+        throw invalidField('/walletAddress', 'Must be an EVM address: 0x and 40 hex digits.');
+      }
+      return db.prisma.customer.findMany({
+        where: {
+          projectId,
+          ...inVisibleProject(viewer),
+          paymentCount: { gt: 0 },
+          ...(walletAddress && { walletAddress: getAddress(walletAddress.toLowerCase()) }),
+          AND: [after ? beyond(orderBy, after, 'lt') : {}, before ? beyond(orderBy, before, 'gt') : {}],
+        },
+        orderBy: [{ [COLUMNS[orderBy]]: 'desc' }, { id: 'desc' }],
+        take,
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Customer | null> {
+      const where = { id: requireId('Customer', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
+      return db.prisma.customer.findFirst({ where });
+    },
+  };
+}
+
+/** Items on the far side of a cursor. The first condition is what an index can begin with. */
+function beyond(orderBy: CustomerOrder, cursor: string, side: 'lt' | 'gt'): Prisma.CustomerWhereInput {
+  const { value, id } = parseCustomerCursor(orderBy, cursor)!;
+  const column = COLUMNS[orderBy];
+  const at = orderBy === 'TOTAL' ? value : new Date(Number(value));
+  return { [column]: { [`${side}e`]: at }, OR: [{ [column]: { [side]: at } }, { id: { [side]: id } }] };
+}

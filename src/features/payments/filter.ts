@@ -1,0 +1,50 @@
+import { isAddress, isHash } from 'viem';
+import { requireId } from '../../auth/access.ts';
+import { invalidField } from '../../errors.ts';
+import type { PaymentStatus } from '../../generated/prisma/client.ts';
+import { firstIdAt } from '../../ids.ts';
+
+export type PaymentFilter = {
+  status?: PaymentStatus[] | null;
+  endpointId?: string | null;
+  customerId?: string | null;
+  /** Wallet, in any spelling. */
+  payer?: string | null;
+  transactionHash?: string | null;
+  /** Presented at or after. */
+  from?: Date | null;
+  /** Presented before. */
+  to?: Date | null;
+};
+
+const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
+
+/**
+ * A filter in the terms of the table: null for what is not asked for, spellings as they are stored, and times as bounds
+ * of the identifier, which carries the time a payment was presented at.
+ *
+ * @throws AppError `NOT_FOUND` for identifiers that cannot be any, `VALIDATION_FAILED`
+ */
+export function toColumns({ status, endpointId, customerId, payer, transactionHash, from, to }: PaymentFilter) {
+  if (payer && !isAddress(payer, { strict: false })) {
+    throw invalidField('/payer', 'Must be an EVM address: 0x and 40 hex digits.');
+  }
+  if (transactionHash && !isHash(transactionHash)) {
+    throw invalidField('/transactionHash', 'Must be a transaction hash: 0x and 64 hex digits.');
+  }
+  return {
+    status: status ?? null,
+    endpointId: endpointId ? requireId('Endpoint', endpointId) : null,
+    customerId: customerId ? requireId('Customer', customerId) : null,
+    payer: payer?.toLowerCase() || null,
+    transactionHash: transactionHash?.toLowerCase() || null,
+    firstId: from ? firstIdSince(from) : null,
+    endId: to ? firstIdSince(to) : null,
+  };
+}
+
+export type PaymentColumns = ReturnType<typeof toColumns>;
+
+function firstIdSince(time: Date): string {
+  return firstIdAt('Payment', Math.min(Math.max(time.getTime(), 0), MAX_ID_MILLISECONDS));
+}

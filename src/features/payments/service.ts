@@ -1,0 +1,65 @@
+import { inVisibleProject, requireId } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import type { Payment, PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+import { type PaymentFilter, toColumns } from './filter.ts';
+
+export type PaymentTotals = {
+  paymentCount: number;
+  settledCount: number;
+  settledAtomic: bigint;
+  failedCount: number;
+  openCount: number;
+};
+export type PaymentService = ReturnType<typeof createPaymentService>;
+
+/** Payments of a project as its owner sees them. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
+export function createPaymentService({ db }: { db: Database }) {
+  return {
+    list(viewer: Viewer, projectId: string, filter: PaymentFilter, query: Prisma.PaymentFindManyArgs) {
+      return db.prisma.payment.findMany({
+        ...query,
+        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }, ...matching(filter)] },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Payment | null> {
+      const where = { id: requireId('Payment', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
+      return db.prisma.payment.findFirst({ where });
+    },
+
+    /** What the payments that match come to. */
+    async totals(viewer: Viewer, projectId: string, filter: PaymentFilter): Promise<PaymentTotals> {
+      const groups = await db.prisma.payment.groupBy({
+        by: ['status'],
+        where: { AND: [{ projectId, ...inVisibleProject(viewer) }, ...matching(filter)] },
+        _count: { _all: true },
+        _sum: { amountAtomic: true },
+      });
+      const countOf = (status: PaymentStatus) => groups.find((group) => group.status === status)?._count._all ?? 0;
+      const paymentCount = groups.reduce((sum, { _count }) => sum + _count._all, 0);
+      const settled = groups.find(({ status }) => status === 'SETTLED');
+      return {
+        paymentCount,
+        settledCount: countOf('SETTLED'),
+        settledAtomic: BigInt(settled?._sum.amountAtomic?.toFixed(0) ?? 0),
+        failedCount: countOf('FAILED'),
+        openCount: paymentCount - countOf('SETTLED') - countOf('FAILED'),
+      };
+    },
+  };
+}
+
+function matching(filter: PaymentFilter): Prisma.PaymentWhereInput[] {
+  const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = toColumns(filter);
+  return [
+    status ? { status: { in: status } } : {},
+    endpointId ? { endpointId } : {},
+    customerId ? { customerId } : {},
+    payer ? { payer } : {},
+    transactionHash ? { transactionHash } : {},
+    firstId ? { id: { gte: firstId } } : {},
+    endId ? { id: { lt: endId } } : {},
+  ];
+}

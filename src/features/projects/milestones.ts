@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { formatUsd, parseUsd } from '../../money.ts';
+
+const MAX_MILESTONES = 50;
+
+/** Spending milestones as decimal USD strings, each once; read as millionths of a dollar, ascending. */
+export const milestonesInput = z
+  .array(
+    z.string().transform((text, context) => {
+      const amount = parseUsd(text);
+      if (amount !== undefined && amount > 0n) return amount;
+      context.addIssue({ code: 'custom', message: 'Must be a decimal string above 0, for example "100".' });
+      return z.NEVER;
+    }),
+  )
+  .max(MAX_MILESTONES, `At most ${MAX_MILESTONES} milestones are kept.`)
+  .transform((amounts) => [...new Set(amounts)].sort((a, b) => (a < b ? -1 : 1)));
+
+/** Stored milestones as decimal USD strings, ascending. */
+export function milestonesUsdOf(project: { milestonesAtomic: readonly { toFixed(decimals: 0): string }[] }): string[] {
+  return project.milestonesAtomic.map((amount) => formatUsd(BigInt(amount.toFixed(0))));
+}

@@ -1,0 +1,65 @@
+import { invalidField } from '../../errors.ts';
+
+export type RevenueInterval = 'HOUR' | 'DAY' | 'MONTH';
+
+/** A span of time in whole intervals of UTC, its end excluded. */
+export type Period = { from: Date; to: Date; interval: RevenueInterval };
+
+export const MAX_BUCKETS = 1_000;
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+// The database's calendar and this one agree between these years, with room for the next bucket.
+const MIN_YEAR = 1970;
+const MAX_YEAR = 9998;
+
+/** How many intervals back a period begins whose beginning is not named. */
+const DEFAULT_LENGTH: Record<RevenueInterval, number> = { HOUR: 24, DAY: 30, MONTH: 12 };
+
+/**
+ * The period that a caller means: without an end until now, without a beginning 24 hours, 30 days or 12 months long,
+ * widened to whole intervals.
+ *
+ * @throws AppError `VALIDATION_FAILED` when it is empty, has more than 1,000 intervals, or leaves the calendar.
+ */
+export function toPeriod(
+  { from, to, interval }: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
+  now: Date,
+): Period {
+  for (const [name, time] of Object.entries({ from, to })) {
+    if (time && (time.getUTCFullYear() < MIN_YEAR || time.getUTCFullYear() > MAX_YEAR)) {
+      throw invalidField(`/${name}`, `Must be between the years ${MIN_YEAR} and ${MAX_YEAR}.`);
+    }
+  }
+  const last = new Date((to ?? now).getTime() - 1);
+  const end = step(startOf(last, interval), interval, 1);
+  const start = startOf(from ?? step(end, interval, -DEFAULT_LENGTH[interval]), interval);
+  if (start >= end) throw invalidField('/to', 'Must be after the beginning.');
+  if (countBuckets(start, end, interval) > MAX_BUCKETS) {
+    throw invalidField('/from', `Spans more than ${MAX_BUCKETS} intervals. Take a longer interval or a shorter time.`);
+  }
+  return { from: start, to: end, interval };
+}
+
+/** The beginnings of the period's intervals, in order. */
+export function bucketStarts({ from, to, interval }: Period): Date[] {
+  const starts: Date[] = [];
+  for (let start = from; start < to; start = step(start, interval, 1)) starts.push(start);
+  return starts;
+}
+
+function countBuckets(from: Date, to: Date, interval: RevenueInterval): number {
+  if (interval !== 'MONTH') return (to.getTime() - from.getTime()) / (interval === 'DAY' ? DAY : HOUR);
+  return (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
+}
+
+function startOf(time: Date, interval: RevenueInterval): Date {
+  if (interval === 'MONTH') return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth()));
+  const length = interval === 'DAY' ? DAY : HOUR;
+  return new Date(Math.floor(time.getTime() / length) * length);
+}
+
+function step(start: Date, interval: RevenueInterval, count: number): Date {
+  if (interval === 'MONTH') return new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + count));
+  return new Date(start.getTime() + count * (interval === 'DAY' ? DAY : HOUR));
+}

@@ -1,0 +1,151 @@
+import { visibleProjects } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database, Transaction } from '../../database/client.ts';
+import { invalidField, notFound } from '../../errors.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import { bucketStarts, type Period, type RevenueInterval, toPeriod } from './period.ts';
+
+export type RevenueBucket = { start: Date; totalAtomic: bigint; paymentCount: number; failedCount: number };
+export type Revenue = Period & { projectId: string; buckets: RevenueBucket[]; totals: Omit<RevenueBucket, 'start'> };
+export type TopEndpoint = { endpointId: string; path: string; totalAtomic: bigint; paymentCount: number };
+export type TopCustomer = { customerId: string; walletAddress: string; totalAtomic: bigint; paymentCount: number };
+export type RevenueService = ReturnType<typeof createRevenueService>;
+
+const MAX_TOP = 100;
+
+type Span = Pick<Period, 'from' | 'to'>;
+type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
+
+/** What a project has earned, and from whom, by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
+export function createRevenueService({ db, now = () => new Date() }: { db: Database; now?: () => Date }) {
+  return {
+    /**
+     * Revenue in every interval of a period, those without any payment included. Payments count when they were settled,
+     * failures when they failed.
+     *
+     * @throws AppError also `NOT_FOUND`
+     */
+    async read(
+      viewer: Viewer,
+      projectId: string,
+      query: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
+    ): Promise<Revenue> {
+      const period = toPeriod(query, now());
+      const where = { id: projectId, ...visibleProjects(viewer) };
+      if ((await db.prisma.project.count({ where })) === 0) throw notFound();
+      const rows = await db.prisma.$queryRaw<({ start: Date } & Sums)[]>(
+        period.interval === 'HOUR' ? hours(projectId, period) : daysOrMonths(projectId, period),
+      );
+      const found = new Map(rows.map(({ start, ...sums }) => [start.getTime(), sums]));
+      const buckets = bucketStarts(period).map((start) => {
+        const { totalAtomic = '0', paymentCount = 0, failedCount = 0 } = found.get(start.getTime()) ?? {};
+        return { start, totalAtomic: BigInt(totalAtomic), paymentCount, failedCount };
+      });
+      return { ...period, projectId, buckets, totals: sumOf(buckets) };
+    },
+
+    /** How many customers have a payment settled in the period. */
+    async customerCount({ projectId, from, to }: Revenue): Promise<number> {
+      const [row] = await db.prisma.$queryRaw<[{ count: number }]>`
+        SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment" WHERE ${settledIn(projectId, { from, to })}`;
+      return row.count;
+    },
+
+    /** The endpoints that earned most in the period, under the paths they have or last had. */
+    async topEndpoints(revenue: Revenue, first: number): Promise<TopEndpoint[]> {
+      return topEndpoints(db.prisma, revenue, checkTop(first));
+    },
+
+    /** The customers who paid most in the period. */
+    async topCustomers({ projectId, from, to }: Revenue, first: number): Promise<TopCustomer[]> {
+      const rows = await db.prisma.$queryRaw<(Omit<TopCustomer, 'totalAtomic'> & { totalAtomic: string })[]>`
+        SELECT c."id" AS "customerId", c."walletAddress", top."total"::text AS "totalAtomic", top."count" AS "paymentCount"
+        FROM (
+          SELECT "customerId", sum("amountAtomic") AS "total", count(*)::int AS "count"
+          FROM "Payment" WHERE ${settledIn(projectId, { from, to })}
+          GROUP BY "customerId" ORDER BY sum("amountAtomic") DESC, "customerId" LIMIT ${checkTop(first)}
+        ) AS top JOIN "Customer" c ON c."id" = top."customerId"
+        ORDER BY top."total" DESC, c."id"`;
+      return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
+    },
+  };
+}
+
+/** The endpoints that earned most: of whole days from the books, else from the payments. */
+export async function topEndpoints(
+  db: Pick<Transaction, '$queryRaw'>,
+  period: Span & { projectId: string; interval: RevenueInterval },
+  limit: number,
+): Promise<TopEndpoint[]> {
+  const { projectId, interval } = period;
+  const entries =
+    interval === 'HOUR'
+      ? Prisma.sql`SELECT "endpointId", "amountAtomic" AS "total", 1 AS "count" FROM "Payment"
+          WHERE ${settledIn(projectId, period)}`
+      : Prisma.sql`SELECT "endpointId", "totalAtomic" AS "total", "paymentCount" AS "count" FROM "RevenueDay"
+          WHERE ${daysIn(projectId, period)} AND "paymentCount" > 0`;
+  const rows = await db.$queryRaw<(Omit<TopEndpoint, 'totalAtomic'> & { totalAtomic: string })[]>`
+    SELECT top.*, coalesce(
+      (SELECT "path" FROM "Endpoint" WHERE "id" = top."endpointId"),
+      (SELECT "endpointPath" FROM "Payment" WHERE "endpointId" = top."endpointId" ORDER BY "id" DESC LIMIT 1), ''
+    ) AS "path"
+    FROM (
+      SELECT "endpointId", sum("total")::text AS "totalAtomic", sum("count")::int AS "paymentCount"
+      FROM (${entries}) AS entry GROUP BY "endpointId" ORDER BY sum("total") DESC, "endpointId" LIMIT ${limit}
+    ) AS top ORDER BY top."totalAtomic"::numeric DESC, top."endpointId"`;
+  return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
+}
+
+/** Sums by hour, from the payments: the books are kept by day. A payment that has failed changes no more. */
+function hours(projectId: string, period: Period): Prisma.Sql {
+  return Prisma.sql`
+    SELECT date_trunc('hour', "time", 'UTC') AS "start", sum("amount")::text AS "totalAtomic",
+      count(*) FILTER (WHERE "status" = 'SETTLED')::int AS "paymentCount",
+      count(*) FILTER (WHERE "status" = 'FAILED')::int AS "failedCount"
+    FROM (
+      SELECT "settledAt" AS "time", "amountAtomic" AS "amount", "status" FROM "Payment"
+      WHERE ${settledIn(projectId, period)}
+      UNION ALL
+      SELECT "updatedAt", 0, "status" FROM "Payment"
+      WHERE ${timeIn(projectId, Prisma.sql`"updatedAt"`, period)} AND "status" = 'FAILED'
+    ) AS entry GROUP BY 1`;
+}
+
+function daysOrMonths(projectId: string, period: Period): Prisma.Sql {
+  const start = period.interval === 'DAY' ? Prisma.sql`"day"` : Prisma.sql`date_trunc('month', "day")`;
+  return Prisma.sql`
+    SELECT (${start})::timestamp AT TIME ZONE 'UTC' AS "start", sum("totalAtomic")::text AS "totalAtomic",
+      sum("paymentCount")::int AS "paymentCount", sum("failedCount")::int AS "failedCount"
+    FROM "RevenueDay"
+    WHERE ${daysIn(projectId, period)} GROUP BY 1`;
+}
+
+function settledIn(projectId: string, period: Span): Prisma.Sql {
+  return timeIn(projectId, Prisma.sql`"settledAt"`, period);
+}
+
+function timeIn(projectId: string, column: Prisma.Sql, { from, to }: Span): Prisma.Sql {
+  return Prisma.sql`"projectId" = ${projectId} AND ${column} >= ${from.toISOString()}::timestamptz
+    AND ${column} < ${to.toISOString()}::timestamptz`;
+}
+
+function daysIn(projectId: string, { from, to }: Span): Prisma.Sql {
+  return Prisma.sql`"projectId" = ${projectId} AND "day" >= ${dateOf(from)}::date AND "day" < ${dateOf(to)}::date`;
+}
+
+function dateOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+function checkTop(first: number): number {
+  if (first < 1 || first > MAX_TOP) throw invalidField('/first', `Must be from 1 to ${MAX_TOP}.`);
+  return first;
+}
+
+function sumOf(buckets: RevenueBucket[]): Revenue['totals'] {
+  return {
+    totalAtomic: buckets.reduce((sum, { totalAtomic }) => sum + totalAtomic, 0n),
+    paymentCount: buckets.reduce((sum, { paymentCount }) => sum + paymentCount, 0),
+    failedCount: buckets.reduce((sum, { failedCount }) => sum + failedCount, 0),
+  };
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createKey, createProject, createWebhook } from '../support/resources.ts';
+
+let app: TestApp;
+let alice: TestUser;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  alice = await app.user('alice');
+});
+afterAll(() => app?.stop());
+
+test('an API key that names another project reads, changes and fills neither that one nor its own', async () => {
+  const own = await createProject(alice, { name: 'Own' });
+  const other = await createProject(alice, { name: 'Other' });
+  const key = app.caller((await createKey(alice, own.base)).key);
+  const webhook = await createWebhook(alice, other.base);
+
+  expect((await key.rest('GET', other.base)).status).toBe(404);
+  expect((await key.rest('GET', `${other.base}/webhooks`)).status).toBe(404);
+  expect((await key.rest('GET', `${other.base}/webhooks/${webhook.id}`)).status).toBe(404);
+  expect((await key.rest('PATCH', other.base, { name: 'Taken' })).status).toBe(404);
+  const body = { url: 'https://hooks.example.com/in', eventTypes: ['*'] };
+  expect((await key.rest('POST', `${other.base}/webhooks`, body)).status).toBe(404);
+
+  for (const { base, name } of [own, other]) expect((await alice.rest('GET', base)).body).toMatchObject({ name });
+  expect((await alice.rest('GET', `${own.base}/webhooks`)).body).toMatchObject({ data: [] });
+});

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { getAddress } from 'viem';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createProject, type Resource } from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+import { claimed, hex, leaseOf, newPayment, openTestLedger, settled, type TestLedger } from '../payments/support.ts';
+
+let app: TestApp;
+let rest: Rest;
+let books: TestLedger;
+let alice: TestUser;
+let shop: Resource & { base: string };
+/** Wallets and what they paid in all, in millionths, in the order of their last payment. */
+const paid: { wallet: string; total: number; count: number }[] = [];
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  books = await openTestLedger({ url: app.databaseUrl });
+  alice = await app.user('alice');
+  shop = await createProject(alice);
+  for (const amounts of [[500], [100, 100], [900], [500], [7, 3], [500]]) {
+    const payer = hex(20);
+    for (const amount of amounts)
+      await settled(books.ledger, newPayment(shop.id, { payer, amountAtomic: BigInt(amount) }));
+    const total = amounts.reduce((sum, amount) => sum + amount, 0);
+    paid.push({ wallet: getAddress(payer), total, count: amounts.length });
+  }
+  // One that was verified and never paid is no customer yet.
+  await books.ledger.verified(leaseOf(await claimed(books.ledger, newPayment(shop.id))));
+});
+
+afterAll(async () => {
+  await books?.close();
+  await app?.stop();
+});
+
+type Customer = Resource & { walletAddress: string; totalAtomic: string; paymentCount: number };
+type Page = { data: Customer[]; nextCursor: string | null };
+
+const list = async (query: string) => {
+  const { status, body } = await rest.send<Page>(alice, 'GET', `${shop.base}/customers?${query}`);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+};
+
+test('are the wallets that have paid, the last one first', async () => {
+  const { data } = await list('');
+  expect(data.map(({ walletAddress }) => walletAddress)).toEqual(paid.map(({ wallet }) => wallet).toReversed());
+  expect(data.at(-2)).toEqual({
+    id: expect.stringMatching(/^cus_/),
+    projectId: shop.id,
+    walletAddress: paid[1]!.wallet,
+    paymentCount: 2,
+    totalUsd: '0.0002',
+    totalAtomic: '200',
+    firstPaymentAt: expect.any(String),
+    lastPaymentAt: expect.any(String),
+    createdAt: expect.any(String),
+  });
+});
+
+test('are listed by what they paid, those who paid the same in a stable order', async () => {
+  const { data } = await list('orderBy=TOTAL');
+  expect(data.map(({ totalAtomic }) => totalAtomic)).toEqual(['900', '500', '500', '500', '200', '10']);
+  expect((await list('orderBy=TOTAL')).data).toEqual(data);
+});
+
+test('page through in either order without loss or repeat, forwards and backwards', async () => {
+  for (const orderBy of ['TOTAL', 'LAST_PAYMENT']) {
+    const all = (await list(`orderBy=${orderBy}`)).data.map(({ id }) => id);
+    for (const limit of [1, 2, 3, 5, 6]) {
+      const seen: string[] = [];
+      let after: string | null = null;
+      do {
+        const page: Page = await list(`orderBy=${orderBy}&limit=${limit}${after ? `&after=${after}` : ''}`);
+        seen.push(...page.data.map(({ id }) => id));
+        after = page.nextCursor;
+      } while (after);
+      expect(seen, `${orderBy} by ${limit}`).toEqual(all);
+    }
+    const { data } = await alice.graphql<{
+      project: { customers: { nodes: { id: string }[]; pageInfo: { startCursor: string } } };
+    }>(
+      `query ($id: ID!, $orderBy: CustomerOrder!) { project(id: $id) { customers(last: 2, orderBy: $orderBy) {
+        nodes { id } pageInfo { startCursor hasPreviousPage } } } }`,
+      { id: shop.id, orderBy },
+    );
+    const tail = data!.project.customers;
+    expect(tail.nodes.map(({ id }) => id)).toEqual(all.slice(-2));
+    const before = await alice.graphql(
+      `query ($id: ID!, $orderBy: CustomerOrder!, $before: String!) { project(id: $id) {
+        customers(last: 3, before: $before, orderBy: $orderBy) { nodes { id } } } }`,
+      { id: shop.id, orderBy, before: tail.pageInfo.startCursor },
+    );
+    expect(before.data).toEqual({ project: { customers: { nodes: all.slice(-5, -2).map((id) => ({ id })) } } });
+  }
+});
+
+test('a page goes on where the last one ended, even when its last customer has paid meanwhile', async () => {
+  const own = await createProject(alice);
+  const payers = [hex(20), hex(20), hex(20), hex(20)];
+  for (const payer of payers) await settled(books.ledger, newPayment(own.id, { payer }));
+  const path = `${own.base}/customers?limit=2`;
+  const first = await rest.send<Page>(alice, 'GET', path);
+  await settled(books.ledger, newPayment(own.id, { payer: payers[2]! }));
+  const second = await rest.send<Page>(alice, 'GET', `${path}&after=${first.body.nextCursor}`);
+  expect(second.body.data.map(({ walletAddress }) => walletAddress)).toEqual([
+    getAddress(payers[1]!),
+    getAddress(payers[0]!),
+  ]);
+});
+
+test('are found by their wallet, however it is spelled', async () => {
+  const { wallet } = paid[2]!;
+  for (const spelled of [wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`])
+    expect((await list(`walletAddress=${spelled}`)).data.map(({ walletAddress }) => walletAddress)).toEqual([wallet]);
+  expect((await list(`walletAddress=${hex(20)}`)).data).toEqual([]);
+});
+
+test('one customer is read by its identifier, with its payments', async () => {
+  const [customer] = (await list(`walletAddress=${paid[1]!.wallet}`)).data;
+  const path = `${shop.base}/customers/${customer!.id}`;
+  expect((await rest.send(alice, 'GET', path)).body).toEqual(customer);
+  const { body } = await rest.send<Page>(alice, 'GET', `${path}/payments`);
+  expect(body.data).toMatchObject([{ customerId: customer!.id }, { customerId: customer!.id }]);
+});
+
+test.each([
+  ['orderBy=NAME', '/orderBy'],
+  ['walletAddress=0x12', '/walletAddress'],
+  ['after=nonsense', '/after'],
+  ['limit=0', '/limit'],
+])('refuse %s', async (query, pointer) => {
+  const { status, body } = await rest.send(alice, 'GET', `${shop.base}/customers?${query}`);
+  expect(status).toBe(422);
+  expect(body.errors).toMatchObject([{ pointer }]);
+});
+
+test('a cursor of the one order is none of the other, and no text breaks the list', async () => {
+  const { nextCursor } = await list('limit=1');
+  const refused = await rest.send(alice, 'GET', `${shop.base}/customers?orderBy=TOTAL&after=${nextCursor}`);
+  expect(refused.status).toBe(422);
+  const id = nextCursor!.split('.').at(-1)!;
+  const cursors = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.bigInt().map((value) => `last.${value}.${id}`),
+    fc.bigInt().map((value) => `total.${value}.${id}`),
+  );
+  await fc.assert(
+    fc.asyncProperty(cursors, fc.constantFrom('TOTAL', 'LAST_PAYMENT'), async (cursor, orderBy) => {
+      const path = `${shop.base}/customers?orderBy=${orderBy}&after=${encodeURIComponent(cursor.toWellFormed())}`;
+      expect([200, 422]).toContain((await rest.send(alice, 'GET', path)).status);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bucketStarts, MAX_BUCKETS, type RevenueInterval, toPeriod } from '../../../src/features/revenue/period.ts';
+
+const now = new Date('2026-03-15T13:45:12.345Z');
+const at = (text: string) => new Date(text);
+const span = (interval: RevenueInterval, from?: string, to?: string) =>
+  toPeriod({ interval, ...(from && { from: at(from) }), ...(to && { to: at(to) }) }, now);
+
+describe('a period', () => {
+  test.each([
+    ['HOUR', '2026-03-14T14:00:00Z', '2026-03-15T14:00:00Z', 24],
+    ['DAY', '2026-02-14T00:00:00Z', '2026-03-16T00:00:00Z', 30],
+    ['MONTH', '2025-04-01T00:00:00Z', '2026-04-01T00:00:00Z', 12],
+  ] as const)('by %s without bounds ends with the running interval', (interval, from, to, count) => {
+    const period = span(interval);
+    expect(period).toEqual({ interval, from: at(from), to: at(to) });
+    expect(bucketStarts(period)).toHaveLength(count);
+  });
+
+  test('keeps bounds that are whole and widens those that are not', () => {
+    const whole = span('DAY', '2026-01-01T00:00:00Z', '2026-01-03T00:00:00Z');
+    expect(bucketStarts(whole)).toEqual([at('2026-01-01T00:00:00Z'), at('2026-01-02T00:00:00Z')]);
+    expect(span('DAY', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00.001Z')).toEqual(whole);
+    expect(span('HOUR', '2026-01-01T02:30:00+02:00', '2026-01-01T00:31:00Z')).toMatchObject({
+      from: at('2026-01-01T00:00:00Z'),
+      to: at('2026-01-01T01:00:00Z'),
+    });
+  });
+
+  test('has months of their own lengths, leap years included', () => {
+    const starts = bucketStarts(span('MONTH', '2028-01-31T10:00:00Z', '2028-03-01T00:00:01Z'));
+    expect(starts).toEqual([at('2028-01-01T00:00:00Z'), at('2028-02-01T00:00:00Z'), at('2028-03-01T00:00:00Z')]);
+  });
+
+  test.each([
+    ['an empty one', 'DAY', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00Z', '/to'],
+    ['one that ends before it begins', 'DAY', '2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z', '/to'],
+    ['too many hours', 'HOUR', '2026-01-01T00:00:00Z', '2026-03-01T00:00:00Z', '/from'],
+    ['the beginning of time', 'MONTH', '0001-01-01T00:00:00Z', '2026-01-01T00:00:00Z', '/from'],
+    ['the end of time', 'MONTH', '2026-01-01T00:00:00Z', '9999-12-31T00:00:00Z', '/to'],
+  ] as const)('cannot be %s', (_name, interval, from, to, pointer) => {
+    expect(() => span(interval, from, to)).toThrow(
+      expect.objectContaining({ fields: [expect.objectContaining({ pointer })] }),
+    );
+  });
+
+  test('covers what was asked for with intervals that follow each other without gap', () => {
+    const times = fc.date({ min: at('1970-01-01T00:00:00Z'), max: at('2200-01-01T00:00:00Z'), noInvalidDate: true });
+    fc.assert(
+      fc.property(
+        times,
+        fc.integer({ min: 1, max: 40 * 86_400_000 }),
+        fc.constantFrom('HOUR', 'DAY', 'MONTH'),
+        (from, length, interval) => {
+          const to = new Date(from.getTime() + length);
+          const period = toPeriod({ from, to, interval }, now);
+          const starts = bucketStarts(period);
+          expect(starts.length).toBeLessThanOrEqual(MAX_BUCKETS);
+          expect(starts[0]!.getTime()).toBeLessThanOrEqual(from.getTime());
+          expect(period.to.getTime()).toBeGreaterThanOrEqual(to.getTime());
+          expect(starts.at(-1)!.getTime()).toBeLessThan(to.getTime());
+          for (const start of starts)
+            expect(toPeriod({ from: start, to: new Date(start.getTime() + 1), interval }, now).from).toEqual(start);
+        },
+      ),
+    );
+  });
+});

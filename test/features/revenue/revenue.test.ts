@@ -1,0 +1,188 @@
+import { getAddress } from 'viem';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NewPayment } from '../../../src/features/payments/ledger.ts';
+import { newId } from '../../../src/ids.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createProject, type Resource } from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+import { claimed, hex, leaseOf, newPayment, openTestLedger, settled, type TestLedger } from '../payments/support.ts';
+
+let app: TestApp;
+let rest: Rest;
+let books: TestLedger;
+let alice: TestUser;
+let shop: Resource & { base: string };
+let now = new Date();
+
+const [weather, maps] = [newId('Endpoint'), newId('Endpoint')];
+const [ada, bob] = [hex(20), hex(20)];
+
+/** Settles a payment as it would have been at that time. */
+async function payAt(time: string, changes: Partial<NewPayment>) {
+  now = new Date(time);
+  return settled(books.ledger, newPayment(shop.id, changes), now);
+}
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  books = await openTestLedger({ url: app.databaseUrl, now: () => now });
+  alice = await app.user('alice');
+  shop = await createProject(alice);
+  await payAt('2026-01-31T23:59:59.999Z', { endpointId: weather, payer: ada, amountAtomic: 1_000_000n });
+  await payAt('2026-02-01T00:00:00.000Z', { endpointId: weather, payer: ada, amountAtomic: 20_000n });
+  await payAt('2026-02-03T10:15:00Z', { endpointId: maps, payer: bob, amountAtomic: 500_000n, endpointPath: '/maps' });
+  await payAt('2026-02-03T10:45:00Z', { endpointId: weather, payer: bob, amountAtomic: 3n });
+  await payAt('2026-02-03T12:00:00Z', { endpointId: weather, payer: ada, amountAtomic: 100_000n });
+  now = new Date('2026-02-03T12:30:00Z');
+  const failing = leaseOf(
+    await claimed(books.ledger, newPayment(shop.id, { endpointId: maps, endpointPath: '/maps' })),
+  );
+  await books.ledger.failed(failing, { stage: 'VERIFY', reason: 'expired', message: 'Too late.' });
+});
+
+afterAll(async () => {
+  await books?.close();
+  await app?.stop();
+});
+
+type Bucket = { start: string; totalUsd: string; totalAtomic: string; paymentCount: number; failedCount: number };
+type Revenue = {
+  from: string;
+  to: string;
+  interval: string;
+  totals: object;
+  buckets: Bucket[];
+  topEndpoints: object[];
+  topCustomers: object[];
+};
+
+async function read(query: string): Promise<Revenue> {
+  const { status, body } = await rest.send<Revenue>(alice, 'GET', `${shop.base}/revenue?${query}`);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+}
+
+describe('revenue', () => {
+  test('by day has every day, with zeros where nothing was earned, and what they come to', async () => {
+    const revenue = await read('from=2026-01-31T12:00:00Z&to=2026-02-04T00:00:00Z');
+    expect(revenue).toMatchObject({
+      from: '2026-01-31T00:00:00.000Z',
+      to: '2026-02-04T00:00:00.000Z',
+      interval: 'DAY',
+    });
+    expect(revenue.buckets).toEqual([
+      { start: '2026-01-31T00:00:00.000Z', totalUsd: '1', totalAtomic: '1000000', paymentCount: 1, failedCount: 0 },
+      { start: '2026-02-01T00:00:00.000Z', totalUsd: '0.02', totalAtomic: '20000', paymentCount: 1, failedCount: 0 },
+      { start: '2026-02-02T00:00:00.000Z', totalUsd: '0', totalAtomic: '0', paymentCount: 0, failedCount: 0 },
+      {
+        start: '2026-02-03T00:00:00.000Z',
+        totalUsd: '0.600003',
+        totalAtomic: '600003',
+        paymentCount: 3,
+        failedCount: 1,
+      },
+    ]);
+    expect(revenue.totals).toEqual({
+      totalUsd: '1.620003',
+      totalAtomic: '1620003',
+      paymentCount: 5,
+      failedCount: 1,
+      customerCount: 2,
+    });
+  });
+
+  test('by month and by hour comes to the same', async () => {
+    const months = await read('interval=MONTH&from=2025-12-01T00:00:00Z&to=2026-03-01T00:00:00Z');
+    expect(months.buckets.map(({ start, totalUsd }) => [start.slice(0, 7), totalUsd])).toEqual([
+      ['2025-12', '0'],
+      ['2026-01', '1'],
+      ['2026-02', '0.620003'],
+    ]);
+    const hours = await read('interval=HOUR&from=2026-02-03T09:00:00Z&to=2026-02-03T13:00:00Z');
+    expect(
+      hours.buckets.map(({ start, totalAtomic, paymentCount }) => [start.slice(11, 13), totalAtomic, paymentCount]),
+    ).toEqual([
+      ['09', '0', 0],
+      ['10', '500003', 2],
+      ['11', '0', 0],
+      ['12', '100000', 1],
+    ]);
+  });
+
+  test('by hour counts a failure in the hour it happened', async () => {
+    const { buckets } = await read('interval=HOUR');
+    expect(buckets).toHaveLength(24);
+    expect(buckets.reduce((sum, { failedCount }) => sum + failedCount, 0)).toBe(1);
+  });
+
+  test('names the endpoints and customers that brought most, of just that period', async () => {
+    const top = { totalUsd: '1.120003', totalAtomic: '1120003', paymentCount: 4 };
+    for (const interval of ['DAY', 'HOUR']) {
+      const revenue = await read(`interval=${interval}&from=2026-01-31T00:00:00Z&to=2026-02-04T00:00:00Z`);
+      expect(revenue.topEndpoints).toEqual([
+        { endpointId: weather, path: '/weather', ...top },
+        { endpointId: maps, path: '/maps', totalUsd: '0.5', totalAtomic: '500000', paymentCount: 1 },
+      ]);
+      expect(revenue.topCustomers).toMatchObject([
+        { walletAddress: getAddress(ada), totalUsd: '1.12', paymentCount: 3 },
+        { walletAddress: getAddress(bob), totalUsd: '0.500003', paymentCount: 2 },
+      ]);
+    }
+    const day = await read('from=2026-02-03T00:00:00Z&to=2026-02-04T00:00:00Z');
+    expect(day.topEndpoints).toMatchObject([{ endpointId: maps }, { endpointId: weather, totalAtomic: '100003' }]);
+    expect(day.topCustomers).toMatchObject([{ walletAddress: getAddress(bob) }, { walletAddress: getAddress(ada) }]);
+  });
+
+  test('names an endpoint by the path it has now', async () => {
+    const endpoint = await alice.rest<Resource>('POST', `${shop.base}/endpoints`, {
+      path: '/old',
+      upstreamUrl: 'https://api.example.com/',
+      priceUsd: '1',
+    });
+    await payAt('2027-01-01T10:00:00Z', { endpointId: endpoint.body.id, endpointPath: '/old' });
+    const path = async () => {
+      const { topEndpoints } = await read('from=2027-01-01T00:00:00Z&to=2027-01-02T00:00:00Z');
+      return (topEndpoints[0] as { path: string }).path;
+    };
+    expect(await path()).toBe('/old');
+    await alice.rest('PATCH', `${shop.base}/endpoints/${endpoint.body.id}`, { path: '/new' });
+    expect(await path()).toBe('/new');
+    await alice.rest('DELETE', `${shop.base}/endpoints/${endpoint.body.id}`);
+    expect(await path()).toBe('/old');
+  });
+
+  test('of a project without payments is all zeros', async () => {
+    const empty = await createProject(alice);
+    const { body } = await rest.send<Revenue>(alice, 'GET', `${empty.base}/revenue`);
+    expect(body.buckets).toHaveLength(30);
+    expect(body).toMatchObject({ totals: { totalUsd: '0', paymentCount: 0 }, topEndpoints: [], topCustomers: [] });
+  });
+
+  test.each([
+    ['interval=WEEK', '/interval'],
+    ['from=2026-02-01', '/from'],
+    ['from=2026-02-01T00:00:00Z&to=2026-02-01T00:00:00Z', '/to'],
+    ['interval=HOUR&from=2025-02-01T00:00:00Z', '/from'],
+  ])('refuses %s', async (query, pointer) => {
+    const { status, body } = await rest.send(alice, 'GET', `${shop.base}/revenue?${query}`);
+    expect(status).toBe(422);
+    expect(body.errors).toMatchObject([{ pointer }]);
+  });
+
+  test('over GraphQL takes how many of the top to name', async () => {
+    const query = `query ($id: ID!, $first: Int!) { project(id: $id) {
+      revenue(interval: MONTH, from: "2026-01-01T00:00:00Z", to: "2026-03-01T00:00:00Z") {
+        totals { totalUsd customerCount } topEndpoints(first: $first) { path } topCustomers(first: $first) { totalUsd } } } }`;
+    const one = await alice.graphql<{ project: { revenue: object } }>(query, { id: shop.id, first: 1 });
+    expect(one.data!.project.revenue).toEqual({
+      totals: { totalUsd: '1.620003', customerCount: 2 },
+      topEndpoints: [{ path: '/weather' }],
+      topCustomers: [{ totalUsd: '1.12' }],
+    });
+    for (const first of [0, 101, -1]) {
+      const { errors } = await alice.graphql(query, { id: shop.id, first });
+      expect(errors![0]!.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: '/first' });
+    }
+  });
+});
