@@ -188,7 +188,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
         await enterBooks(tx, by.paymentId);
         const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
         const set = Prisma.sql`"status" = 'FAILED', "failureStage" = ${stage}::"PaymentStage",
-          "failureReason" = ${reason}, "failureMessage" = ${message}, ${FINAL},
+          "failureReason" = ${foreignText(reason, 100)}, "failureMessage" = ${foreignText(message, 1000)}, ${FINAL},
           "upstreamStatusCode" = coalesce(${upstreamStatusCode ?? null}::int, "upstreamStatusCode")`;
         const moved = await movePayment(tx, by, from, set);
         if (!moved) return { payment: await alreadyAt(tx, by, 'FAILED', stage), isNew: false };
@@ -209,7 +209,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
       why: { reason: string; transactionHash?: string; nextCheckSeconds?: number },
     ): Promise<Payment> {
       const { reason, transactionHash, nextCheckSeconds = NEXT_CHECK_SECONDS } = why;
-      const set = Prisma.sql`"failureReason" = ${reason},
+      const set = Prisma.sql`"failureReason" = ${foreignText(reason, 100)},
         "transactionHash" = coalesce(${transactionHash?.toLowerCase() ?? null}, "transactionHash"),
         "leasedUntil" = now() + make_interval(secs => ${nextCheckSeconds}::float8)`;
       return step(lease, SETTLEABLE, 'UNKNOWN', set);
@@ -253,6 +253,11 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
       return rows[0] ?? null;
     },
   };
+}
+
+/** What others wrote, such as a facilitator, in a form that can be stored. */
+function foreignText(text: string, maxLength: number): string {
+  return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
 
 /** Deletes answers that are no longer kept. */

@@ -229,6 +229,14 @@ describe('the life of a payment', () => {
     await expect(one.ledger.verified(lease)).rejects.toThrow(LeaseLost);
   });
 
+  test('can fail for whatever reason others give, in any words', async () => {
+    const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
+    const reason = `\0bad\ud800${'x'.repeat(5000)}`;
+    const payment = await one.ledger.failed(lease, { stage: 'VERIFY', reason, message: `\0${reason}` });
+    expect(payment.failureReason).toBe(`bad\ufffd${'x'.repeat(96)}`);
+    expect(payment.failureMessage).toHaveLength(1000);
+  });
+
   test('of a payment that is gone refuses everything', async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     await one.db.prisma.payment.delete({ where: { id: lease.paymentId } });

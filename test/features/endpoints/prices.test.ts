@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { MAX_TIMEOUT_SECONDS } from '../../../src/gateway/terms.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createEndpoint, createProject, GOOD, type Resource } from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+import { log } from '../payments/support.ts';
+
+let app: TestApp;
+let rest: Rest;
+let alice: TestUser;
+let db: Database;
+let shop: Resource & { base: string };
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  alice = await app.user('alice');
+  db = await openDatabase({ url: app.databaseUrl, poolSize: 2, log });
+  shop = await createProject(alice);
+});
+afterAll(async () => {
+  await db?.close();
+  await app?.stop();
+});
+
+const change = (id: string, body: object) => rest.send(alice, 'PATCH', `${shop.base}/endpoints/${id}`, { body });
+const add = (fields: object) =>
+  rest.send<Resource>(alice, 'POST', `${shop.base}/endpoints`, { body: { ...GOOD.endpoint, ...fields } });
+
+describe('the price before a change', () => {
+  const previous = (endpointId: string) => db.prisma.previousPrice.findUnique({ where: { endpointId } });
+
+  test('stays known for as long as a payment for it may be under way', async () => {
+    const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
+    expect(await previous(id)).toBeNull();
+    await change(id, { description: 'New', priceUsd: '0.01' });
+    expect(await previous(id)).toBeNull();
+
+    const { rows: before } = await db.pool.query('SELECT now()');
+    await change(id, { priceUsd: '0.02' });
+    const { rows: after } = await db.pool.query('SELECT now()');
+    const kept = (await previous(id))!;
+    expect(kept.priceAtomic.toFixed(0)).toBe('10000');
+    expect(kept.validUntil.getTime()).toBeGreaterThanOrEqual(before[0].now.getTime() + MAX_TIMEOUT_SECONDS * 1000);
+    expect(kept.validUntil.getTime()).toBeLessThanOrEqual(after[0].now.getTime() + MAX_TIMEOUT_SECONDS * 1000 + 1);
+
+    await change(id, { priceUsd: '0.03' });
+    expect((await previous(id))!.priceAtomic.toFixed(0)).toBe('20000');
+  });
+
+  test('is of the price really replaced, when several change it at once', async () => {
+    const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
+    await Promise.all(['2', '3', '4', '5'].map((priceUsd) => change(id, { priceUsd })));
+    const events = await db.prisma.event.findMany({
+      where: { projectId: shop.id, type: 'endpoint.pricing_changed' },
+      orderBy: { id: 'asc' },
+    });
+    const changes = events
+      .map(({ data }) => data as { endpointId: string; previousPriceUsd: string; priceUsd: string })
+      .filter(({ endpointId }) => endpointId === id);
+    const now = (await rest.send(alice, 'GET', `${shop.base}/endpoints/${id}`)).body.priceUsd;
+    const last = changes.find(({ priceUsd }) => priceUsd === now)!;
+    expect(changes).toHaveLength(4);
+    expect(Number((await previous(id))!.priceAtomic) / 1e6).toBe(Number(last.previousPriceUsd));
+  });
+
+  test('is gone with its endpoint', async () => {
+    const { id } = await createEndpoint(alice, shop.base);
+    await change(id, { priceUsd: '9' });
+    await rest.send(alice, 'DELETE', `${shop.base}/endpoints/${id}`);
+    expect(await previous(id)).toBeNull();
+  });
+});
+
+test('a price that most clients refuse to pay is accepted with a warning', async () => {
+  const warningsAt = async (priceUsd: string) => (await createEndpoint(alice, shop.base, { priceUsd })).warnings;
+  expect(await warningsAt('1')).toEqual([]);
+  expect(await warningsAt('0.999999')).toEqual([]);
+  expect(await warningsAt('1.000001')).toEqual([expect.stringContaining('1 USD')]);
+  const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
+  expect((await change(id, { priceUsd: '50' })).body.warnings).toHaveLength(1);
+  expect((await change(id, { priceUsd: '0.5' })).body.warnings).toEqual([]);
+});
+
+describe('paths that would be one route', () => {
+  test('are a conflict, whatever their parameters are called', async () => {
+    const { id } = (await add({ path: '/users/:id/posts/:post' })).body;
+    const taken = await add({ path: '/users/:name/posts/:p' });
+    expect(taken.status).toBe(409);
+    expect(taken.body).toMatchObject({ code: 'CONFLICT', errors: [{ pointer: '/path' }] });
+    for (const path of ['/users/:id/posts', '/users/id/posts/:post', '/users/:id/posts/*', '/users/:id/:posts/:post'])
+      expect((await add({ path })).status).toBe(201);
+    const other = (await add({ path: '/other' })).body;
+    expect((await change(other.id, { path: '/users/:x/posts/:y' })).status).toBe(409);
+    expect((await change(id, { path: '/users/:user/posts/:post' })).status).toBe(200);
+  });
+
+  test('are none in another project', async () => {
+    const other = await createProject(alice);
+    await createEndpoint(alice, other.base, { path: '/a/:b' });
+    expect((await add({ path: '/a/:c' })).status).toBe(201);
+  });
+});
+
+describe('placeholders of an upstream URL', () => {
+  test('are those of the path', async () => {
+    const good = { path: '/v1/:city/*', upstreamUrl: 'https://api.example.com:8443/weather/:city/*?q=:none' };
+    const { id } = (await add(good)).body;
+    const refused = await add({ path: '/v2/:city', upstreamUrl: 'https://api.example.com/weather/:town' });
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors).toEqual([
+      { pointer: '/upstreamUrl', message: 'Names ":town", which the path does not have.' },
+    ]);
+    expect((await change(id, { path: '/v1/:place/*' })).status).toBe(422);
+    expect((await change(id, { upstreamUrl: 'https://api.example.com/:city/x' })).status).toBe(200);
+    expect((await add({ path: '/v3', upstreamUrl: 'https://api.example.com/*' })).status).toBe(422);
+  });
+});
