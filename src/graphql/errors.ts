@@ -22,7 +22,11 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
       if (statusOfCode(code)) return graphqlError;
       return new GraphQLError(shorten(graphqlError.message), {
         ...placeOf(graphqlError),
-        extensions: { ...describe('GRAPHQL_INVALID'), ...(http !== undefined && { http }) },
+        extensions: {
+          ...describe('GRAPHQL_INVALID'),
+          ...fieldOf(graphqlError.message),
+          ...(http !== undefined && { http }),
+        },
       });
     }
     log.error({ err: cause }, 'unexpected error in a resolver');
@@ -48,6 +52,15 @@ function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
       ...(at?.path === undefined && { http: { status: error.status, spec: error.status < 500 } }),
     },
   });
+}
+
+/**
+ * The place in a variable that graphql-js refused, as errors of the catalogue name it: it says `at "input.types[0]"` in
+ * its sentence and nowhere else.
+ */
+function fieldOf(message: string): { field?: string } {
+  const path = /^Variable "\$\w+" got invalid value .* at "\w+((?:\.\w+|\[\d+\])+)"; /s.exec(message)?.[1];
+  return path ? { field: path.replaceAll(/\.|\[/g, '/').replaceAll(']', '') } : {};
 }
 
 function describe(code: ErrorCode) {

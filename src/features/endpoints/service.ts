@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
@@ -64,7 +64,7 @@ export function createEndpointService(options: { db: Database; events: EventServ
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Endpoint | null> {
-      return db.prisma.endpoint.findFirst({ where: scoped(viewer, id, projectId) });
+      return db.prisma.endpoint.findFirst({ where: visibleItem(viewer, 'Endpoint', id, projectId) });
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
@@ -94,7 +94,7 @@ export function createEndpointService(options: { db: Database; events: EventServ
     },
 
     async update(viewer: Viewer, id: string, input: UpdateEndpointInput, projectId?: string | null): Promise<Endpoint> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Endpoint', id, projectId);
       const { priceUsd: priceAtomic, ...values } = parseInput(updateInput, input);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
@@ -128,14 +128,10 @@ export function createEndpointService(options: { db: Database; events: EventServ
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const { count } = await db.prisma.endpoint.deleteMany({ where: scoped(viewer, id, projectId) });
+      const { count } = await db.prisma.endpoint.deleteMany({ where: visibleItem(viewer, 'Endpoint', id, projectId) });
       if (count === 0) throw notFound();
     },
   };
-}
-
-function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.EndpointWhereInput {
-  return { id: requireId('Endpoint', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
 }
 
 function decimal(amountAtomic: bigint): Prisma.Decimal {
