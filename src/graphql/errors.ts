@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
 import { currentRequest } from '../http/request-context.ts';
+import { withoutValues } from './error-message.ts';
 
 /** Errors of a document quote it, and it may be long. */
 const MAX_MESSAGE_LENGTH = 300;
@@ -20,7 +21,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
       const { code, http } = graphqlError.extensions;
       if (statusOfCode(code)) return graphqlError;
-      return new GraphQLError(shorten(graphqlError.message), {
+      return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
         extensions: {
           ...describe('GRAPHQL_INVALID'),
