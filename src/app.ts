@@ -6,7 +6,7 @@ import { openDevIssuer } from './auth/dev-issuer.ts';
 import { createTokenVerifier } from './auth/jwt.ts';
 import { createAuthenticator, type Viewer } from './auth/viewer.ts';
 import type { Config } from './config.ts';
-import { getConnector } from './connectors/registry.ts';
+import { findConnector } from './connectors/registry.ts';
 import { openDatabase } from './database/client.ts';
 import { applyMigrations } from './database/migrations.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
@@ -28,6 +28,7 @@ import { createStreams } from './graphql/streams.ts';
 import { serveWebSocket } from './graphql/websocket.ts';
 import { createGraphQLServer } from './graphql/yoga.ts';
 import { createAdmission } from './http/admission.ts';
+import { clientAddress, trustProxies } from './http/client-address.ts';
 import { registerHealth } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
@@ -90,7 +91,13 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
 
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
     const secretBox = createSecretBox(keyring);
-    const egress = createEgress({ allow: config.egressAllow, log, ...(hostOverrides && { hostOverrides }) });
+    const egress = createEgress({
+      allow: config.egressAllow,
+      log,
+      // As many as the worker may have in flight: waiting for a connection would count against the receiver.
+      connectionsPerOrigin: 1024,
+      ...(hostOverrides && { hostOverrides }),
+    });
     onClose(() => egress.close());
 
     const issuers = config.issuers.length > 0 ? config.issuers : [(await openDevIssuer(config)).config];
@@ -121,6 +128,7 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
         bus,
         secretBox,
         events,
+        egressAllow,
         probe: createConnectorProbe({ egress, userAgent: `Tollgate/${VERSION}` }),
       }),
       events,
@@ -130,11 +138,12 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
 
     const streams = createStreams(admission);
     const metrics = createMetrics({ db, openStreams: streams.count });
+    const trustsProxy = trustProxies(config.trustedProxies);
     let isDraining = false;
     const http = createHttpServer({
       log,
       corsOrigins: config.corsOrigins,
-      trustedProxies: config.trustedProxies,
+      trustsProxy: config.trustedProxies.length > 0 && trustsProxy,
       onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
         metrics.observeRequest({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
     });
@@ -162,10 +171,11 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
         admission,
         streams,
         log,
-        addressOf: (request) => request.socket.remoteAddress ?? '',
+        addressOf: (request) => clientAddress(request, trustsProxy),
         contextOf: makeContext,
       });
-      onClose(() => sockets.close());
+      // Before the server waits for its connections to end.
+      http.addHook('preClose', () => sockets.close());
     }
 
     if (config.roles.has('worker')) {
@@ -174,7 +184,7 @@ export async function startApp({ config, databaseUrl, log, hostOverrides, delive
         egress,
         secretBox,
         bus,
-        connectors: getConnector,
+        connectors: findConnector,
         log,
         metrics: {
           onAttempt: ({ target, isDelivered }) => metrics.countAttempt(target, isDelivered ? 'delivered' : 'failed'),

@@ -17,6 +17,19 @@ export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhere
 }
 
 /**
+ * The filter for one thing under a project, and under this very project if one is named.
+ *
+ * @throws AppError `NOT_FOUND` for identifiers that cannot exist.
+ */
+export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
+  return {
+    id: requireId(type, id),
+    ...(projectId != null && { projectId: requireId('Project', projectId) }),
+    ...inVisibleProject(viewer),
+  };
+}
+
+/**
  * Projects are made and deleted, and keys minted and revoked, by people only: a leaked key must not be able to outlive
  * its own revocation.
  *

@@ -29,7 +29,7 @@ type ResultRow = SnapshotRow & { id: string | null; milliseconds: number | null;
  */
 const look = (rows: string) => `
   WITH snapshot AS (
-    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon, extract(epoch FROM now())::float8 * 1000 AS now
+    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon, floor(extract(epoch FROM now()) * 1000)::float8 AS now
   )
   SELECT snapshot.horizon::text AS "horizon", snapshot.now AS "nowMilliseconds",
          found.id, found.milliseconds, age(snapshot.horizon::xid) - found.age AS "ahead"
@@ -45,7 +45,7 @@ const EVENTS = look(`
 
 // A claim, and the extension of its lease, leave the time of a delivery as it is: they are not news.
 const DELIVERIES = look(`
-    SELECT d."id", extract(epoch FROM d."updatedAt")::float8 * 1000 AS milliseconds, age(d.xmin) AS age
+    SELECT d."id", (extract(epoch FROM d."updatedAt") * 1000)::float8 AS milliseconds, age(d.xmin) AS age
       FROM "Delivery" d
      WHERE d."projectId" = $1 AND d."updatedAt" >= $2
        AND ((d."updatedAt", d."id") > ($3::timestamptz, $4)

@@ -130,6 +130,7 @@ export function createConnectorService(options: {
               ),
               pausedReason: null,
               pausedAt: null,
+              failingSince: null,
               memory: {},
             }),
           },

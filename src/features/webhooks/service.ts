@@ -81,7 +81,7 @@ export function createWebhookService(options: {
       const values = parseInput(updateInput, input);
       const [webhook] = await db.prisma.webhook.updateManyAndReturn({
         where,
-        data: { ...values, ...activity(values.isActive) },
+        data: { ...values, ...(values.url && { failingSince: null }), ...activity(values.isActive) },
       });
       if (!webhook) throw notFound();
       return webhook;
