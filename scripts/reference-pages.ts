@@ -100,7 +100,7 @@ REST answers \`application/problem+json\` (RFC 9457):
 
 \`\`\`json
 {
-  "type": "https://tollgate.dev/errors/validation-failed",
+  "type": "urn:tollgate:problem:validation-failed",
   "title": "Some values are not accepted. See \`errors\` for each of them.",
   "status": 422,
   "detail": "Some values are not accepted. See \`errors\` for each of them.",

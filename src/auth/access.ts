@@ -8,7 +8,17 @@ import type { Viewer } from './viewer.ts';
  * so what belongs to somebody else looks exactly like what does not exist.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
-  return viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId };
+  // Inside `AND`: beside the `id` of a query it must narrow that id, not take its place.
+  return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
+}
+
+/**
+ * The filter for one project.
+ *
+ * @throws AppError `NOT_FOUND` for identifiers that cannot exist.
+ */
+export function visibleProject(viewer: Viewer, id: string) {
+  return { id: requireId('Project', id), ...visibleProjects(viewer) };
 }
 
 /** The same filter for everything that hangs under a project. */

@@ -20,11 +20,11 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     if (cause instanceof AppError) return present(cause, graphqlError);
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
       const { code, http } = graphqlError.extensions;
-      if (statusOfCode(code)) return graphqlError;
       return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
         extensions: {
-          ...describe('GRAPHQL_INVALID'),
+          // Yoga's own refusals have a code already.
+          ...describe(statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID'),
           ...fieldOf(graphqlError.message),
           ...(http !== undefined && { http }),
         },

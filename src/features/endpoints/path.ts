@@ -4,6 +4,10 @@ const PARAMETER = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 // RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":" and "@".
 const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-F]{2})+$/;
 const FORBIDDEN_ESCAPES = /%(?:2F|5C|[01][0-9A-F]|7F)/;
+// Servers differ in what `..;x` is to them (RFC 3986 §3.3 lets a segment have parameters).
+const DOT_SEGMENT = /^\.{1,2}(?:;.*)?$/;
+// Decoded once more than it should be, it would be another path.
+const ENCODED_TWICE = /%25[0-9A-Fa-f]{2}/;
 
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
@@ -21,10 +25,12 @@ export function canonicalPath(text: string): CanonicalPath {
   const segments = text.slice(1).split('/').map(normaliseEscapes);
   for (const [index, segment] of segments.entries()) {
     if (segment === '') return refuse('Must not contain empty segments ("//", or a slash at the end).');
-    if (segment === '.' || segment === '..') return refuse('Must not contain "." or ".." segments.');
+    if (DOT_SEGMENT.test(segment)) return refuse('Must not contain "." or ".." segments.');
     if (!SEGMENT.test(segment)) return refuse('Characters outside RFC 3986 must be percent-encoded.');
     if (FORBIDDEN_ESCAPES.test(segment))
       return refuse('Must not contain encoded slashes, backslashes or control bytes.');
+    if (ENCODED_TWICE.test(segment)) return refuse('Must not be percent-encoded twice.');
+    if (!isUtf8(segment)) return refuse('Percent-encoded bytes must be UTF-8.');
     if (segment === '*' && index < segments.length - 1) return refuse('"*" may only stand as the last segment.');
     if (segment.startsWith(':') && !PARAMETER.test(segment))
       return refuse('A parameter is ":" and a name, for example "/users/:id".');
@@ -32,6 +38,15 @@ export function canonicalPath(text: string): CanonicalPath {
   const names = segments.filter((segment) => segment.startsWith(':'));
   if (new Set(names).size < names.length) return refuse('Each parameter may stand only once.');
   return { ok: true, path: `/${segments.join('/')}` };
+}
+
+function isUtf8(segment: string): boolean {
+  try {
+    decodeURIComponent(segment);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function normaliseEscapes(segment: string): string {
