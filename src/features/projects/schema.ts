@@ -94,7 +94,9 @@ builder.relayMutationField(
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The project to change.' }),
       name: t.string({ description: 'Display name, 1 to 200 characters.' }),
-      walletAddress: t.string({ description: 'EVM wallet that receives payments.' }),
+      walletAddress: t.string({
+        description: 'EVM wallet that receives payments. For users, not API keys, to change.',
+      }),
       gatewayHost: t.string({
         description: 'Host name that shall lead to the endpoints, such as "api.example.com"; null for none.',
       }),
