@@ -19,7 +19,9 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     const cause = rootCause(error);
     if (cause instanceof AppError) return present(cause, graphqlError);
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
-      const { code, http } = graphqlError.extensions;
+      const { code, http, retryable } = graphqlError.extensions;
+      // Errors can come by here twice: what is described already stays.
+      if (retryable !== undefined && statusOfCode(code)) return graphqlError;
       return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
         extensions: {

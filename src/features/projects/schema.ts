@@ -24,8 +24,7 @@ export const Project = builder.prismaNode('Project', {
     upstreamSecret: t.string({
       nullable: true,
       description:
-        'Secret with which upstreams check that a request came through the gateway, `whsec_…`. For users, not API keys.',
-      authScopes: { user: true },
+        'Secret with which upstreams check that a request came through the gateway, `whsec_…`; null for API keys.',
       resolve: (project, _args, { services, viewer }) => services.projects.upstreamSecret(viewer, project),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),

@@ -74,10 +74,9 @@ export function createProjectService(options: {
       });
     },
 
-    /** The secret with which the owner checks that a request to an upstream came through the gateway: `whsec_…`. */
-    upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string {
-      requireUser(viewer);
-      return options.secretOf(id);
+    /** The secret with which the owner checks that a request to an upstream came through the gateway; none for API keys. */
+    upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
+      return viewer.kind === 'user' ? options.secretOf(id) : null;
     },
 
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {
