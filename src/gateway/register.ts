@@ -11,7 +11,7 @@ import type { Network } from './networks.ts';
 import type { PaidRequest } from './pay.ts';
 import { readPaymentHeader } from './payment-header.ts';
 import { paymentRequired, wantsPage } from './payment-required.ts';
-import { checkAnnouncedLength, hasBody } from './request-body.ts';
+import { checkAnnouncedLength, hasBody, isUndrained } from './request-body.ts';
 import type { Route, RouteTable } from './route-table.ts';
 import { type Resource, resourceOf } from './terms.ts';
 import { upstreamTarget } from './upstream-target.ts';
@@ -130,7 +130,9 @@ function createHandler(options: GatewayOptions) {
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     reply.headers(CORS);
-    const { statusCode, headers, body } = await answer(request, reply);
+    const { statusCode, headers, body } = await answer(request, reply).finally(() => {
+      if (isUndrained(request.raw)) reply.header('connection', 'close');
+    });
     // A page of the gateway's own has a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
     return reply

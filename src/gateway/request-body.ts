@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Transform, type TransformCallback } from 'node:stream';
+import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../errors.ts';
 
 export const MAX_REQUEST_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_DRAINED_BYTES = 64 * 1024;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
@@ -40,6 +41,29 @@ export class MeteredBody extends Transform {
   get digest(): string | null {
     return this.#digest;
   }
+}
+
+/**
+ * Sends a request's body through a meter. Unlike a pipeline it leaves the connection alone when the body is refused, so
+ * that the refusal can be told.
+ */
+export function meterBody(source: Readable): MeteredBody {
+  const body = new MeteredBody();
+  source.pipe(body);
+  source.once('close', () => {
+    if (!source.readableEnded) body.destroy(new Error('The request was broken off'));
+  });
+  body.once('close', () => source.unpipe(body));
+  // Whoever reads it is told; here it only must not go unheard.
+  body.on('error', () => {});
+  return body;
+}
+
+/** Whether so much of a body may be left unread that the connection is better given up than drained. */
+export function isUndrained(request: IncomingMessage): boolean {
+  if (!hasBody(request) || request.readableEnded) return false;
+  const announced = request.headers['content-length'];
+  return announced === undefined || Number(announced) > MAX_DRAINED_BYTES;
 }
 
 /** Reads a body to its end for its digest alone. @throws AppError `PAYLOAD_TOO_LARGE` */

@@ -1,9 +1,9 @@
-import { pipeline } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { EgressError, toEgressError } from '../egress/egress-error.ts';
 import { AppError } from '../errors.ts';
 import { type Headers, responseHeaders } from './headers.ts';
-import { MeteredBody } from './request-body.ts';
+import { meterBody } from './request-body.ts';
 
 export type UpstreamRequest = {
   origin: string;
@@ -12,7 +12,7 @@ export type UpstreamRequest = {
   method: string;
   headers: Headers;
   /** The request whose body goes along, or null when it has none. */
-  body: NodeJS.ReadableStream | null;
+  body: Readable | null;
   /** For everything, to the last byte of the answer. */
   timeoutMilliseconds: number;
   /** Ends the request when the buyer has gone. */
@@ -57,8 +57,7 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(new EgressError('timeout')), request.timeoutMilliseconds);
   const signal = AbortSignal.any([giveUp.signal, request.signal]);
-  const body = request.body ? new MeteredBody() : null;
-  if (body) pipeline(request.body!, body, () => {});
+  const body = request.body && meterBody(request.body);
   try {
     const answer = await dispatcher.request({
       origin: request.origin,
@@ -70,6 +69,8 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       headersTimeout: 0,
       bodyTimeout: IDLE_MILLISECONDS,
     });
+    // Broken off, it reports an error also to nobody, which would end the process.
+    answer.body.on('error', () => {});
     const { statusCode } = answer;
     if (REDIRECTS.has(statusCode)) {
       answer.body.destroy();

@@ -1,6 +1,5 @@
-import { createTestClient, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { baseSepolia } from 'viem/chains';
+import { createTestClient, defineChain, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
+import { generatePrivateKey, nonceManager, privateKeyToAccount } from 'viem/accounts';
 import type { Network } from '../gateway/networks.ts';
 import contracts from './contracts.json' with { type: 'json' };
 
@@ -13,6 +12,16 @@ const TOKEN_ABI = parseAbi([
   'function balanceOf(address owner) view returns (uint256)',
 ]);
 
+/** A network as viem knows chains. */
+export function viemChain({ chainId, title, rpcUrl }: Network) {
+  return defineChain({
+    id: chainId,
+    name: title,
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+}
+
 export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C> ? C : never;
 
 /**
@@ -20,20 +29,20 @@ export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C
  * asset checks and stock clients need no configuration.
  */
 export async function prepareChain({ network, transport }: { network: Network; transport: Transport }) {
-  const client = createTestClient({ mode: 'anvil', chain: baseSepolia, transport, pollingInterval: 50 })
+  const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })
     .extend(publicActions)
     .extend(walletActions);
   const token = { address: network.asset.address, abi: TOKEN_ABI } as const;
   await client.setCode({ address: token.address, bytecode: contracts.runtimeCode.LocalUsdc as Hex });
   await client.setCode({ address: MULTICALL3, bytecode: contracts.runtimeCode.LocalMulticall as Hex });
-  const minter = privateKeyToAccount(generatePrivateKey());
+  const minter = privateKeyToAccount(generatePrivateKey(), { nonceManager });
   await client.setBalance({ address: minter.address, value: GAS_MONEY });
 
   return {
     client,
     /** Gives an address what transactions cost. */
     giveGas: (address: Hex) => client.setBalance({ address, value: GAS_MONEY }),
-    /** Gives an address dollars, in atomic units. Call it one at a time. */
+    /** Gives an address dollars, in atomic units. */
     async giveDollars(address: Hex, amountAtomic: bigint): Promise<void> {
       const hash = await client.writeContract({
         ...token,

@@ -4,7 +4,6 @@ import { toFacilitatorEvmSigner } from '@x402/evm';
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { createWalletClient, publicActions, type Transport } from 'viem';
 import { generatePrivateKey, nonceManager, privateKeyToAccount } from 'viem/accounts';
-import { baseSepolia } from 'viem/chains';
 import {
   type Facilitator,
   FacilitatorError,
@@ -14,6 +13,7 @@ import {
   readVerification,
 } from '../gateway/facilitator.ts';
 import type { Network } from '../gateway/networks.ts';
+import { viemChain } from './chain.ts';
 
 const CONFIRMATION_MILLISECONDS = 20_000;
 
@@ -35,7 +35,7 @@ export function createLocalFacilitator({
 }): FacilitatorEndpoints {
   // Transactions of one account need successive numbers; the manager counts them, also for many at once.
   const account = privateKeyToAccount(generatePrivateKey(), { nonceManager });
-  const client = createWalletClient({ account, chain: baseSepolia, transport, pollingInterval: 50 }).extend(
+  const client = createWalletClient({ account, chain: viemChain(network), transport, pollingInterval: 50 }).extend(
     publicActions,
   );
   const signer = toFacilitatorEvmSigner(
@@ -74,8 +74,8 @@ export function inProcess(endpoints: FacilitatorEndpoints): Facilitator {
     async settle(request) {
       try {
         return readSettlement(await endpoints.settle(request));
-      } catch (error) {
-        return { kind: 'ambiguous', reason: 'facilitator_unavailable', message: (error as Error).message };
+      } catch {
+        return { kind: 'ambiguous', reason: 'facilitator_unavailable', message: 'The facilitator did not answer.' };
       }
     },
     supported: async () => readSupported(endpoints.supported()),

@@ -1,0 +1,268 @@
+import { join } from 'node:path';
+import pg from 'pg';
+import type { Hex } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Signed, sign, v2Headers } from '../gateway/sign.ts';
+import { createShop, NETWORK, type Rails, startRails } from '../gateway/support.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { type NodeProcess, startNode } from '../support/node-process.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+
+/** How often each step is killed at. The long form is `PAYMENT_KILLS=50`. */
+const KILLS = Number(process.env.PAYMENT_KILLS ?? 1);
+const PROGRAM = join(import.meta.dirname, '..', 'gateway', 'gateway-process.ts');
+
+const HELD = 4_242;
+
+type Gateway = NodeProcess & { url: string };
+type Attempt = { signed: Signed; buyer: PrivateKeyAccount; path: string; firstAnswer: string | undefined };
+
+let rails: Rails;
+let app: TestApp;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+let database: pg.Client;
+const attempts: Attempt[] = [];
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver(({ path }) => ({ body: `served ${path}` }));
+  // It manages the project, and is what is left when the others have died; it serves no paid route itself.
+  app = await startTestApp({ env: { ...rails.env, ROLES: 'api,worker' } });
+  database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  // The step behind SERVED waits for a lock that the test can hold.
+  await database.query(`
+    CREATE FUNCTION wait_before_settling() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock_shared(${HELD}); RETURN NEW; END $$;
+    CREATE TRIGGER wait_before_settling BEFORE UPDATE ON "Payment" FOR EACH ROW
+      WHEN (NEW.status = 'SETTLING' AND OLD.status = 'SERVED') EXECUTE FUNCTION wait_before_settling()`);
+  shop = await createShop(app, await app.user('alice'), { '/work/*': { upstreamUrl: `${upstream.url}/work` } });
+});
+
+afterAll(async () => {
+  await (await spare)?.end('SIGKILL');
+  await database?.end();
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+/** The next process comes up while the one before it is at work. */
+let spare: Promise<Gateway> | undefined;
+
+async function nextGateway(): Promise<Gateway> {
+  const next = spare ?? startGateway();
+  spare = startGateway();
+  spare.catch(() => {});
+  return next;
+}
+
+async function startGateway(): Promise<Gateway> {
+  const env = {
+    ...rails.env,
+    NODE_ENV: 'test',
+    PORT: '0',
+    ROLES: 'gateway',
+    DATABASE_URL: app.databaseUrl,
+    DATA_DIR: app.dataDir,
+    EGRESS_ALLOW: '127.0.0.1/32:*',
+  };
+  const child = startNode(PROGRAM, [JSON.stringify(env)]);
+  const { url } = await child.nextMessage<{ url: string }>();
+  return Object.assign(child, { url });
+}
+
+const urlOf = (gateway: Gateway, path: string) => `${gateway.url}/gateway/${shop.projectId}${path}`;
+const callsOf = (path: string) => upstream.requests.filter((request) => request.path === path).length;
+
+async function statusOf(nonce: Hex): Promise<string | undefined> {
+  const { rows } = await database.query('SELECT status FROM "Payment" WHERE nonce = $1', [nonce.toLowerCase()]);
+  return rows.at(-1)?.status;
+}
+
+/** Sends one payment and kills the process when `moment` comes. */
+async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknown>): Promise<void> {
+  const gateway = await nextGateway();
+  const buyer = await rails.wallet(10_000n);
+  const signed = await sign(buyer);
+  const path = `/work/${name}/${attempts.length}`;
+  const attempt: Attempt = { signed, buyer, path, firstAnswer: undefined };
+  attempts.push(attempt);
+  const asked = fetch(urlOf(gateway, path), { headers: v2Headers(signed) }).then(
+    async (answer) => {
+      if (answer.status === 200) attempt.firstAnswer = await answer.text();
+    },
+    () => {},
+  );
+  await moment(attempt);
+  await gateway.end('SIGKILL');
+  await asked.catch(() => {});
+}
+
+const repeat = async (run: () => Promise<void>) => {
+  for (let time = 0; time < KILLS; time++) await run();
+};
+const timeout = 30_000 + KILLS * 8_000;
+
+describe('a gateway that is killed', () => {
+  test('while a payment is being verified', { timeout }, () =>
+    repeat(async () => {
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      rails.facilitator.misbehave('verify', () => resolve());
+      await killAt('verify', () => reached);
+      rails.facilitator.misbehave('verify', undefined);
+      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('CLAIMED');
+    }),
+  );
+
+  test('while the upstream works', { timeout }, () =>
+    repeat(async () => {
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      upstream.handle(() => {
+        resolve();
+        return undefined;
+      });
+      await killAt('upstream', () => reached);
+      upstream.handle(({ path }) => ({ body: `served ${path}` }));
+      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('VERIFIED');
+    }),
+  );
+
+  test('when the answer is stored and nothing else', { timeout }, () =>
+    repeat(async () => {
+      await database.query('SELECT pg_advisory_lock($1)', [HELD]);
+      const waiting = `FROM pg_locks WHERE locktype = 'advisory' AND objid = ${HELD} AND NOT granted`;
+      await killAt('served', () =>
+        expect
+          .poll(async () => (await database.query(`SELECT 1 ${waiting}`)).rowCount, { interval: 5, timeout: 10_000 })
+          .toBe(1),
+      );
+      // Its statement is still waiting, and would go on for nobody.
+      await database.query(`SELECT pg_terminate_backend(pid) ${waiting}`);
+      await expect.poll(async () => (await database.query(`SELECT 1 ${waiting}`)).rowCount).toBe(0);
+      await database.query('SELECT pg_advisory_unlock($1)', [HELD]);
+      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('SERVED');
+    }),
+  );
+
+  test('when the settlement is sent and has not happened', { timeout }, () =>
+    repeat(async () => {
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      rails.facilitator.misbehave('settle', () => resolve());
+      await killAt('unsettled', () => reached);
+      rails.facilitator.misbehave('settle', undefined);
+      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('SETTLING');
+    }),
+  );
+
+  test('when the settlement has happened and nobody was told', { timeout }, () =>
+    repeat(async () => {
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      rails.facilitator.misbehave('settle', async (_response, real) => {
+        await real();
+        resolve();
+      });
+      await killAt('settled', () => reached);
+      rails.facilitator.misbehave('settle', undefined);
+      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('SETTLING');
+    }),
+  );
+
+  test('when the facilitator has just answered', { timeout }, () =>
+    repeat(async () => {
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      rails.facilitator.misbehave('settle', async (response, real) => {
+        response.end(JSON.stringify(await real()));
+        resolve();
+      });
+      await killAt('told', () => reached);
+      rails.facilitator.misbehave('settle', undefined);
+    }),
+  );
+
+  test('at any moment', { timeout: timeout * 2 }, () =>
+    repeat(async () => {
+      for (let time = 0; time < 2; time++) {
+        const milliseconds = Math.random() * 120;
+        await killAt('anywhere', () => new Promise((resolve) => setTimeout(resolve, milliseconds)));
+      }
+    }),
+  );
+});
+
+test('afterwards nothing was settled twice or served unpaid, and every payment is resolved', {
+  timeout: timeout * 2,
+}, async () => {
+  const gateway = await nextGateway();
+  // Half of the buyers come back at once, half when all is over.
+  const eager = attempts.filter((_attempt, index) => index % 2 === 0);
+  for (const { signed, path } of eager) {
+    await fetch(urlOf(gateway, path), { headers: v2Headers(signed) });
+  }
+  // What was sent and has not happened is open until the authorization has ended.
+  await expect
+    .poll(
+      async () => {
+        const { rows } = await database.query(
+          `SELECT count(*)::int AS count FROM "Payment" WHERE status IN ('CLAIMED', 'VERIFIED', 'SERVED', 'SETTLING')`,
+        );
+        return rows[0].count;
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+    .toBe(0);
+  const settledOnChain = await transfersByNonce();
+
+  for (const { signed, path, buyer, firstAnswer } of attempts) {
+    const nonce = signed.authorization.nonce.toLowerCase() as Hex;
+    const transfers = settledOnChain.get(nonce) ?? 0;
+    expect(transfers, path).toBeLessThanOrEqual(1);
+    expect(callsOf(path), path).toBeLessThanOrEqual(1);
+    if (firstAnswer !== undefined) expect(transfers, path).toBe(1);
+    expect(await rails.chain.balanceOf(buyer.address), path).toBe(transfers === 1 ? 0n : 10_000n);
+  }
+
+  for (const { signed, path, buyer } of attempts) {
+    const answer = await fetch(urlOf(gateway, path), { headers: v2Headers(signed) });
+    const text = await answer.text();
+    const hasPaid = (await rails.chain.balanceOf(buyer.address)) === 0n;
+    // Whoever has paid gets what was paid for, and nobody else does.
+    expect([path, answer.status, text.startsWith('served')]).toEqual([path, hasPaid ? 200 : 402, hasPaid]);
+    expect(callsOf(path), path).toBeLessThanOrEqual(1);
+  }
+
+  await rails.chain.client.increaseTime({ seconds: 900 });
+  await rails.chain.client.mine({ blocks: 1 });
+  const open = `SELECT id FROM "Payment" WHERE status NOT IN ('SETTLED', 'FAILED')`;
+  await expect.poll(async () => (await database.query(open)).rows, { timeout: 40_000, interval: 500 }).toEqual([]);
+
+  const finally_ = await transfersByNonce();
+  const { rows } = await database.query('SELECT nonce, status FROM "Payment"');
+  for (const { signed } of attempts) {
+    const nonce = signed.authorization.nonce.toLowerCase() as Hex;
+    const isSettled = rows.some((row) => row.nonce === nonce && row.status === 'SETTLED');
+    expect(isSettled).toBe((finally_.get(nonce) ?? 0) === 1);
+  }
+  await gateway.end('SIGTERM');
+});
+
+/** How often each authorization was used, as the token's own events tell. */
+async function transfersByNonce(): Promise<Map<Hex, number>> {
+  const events = await rails.chain.client.getLogs({
+    address: NETWORK.asset.address,
+    event: {
+      type: 'event',
+      name: 'AuthorizationUsed',
+      inputs: [
+        { name: 'authorizer', type: 'address', indexed: true },
+        { name: 'nonce', type: 'bytes32', indexed: true },
+      ],
+    },
+    fromBlock: 0n,
+  });
+  const counts = new Map<Hex, number>();
+  for (const { args } of events) counts.set(args.nonce!, (counts.get(args.nonce!) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,363 @@
+import { PaymentRequiredV1Schema, PaymentRequiredV2Schema } from '@x402/core/schemas';
+import pg from 'pg';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accepted, encode, type Signed, sign, v1Headers, v2Headers } from '../gateway/sign.ts';
+import { createShop, decodeHeader, NETWORK, type Rails, startRails } from '../gateway/support.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+
+type Required = { x402Version: number; error: string; accepts: Record<string, unknown>[] };
+
+const STRANGER = '0x000000000000000000000000000000000000dEaD';
+const MAINNET_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+
+let rails: Rails;
+let app: TestApp;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+let buyer: PrivateKeyAccount;
+let database: pg.Client;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver();
+  app = await startTestApp({ env: rails.env });
+  database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  shop = await createShop(app, await app.user('alice'), {
+    '/weather': { upstreamUrl: `${upstream.url}/now`, description: 'Weather <now> & "then"' },
+    '/dear': { upstreamUrl: `${upstream.url}/dear`, priceUsd: '0.02' },
+  });
+  buyer = await rails.wallet(1_000_000n);
+});
+
+afterAll(async () => {
+  await database?.end();
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offset);
+const ask = (headers: Record<string, string>, path = '/weather') => fetch(shop.url + path, { headers });
+const requiredOf = (answer: Response) => decodeHeader<Required>(answer.headers.get('payment-required'));
+
+async function countPayments(): Promise<number> {
+  const { rows } = await database.query('SELECT count(*)::int AS count FROM "Payment"');
+  return rows[0].count;
+}
+
+describe('without a payment', () => {
+  test('a client is told the terms, in the header of version 2 and the body of version 1', async () => {
+    const answer = await ask({});
+    expect(answer.status).toBe(402);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const required = requiredOf(answer);
+    const body = await answer.json();
+    expect(PaymentRequiredV2Schema.safeParse(required).error).toBeUndefined();
+    expect(PaymentRequiredV1Schema.safeParse(body).error).toBeUndefined();
+    const url = `${shop.url}/weather`;
+    expect(required).toEqual({
+      x402Version: 2,
+      error: 'Payment is required.',
+      resource: { url, description: 'Weather <now> & "then"', mimeType: '' },
+      accepts: [accepted()],
+    });
+    const { amount, ...common } = accepted();
+    expect(body).toEqual({
+      x402Version: 1,
+      error: 'Payment is required.',
+      accepts: [
+        {
+          ...common,
+          network: 'base-sepolia',
+          maxAmountRequired: amount,
+          resource: url,
+          description: 'Weather <now> & "then"',
+          mimeType: '',
+          outputSchema: {},
+        },
+      ],
+    });
+  });
+
+  test('a browser is shown what it costs', async () => {
+    const answer = await ask({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+    expect(answer.status).toBe(402);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await answer.text();
+    expect(page).toContain('0.01 USDC');
+    expect(page).toContain('Weather &lt;now&gt; &amp; &quot;then&quot;');
+    expect(page).not.toContain('<now>');
+    expect(requiredOf(answer).accepts).toEqual([accepted()]);
+  });
+
+  test('a page of another origin may read the terms', async () => {
+    const preflight = await fetch(`${shop.url}/weather`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
+    const answer = await ask({ origin: 'https://page.example' });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect(answer.headers.get('access-control-expose-headers')).toContain('payment-required');
+  });
+});
+
+describe('a payment header that cannot be read is 400', () => {
+  const body = () => ({ x402Version: 2, accepted: accepted(), payload: {} });
+  const withAuthorization = async (changes: object) => {
+    const { signature, authorization } = await sign(buyer);
+    return v2Headers({ signature, authorization: { ...authorization, ...changes } });
+  };
+  const cases: [string, () => Record<string, string> | Promise<Record<string, string>>][] = [
+    ['that is not base64', () => ({ 'payment-signature': '{"x402Version":2}' })],
+    ['that is not JSON', () => ({ 'payment-signature': Buffer.from('x402').toString('base64') })],
+    ['that is not UTF-8', () => ({ 'payment-signature': Buffer.from([0x22, 0xff, 0x22]).toString('base64') })],
+    ['that is no object', () => ({ 'payment-signature': encode('paid') })],
+    ['that is an array', () => ({ 'payment-signature': encode([]) })],
+    ['that is empty', () => ({ 'payment-signature': '' })],
+    ['of an unknown version', () => ({ 'payment-signature': encode({ ...body(), x402Version: 3 }) })],
+    ['of version 1 in the header of version 2', () => ({ 'payment-signature': v1Headers({})['x-payment']! })],
+    ['of version 2 in the header of version 1', () => ({ 'x-payment': v2Headers({})['payment-signature']! })],
+    ['without what it accepts', () => ({ 'payment-signature': encode({ x402Version: 2, payload: {} }) })],
+    ['without a payload', () => ({ 'payment-signature': encode({ x402Version: 2, accepted: accepted() }) })],
+    ['without a signature', async () => v2Headers({ authorization: (await sign(buyer)).authorization })],
+    ['without an authorization', async () => v2Headers({ signature: (await sign(buyer)).signature })],
+    [
+      'with a permit instead',
+      async () => v2Headers({ signature: (await sign(buyer)).signature, permit2Authorization: {} }),
+    ],
+    ['with a signature that is too short', async () => v2Headers({ ...(await sign(buyer)), signature: '0x1234' })],
+    ['with a value in hex', () => withAuthorization({ value: '0x2710' })],
+    ['with a value in exponents', () => withAuthorization({ value: '1e4' })],
+    ['with a value that is a number', () => withAuthorization({ value: 10_000 })],
+    ['with a negative value', () => withAuthorization({ value: '-10000' })],
+    ['with a leading zero', () => withAuthorization({ value: '010000' })],
+    ['with a payer that is no address', () => withAuthorization({ from: 'vitalik.eth' })],
+    ['with a short nonce', () => withAuthorization({ nonce: '0x01' })],
+    ['with a time that is a fraction', () => withAuthorization({ validBefore: '1.5' })],
+    ['longer than payments are', () => ({ 'payment-signature': 'A'.repeat(12_004) })],
+    ['beside another one', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
+  ];
+  test.each(cases)('%s', async (_what, headersOf) => {
+    const before = await countPayments();
+    const answer = await ask(await headersOf());
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ code: 'PAYMENT_MALFORMED' });
+    expect(await countPayments()).toBe(before);
+  });
+});
+
+describe('a payment that does not meet the terms is 402 and leaves no trace', () => {
+  const cases: [string, () => Promise<Record<string, string>>, string][] = [
+    [
+      'another scheme',
+      async () => v2Headers({}, { accepted: { ...accepted(), scheme: 'upto' } }),
+      'unsupported_scheme',
+    ],
+    ['another scheme, version 1', async () => v1Headers({}, { scheme: 'upto' }), 'unsupported_scheme'],
+    [
+      'another network',
+      async () => v2Headers(await sign(buyer), { accepted: { ...accepted(), network: 'eip155:8453' } }),
+      'invalid_network',
+    ],
+    ['another network, version 1', async () => v1Headers(await sign(buyer), { network: 'base' }), 'invalid_network'],
+    [
+      'the name that version 1 has for the network',
+      async () => v2Headers(await sign(buyer), { accepted: { ...accepted(), network: 'base-sepolia' } }),
+      'invalid_network',
+    ],
+    [
+      'another asset',
+      async () => v2Headers(await sign(buyer), { accepted: { ...accepted(), asset: MAINNET_USDC } }),
+      'invalid_asset',
+    ],
+    [
+      'another recipient',
+      async () => v2Headers(await sign(buyer, { to: STRANGER })),
+      'invalid_exact_evm_payload_recipient_mismatch',
+    ],
+    [
+      'another recipient, version 1',
+      async () => v1Headers(await sign(buyer, { to: STRANGER })),
+      'invalid_exact_evm_payload_recipient_mismatch',
+    ],
+    [
+      'another recipient in what it accepts',
+      async () => v2Headers(await sign(buyer), { accepted: { ...accepted(), payTo: STRANGER } }),
+      'invalid_exact_evm_payload_recipient_mismatch',
+    ],
+    [
+      'less than the price',
+      async () => v2Headers(await sign(buyer, { value: '9999' })),
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+    [
+      'more than the price',
+      async () => v2Headers(await sign(buyer, { value: '10001' })),
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+    [
+      'nothing at all, version 1',
+      async () => v1Headers(await sign(buyer, { value: '0' })),
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+    [
+      'another amount than it says it accepts',
+      async () => v2Headers(await sign(buyer), { accepted: accepted('1') }),
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+    [
+      'an authorization that has ended',
+      async () => v2Headers(await sign(buyer, { validBefore: seconds(-1) })),
+      'invalid_exact_evm_payload_authorization_valid_before',
+    ],
+    [
+      'an authorization that is about to end',
+      async () => v2Headers(await sign(buyer, { validBefore: seconds(12) })),
+      'invalid_exact_evm_payload_authorization_valid_before',
+    ],
+    [
+      'an authorization that has not begun',
+      async () => v2Headers(await sign(buyer, { validAfter: seconds(60) })),
+      'invalid_exact_evm_payload_authorization_valid_after',
+    ],
+    [
+      'an authorization for far longer than asked',
+      async () => v2Headers(await sign(buyer, { validBefore: seconds(3_600) })),
+      'authorization_lives_too_long',
+    ],
+    [
+      'an authorization for ever',
+      async () => v2Headers(await sign(buyer, { validBefore: (2n ** 256n - 1n).toString() })),
+      'authorization_lives_too_long',
+    ],
+  ];
+  test.each(cases)('%s', async (_what, headersOf, error) => {
+    const before = await countPayments();
+    const answer = await ask(await headersOf());
+    expect(answer.status).toBe(402);
+    expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
+    expect(await answer.json()).toMatchObject({ x402Version: 1, error });
+    expect(await countPayments()).toBe(before);
+  });
+});
+
+describe('a payment that the facilitator refuses is 402, and recorded as failed', () => {
+  const otherSigner = async () => (await sign(await rails.wallet(0n))).signature;
+  const cases: [string, () => Promise<Signed>, string][] = [
+    [
+      'signed by somebody else',
+      async () => ({ ...(await sign(buyer)), signature: await otherSigner() }),
+      'invalid_exact_evm_signature',
+    ],
+    [
+      'signed for another chain',
+      async () => sign(buyer, {}, { ...NETWORK, chainId: 8453 }),
+      'invalid_exact_evm_signature',
+    ],
+    [
+      'signed for another token',
+      async () => sign(buyer, {}, { ...NETWORK, asset: { ...NETWORK.asset, address: MAINNET_USDC } }),
+      'invalid_exact_evm_signature',
+    ],
+    [
+      'of which a field was changed after signing',
+      async () => {
+        const { signature, authorization } = await sign(buyer);
+        return {
+          signature,
+          authorization: { ...authorization, validBefore: String(Number(authorization.validBefore) + 1) },
+        };
+      },
+      'invalid_exact_evm_signature',
+    ],
+    ['of a wallet without money', async () => sign(await rails.wallet(0n)), 'invalid_exact_evm_insufficient_balance'],
+    [
+      'of a wallet with too little',
+      async () => sign(await rails.wallet(9_999n)),
+      'invalid_exact_evm_insufficient_balance',
+    ],
+  ];
+  for (const [version, headersOf] of [
+    [2, v2Headers],
+    [1, v1Headers],
+  ] as const) {
+    test.each(cases)(`%s, version ${version}`, async (_what, signedOf, error) => {
+      const answer = await ask(headersOf(await signedOf()));
+      expect(answer.status).toBe(402);
+      expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
+      const { rows } = await database.query('SELECT * FROM "Payment" WHERE id = $1', [
+        answer.headers.get('tollgate-payment-id'),
+      ]);
+      expect(rows[0]).toMatchObject({ status: 'FAILED', failureStage: 'VERIFY', failureReason: error });
+    });
+  }
+
+  test('that was used on the chain already', async () => {
+    const signed = await sign(buyer);
+    const { from, to, value, validAfter, validBefore, nonce } = signed.authorization;
+    await rails.chain.giveGas(buyer.address);
+    const hash = await rails.chain.client.writeContract({
+      account: buyer,
+      address: NETWORK.asset.address,
+      abi: [
+        {
+          type: 'function',
+          name: 'transferWithAuthorization',
+          stateMutability: 'nonpayable',
+          inputs: ['address', 'address', 'uint256', 'uint256', 'uint256', 'bytes32', 'bytes'].map((type) => ({ type })),
+          outputs: [],
+        },
+      ],
+      functionName: 'transferWithAuthorization',
+      args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signed.signature],
+    });
+    await rails.chain.client.waitForTransactionReceipt({ hash });
+    const answer = await ask(v2Headers(signed));
+    expect(answer.status).toBe(402);
+    expect(requiredOf(answer).error).toBe('invalid_exact_evm_nonce_already_used');
+  });
+
+  test('may be presented again once it is good', async () => {
+    const poor = await rails.wallet(0n);
+    const headers = v2Headers(await sign(poor));
+    expect((await ask(headers)).status).toBe(402);
+    await rails.chain.giveDollars(poor.address, 10_000n);
+    expect((await ask(headers)).status).toBe(200);
+    expect(await rails.chain.balanceOf(poor.address)).toBe(0n);
+  });
+});
+
+test("another route's payment is refused by its price, and once settled by its request", async () => {
+  const cheap = v2Headers(await sign(buyer));
+  expect((await ask(cheap, '/dear')).status).toBe(402);
+  expect((await ask(cheap)).status).toBe(200);
+  expect((await ask(cheap, '/weather?again')).status).toBe(409);
+});
+
+test("another project's payment is refused with 409", async () => {
+  const neighbour = await createShop(app, await app.user('bob'), {
+    '/weather': { upstreamUrl: `${upstream.url}/now` },
+  });
+  const headers = v2Headers(await sign(buyer));
+  expect((await ask(headers)).status).toBe(200);
+  const answer = await fetch(`${neighbour.url}/weather`, { headers });
+  expect(answer.status).toBe(409);
+  expect(await answer.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
+});
+
+test('an address whose payments are refused again and again has to wait', async () => {
+  const answers = [];
+  for (let time = 0; time < 70 && answers.at(-1) !== 429; time++) {
+    answers.push((await ask(v2Headers(await sign(await rails.wallet(0n))))).status);
+  }
+  expect(answers.at(-1)).toBe(429);
+  expect(new Set(answers.slice(0, -1))).toEqual(new Set([402]));
+  // Terms are told all the same.
+  expect((await ask({})).status).toBe(402);
+});

@@ -1,0 +1,10 @@
+import pino from 'pino';
+import { startApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+
+/** The service in a process of its own, for tests that end it. Argument: its environment as JSON. Prints its URL. */
+const env = JSON.parse(process.argv[2]!) as Record<string, string>;
+const config = readConfig(env);
+const log = pino({ level: env.TEST_LOG ?? 'silent' }, pino.destination(2));
+const app = await startApp({ config, databaseUrl: config.databaseUrl!, log });
+process.stdout.write(`${JSON.stringify({ url: app.url })}\n`);
