@@ -95,12 +95,12 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
   });
   // The endpoint was an event, and both subscribers are told of it. Only a worker would write the rest.
   const { rows } = await sql.query(
-    `UPDATE "Delivery" SET reason = $2, "errorClass" = $2, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
-      WHERE "webhookId" = $1 RETURNING id, "eventId", "projectId",
+    `UPDATE "Delivery" SET reason = $3, "errorClass" = $3, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
+      WHERE "webhookId" = $1 OR "connectorId" = $2 RETURNING id, "eventId", "projectId", "webhookId",
         (SELECT "userId" FROM "Project" WHERE id = "Delivery"."projectId") AS "userId"`,
-    [webhook.id, `${mark} reason`],
+    [webhook.id, connector.id, `${mark} reason`],
   );
-  const [delivery] = rows;
+  const delivery = rows.find(({ webhookId }) => webhookId === webhook.id);
   const attemptId = newId('Attempt');
   await sql.query(
     `INSERT INTO "Attempt" (id, "deliveryId", number, trigger, "startedAt", "durationMs", "errorClass", "errorMessage", "responseBody")
