@@ -12,10 +12,10 @@ import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { openStage, type Stage } from '../connectors/end-to-end/stage.ts';
 import { sampleConfig } from '../connectors/support/configs.ts';
 import type { Interference } from '../connectors/support/vendors/server.ts';
-import { basicOf, type VendorCall } from '../connectors/support/vendors/vendor.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { type Canary, dumpDatabase, findCanaries, newCore, type Trace } from './canaries.ts';
+import { createCarelessVendor, repeat } from './connector-echoes.ts';
 
 const canaries: Canary[] = [];
 const answers: (Trace & { showsOnce: boolean })[] = [];
@@ -94,6 +94,8 @@ async function subscribe(): Promise<WebSocket> {
     `subscription ($project: ID!) { deliveryUpdated(projectId: $project) { cursor delivery { id status reason ${attempts} event { data } } } }`,
     'subscription ($project: ID!) { eventRecorded(projectId: $project) { cursor event { id type data } } }',
   ];
+  const wrong = plant('in a wrong place over the WebSocket');
+  send({ id: 'wrong', type: 'subscribe', payload: { query: queries[0], variables: { project: { wrong } } } });
   for (const [id, query] of queries.entries())
     send({ id: String(id), type: 'subscribe', payload: { query, variables } });
   return ws;
@@ -222,78 +224,9 @@ describe('secrets are given to the service', () => {
   });
 });
 
-/** Everything that a vendor was sent, in every spelling that a careless one could send back. */
-function repeat(call: VendorCall): { plain: string; all: string } {
-  const parts = [call.url.href, call.url.pathname, basicOf(call), ...Object.values(call.headers), call.body].filter(
-    Boolean,
-  );
-  const all = parts.flatMap((part) => [
-    part,
-    encodeURIComponent(part),
-    new URLSearchParams({ part }).toString(),
-    Buffer.from(part).toString('base64'),
-    Buffer.from(`user:${part}`).toString('base64url'),
-    JSON.stringify(part),
-    JSON.stringify(JSON.stringify(part)),
-    part.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
-  ]);
-  return { plain: `bad ${parts.join(' ')}`, all: all.join('\n') };
-}
-
-/** Answers in the shapes of all vendors, with what they were sent in every text, header and in the words after the status. */
-const careless =
-  (statusCode: number): Interference =>
-  (call, response) => {
-    const { plain, all } = repeat(call);
-    const credential = call.headers.authorization ?? call.headers.apikey ?? call.url.pathname + call.url.search;
-    const error = {
-      code: plain,
-      message: plain,
-      status: plain,
-      errors: [{ reason: plain, message: plain, location: plain }],
-    };
-    const bodies = [
-      all,
-      JSON.stringify({
-        message: plain,
-        error: plain,
-        errors: [plain],
-        description: plain,
-        detail: plain,
-        name: plain,
-        Message: plain,
-        Detail: plain,
-        all,
-      }),
-      JSON.stringify({
-        error,
-        errors: [{ message: plain, extensions: { userPresentableMessage: plain } }],
-        insertErrors: [{ errors: [{ reason: 'invalid', message: plain }] }],
-        all,
-      }),
-      JSON.stringify({
-        Fault: { Error: [{ Detail: plain, code: '1' }], type: plain },
-        Elements: [{ ValidationErrors: [{ Message: plain }] }],
-        numErrors: 1,
-        category: plain,
-        all,
-      }),
-      JSON.stringify([{ message: plain, errorCode: plain, all }]),
-    ];
-    const body = bodies[stage.vendors.callsTo(typeOf(call)).length % bodies.length]!;
-    outside.push({ where: `an answer to ${call.url.host}`, text: body });
-    response.writeHead(statusCode, `No ${credential}`.replace(/[^ -~]/g, ''), {
-      'content-type': 'application/json',
-      'x-echo': credential.replace(/[^ -~]/g, ''),
-      'www-authenticate': `Bearer error="${encodeURIComponent(credential)}"`,
-      location: call.url.href,
-      'retry-after': encodeURIComponent(credential),
-    });
-    response.end(body);
-    return undefined;
-  };
-
-const typeOf = (call: VendorCall) => CONNECTOR_TYPES.find((type) => stage.vendors.callsTo(type).includes(call))!;
+const careless = createCarelessVendor((call, body) =>
+  outside.push({ where: `an answer to ${call.url.host}`, text: body }),
+);
 
 /** Waits until nothing is due or being sent any more. */
 async function settled(): Promise<void> {

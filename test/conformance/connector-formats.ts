@@ -286,10 +286,12 @@ const linear: FormatCheck = (request) => {
   const { title, description } = json(request).variables.input;
   atMost(title, 255);
   oneLine(title);
-  const ours = description
-    .replace(/`[^`]*`/g, '')
-    .replaceAll(/\[Open the event\]\(<https:\/\/console\.example\/[^<>]*>\)/g, '');
-  expect(ours).toMatch(/^[\w .,()*:\n-]*$/);
+  const lines = description.split('\n').filter((line: string) => line !== '');
+  for (const line of lines) {
+    expect(line).toMatch(
+      /^- \*\*[A-Z][\w() ]*:\*\* `[^`]+`$|^This is the first failure [\w ,.]+$|^\[Open the event\]\(<https:\/\/console\.example\/[^<>]*>\)$/,
+    );
+  }
 };
 
 const booking: FormatCheck = (request) => {

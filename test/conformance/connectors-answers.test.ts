@@ -4,8 +4,9 @@ import { secretsOf } from '../../src/connectors/describe.ts';
 import { listConnectors } from '../../src/connectors/registry.ts';
 import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
 import { MARK, sampleConfig } from '../connectors/support/configs.ts';
-import { answer, classifyContext, EVENT_TIME, sampleContext, sampleEvent } from '../connectors/support/samples.ts';
+import { answer, classifyContext, EVENT_TIME, sampleEvent } from '../connectors/support/samples.ts';
 import { VENDORS } from '../connectors/support/vendors/vendors.ts';
+import { echoes } from './connector-echoes.ts';
 import { checkRequest } from './connector-requests.ts';
 
 /** The calls that a delivery may take, the one that delivers first. */
@@ -235,59 +236,3 @@ function expectPresentable(outcome: Outcome, secrets: readonly string[]): void {
   }
   if ('reason' in outcome) expect(outcome.reason).toMatch(/^[\p{Lu}n"]/u);
 }
-
-/** Bodies in the shapes of all vendors whose every text repeats a credential, in several spellings, with more around it. */
-function echoes(secrets: readonly string[]): string[] {
-  const spellings = (secret: string) => [
-    secret,
-    encodeURIComponent(secret),
-    Buffer.from(`user:${secret}`).toString('base64'),
-    JSON.stringify(secret),
-  ];
-  const texts = secrets.flatMap(spellings).map((text) => `bad \u0000\n\u202E key ${text} ${'x'.repeat(500)}`);
-  return texts.flatMap((text) => [
-    text,
-    JSON.stringify({
-      message: text,
-      error: text,
-      errors: [text],
-      description: text,
-      detail: text,
-      Message: text,
-      Detail: text,
-      name: text,
-      code: text,
-      errorCode: text,
-      field: text,
-      failed_records: [{ field: text, message: text }],
-    }),
-    JSON.stringify({
-      error: { code: text, message: text, status: text, errors: [{ reason: text, message: text, location: text }] },
-      errors: [{ message: text, field: text, extensions: { code: text, userPresentableMessage: text } }],
-      insertErrors: [{ index: 0, errors: [{ reason: text, message: text, location: text }] }],
-    }),
-    JSON.stringify({
-      Fault: { Error: [{ Message: text, Detail: text, code: text }], type: text },
-      Elements: [{ ValidationErrors: [{ Message: text }] }],
-      Invoices: [{ HasErrors: true, ValidationErrors: [{ Message: text }] }],
-      data: { issueCreate: { success: true, issue: { identifier: text } }, team: { name: text } },
-    }),
-    JSON.stringify([{ message: text, errorCode: text, tenantId: text }]),
-    JSON.stringify({
-      ok: false,
-      error_code: 400,
-      description: text,
-      parameters: { migrate_to_chat_id: -100123 },
-      status: 'error',
-      category: text,
-      numErrors: 1,
-      tables: [{ owner: { handle: text } }],
-      Preferences: { CurrencyPrefs: { HomeCurrency: { value: text } } },
-      validationMessages: [{ description: text }],
-    }),
-  ]);
-}
-
-it('the context of these tests is the one of a first try', () => {
-  expect(sampleContext({ now })).toMatchObject({ attemptNumber: 1, now });
-});

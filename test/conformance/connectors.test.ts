@@ -9,132 +9,19 @@ import { deliver, respond } from '../connectors/support/deliver.ts';
 import { CONNECTOR_ID, EVENT_TIME, sampleContext, sampleEvent } from '../connectors/support/samples.ts';
 import { VENDORS } from '../connectors/support/vendors/vendors.ts';
 import { checkRequest, readBody } from './connector-requests.ts';
-
-const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
-
-/**
- * What becomes of every kind at every type, `-` for nothing. Kinds in the order of the documented list: verified,
- * settled, failed, first payment, milestone, endpoint created, pricing changed, daily summary.
- */
-const MATRIX: Record<ConnectorType, string> = {
-  slack: 'message message message message message message message message',
-  discord: 'message message message message message message message message',
-  email: 'message message message message message message message message',
-  resend: 'message message message message message message message message',
-  telegram: 'message message message message message message message message',
-  teams: 'message message message message message message message message',
-  twilio: 'message message message message message message message message',
-  segment: 'track track track track track track track track',
-  mixpanel: 'track track track track track track track track',
-  amplitude: 'track track track track track track track track',
-  ga4: 'track track track track track track track track',
-  zapier: 'envelope envelope envelope envelope envelope envelope envelope envelope',
-  n8n: 'envelope envelope envelope envelope envelope envelope envelope envelope',
-  make: 'envelope envelope envelope envelope envelope envelope envelope envelope',
-  pagerduty: '- resolve trigger - - change change -',
-  datadog: 'message message message message message message message message',
-  opsgenie: '- close alert - - - - -',
-  bigquery: 'row row row row row row row row',
-  supabase: 'row row row row row row row row',
-  'google-sheets': 'row row row row row row row row',
-  dune: 'row row row row row row row row',
-  hubspot: '- - - upsert upsert - - -',
-  salesforce: 'row row row row row row row row',
-  linear: '- - issue - issue - issue -',
-  quickbooks: '- book - - - - - book',
-  xero: '- book - - - - - book',
-};
-
-/** How the request of each word is told. */
-const WORDS: Record<string, (body: string, url: string) => boolean> = {
-  message: (body) => body.includes('evt_'),
-  track: (body) => body.includes('evt_'),
-  envelope: (body) => JSON.parse(body).data !== undefined,
-  row: (body, url) => body.includes('evt_') || url.includes('evt_'),
-  resolve: (body) => JSON.parse(body).event_action === 'resolve',
-  trigger: (body) => JSON.parse(body).event_action === 'trigger',
-  change: (_body, url) => url.endsWith('/v2/change/enqueue'),
-  alert: (_body, url) => url.endsWith('/v2/alerts'),
-  close: (_body, url) => url.includes('/close?'),
-  upsert: (_body, url) => url.endsWith('/contacts/batch/upsert'),
-  issue: (body) => JSON.parse(body).query.includes('issueCreate'),
-  book: (_body, url) => /\/(salesreceipt|Invoices)\?/.test(url),
-};
-
-/** How a test event is recognised in the last request, and the types that do nothing with one. */
-const TEST_MARKS: Record<ConnectorType, string | 'skipped'> = {
-  slack: '[Test] ',
-  discord: '\\[Test\\] ',
-  email: '[Test] ',
-  resend: '[Test] ',
-  telegram: '<b>[Test] ',
-  teams: '[Test] ',
-  twilio: '[Test] ',
-  segment: 'Connector Test',
-  mixpanel: 'Connector Test',
-  amplitude: 'connector.test',
-  ga4: 'connector_test',
-  zapier: 'connector.test',
-  n8n: 'connector.test',
-  make: 'connector.test',
-  pagerduty: '[Test] ',
-  datadog: 'test:true',
-  opsgenie: '[Test] ',
-  bigquery: 'test.',
-  supabase: 'test.',
-  'google-sheets': 'test.',
-  dune: 'test.',
-  hubspot: 'skipped',
-  salesforce: 'test.',
-  linear: '[Test] ',
-  quickbooks: 'skipped',
-  xero: 'skipped',
-};
-
-/** Where vendors add numbers up. */
-const MONEY_FIELDS = new Set([
-  ...['amount_usd', 'amount_atomic', 'Amount_USD__c', 'amount', 'Amount', 'revenue', 'total', 'value', 'price'],
-  ...['quantity', 'UnitPrice', 'UnitAmount', 'x402_total_usd'],
-]);
-const SUMMING_CATEGORIES: ReadonlySet<string> = new Set(['Analytics', 'Data', 'CRM', 'Accounting']);
-
-/** The only types whose calls to deliver carry the credential in the URL: the vendor takes it nowhere else. */
-const SECRET_IN_URL: ReadonlySet<string> = new Set([
-  ...['slack', 'discord', 'teams', 'telegram', 'zapier', 'n8n', 'make', 'ga4'],
-]);
-/** Types that look at the vendor first, instead of sending again, after the first try or after one that may have arrived. */
-const LOOKS_BEFORE_LATER_TRY: ReadonlySet<string> = new Set(['google-sheets']);
-const LOOKS_AFTER_AMBIGUOUS_TRY: ReadonlySet<string> = new Set(['google-sheets', 'twilio']);
-
-/** The most bytes of a body, where the vendor documents a limit; else what a sane endpoint takes. */
-const MAX_BODY_BYTES: Record<ConnectorType, number> = {
-  slack: 13_000,
-  discord: 25_000,
-  email: 100_000,
-  resend: 100_000,
-  telegram: 20_000,
-  teams: 20_000,
-  twilio: 1_600,
-  segment: 32_000,
-  mixpanel: 1_000_000,
-  amplitude: 1_000_000,
-  ga4: 130_000,
-  zapier: 2_000_000,
-  n8n: 16_000_000,
-  make: 5_242_880,
-  pagerduty: 512_000,
-  datadog: 20_000,
-  opsgenie: 20_000,
-  bigquery: 10_000_000,
-  supabase: 1_000_000,
-  'google-sheets': 2_000_000,
-  dune: 1_200_000_000,
-  hubspot: 20_000,
-  salesforce: 100_000,
-  linear: 100_000,
-  quickbooks: 10_000,
-  xero: 10_000,
-};
+import {
+  ENDPOINT_ID,
+  LOOKS_AFTER_AMBIGUOUS_TRY,
+  LOOKS_BEFORE_LATER_TRY,
+  MATRIX,
+  MAX_BODY_BYTES,
+  MONEY_FIELDS,
+  MONEY_KINDS,
+  SECRET_IN_URL,
+  SUMMING_CATEGORIES,
+  TEST_MARKS,
+  WORDS,
+} from './connector-tables.ts';
 
 const wordOf = (type: ConnectorType, kind: EventKind) => MATRIX[type].split(' ')[EVENT_KINDS.indexOf(kind)]!;
 const isCarried = (definition: ConnectorDefinition, kind: EventKind) => wordOf(definition.type, kind) !== '-';
@@ -280,27 +167,6 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
 it('the host of a self-hosted vendor is the one of the config', () => {
   expect(VENDORS.n8n().hosts).toEqual([N8N_HOST]);
 });
-
-/**
- * A row keeps the amount of a payment beside its kind, so that sums filter on one kind; where no such filter is to be
- * expected, only a settled payment carries money. Accounting books either the day or the payment.
- */
-const ROWS_WITH_MONEY: EventKind[] = ['payment.verified', 'payment.settled', 'payment.failed'];
-const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {
-  segment: ['payment.settled'],
-  mixpanel: ['payment.settled'],
-  amplitude: ['payment.settled'],
-  ga4: ['payment.settled'],
-  bigquery: ROWS_WITH_MONEY,
-  supabase: ROWS_WITH_MONEY,
-  'google-sheets': ROWS_WITH_MONEY,
-  dune: ROWS_WITH_MONEY,
-  salesforce: ROWS_WITH_MONEY,
-  // The total of the customer so far, which replaces the one before.
-  hubspot: ['customer.milestone'],
-  quickbooks: ['payment.settled', 'revenue.daily_summary'],
-  xero: ['payment.settled', 'revenue.daily_summary'],
-};
 
 function moneyIn(request: Parameters<typeof readBody>[0]): string[] {
   return readBody(request)

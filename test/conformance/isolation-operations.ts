@@ -4,7 +4,6 @@ import {
   type GraphQLObjectType,
   getNamedType,
   isInputObjectType,
-  isInterfaceType,
   isLeafType,
   isObjectType,
   isRequiredArgument,
@@ -16,7 +15,13 @@ import { toVariable } from '../../src/rest/values.ts';
 import type { OwnedType } from './isolation-tenants.ts';
 
 /** A place in a request for an identifier: a parameter, an argument or a field of an input. */
-export type Slot = { name: string; type: OwnedType; isOptional?: boolean };
+export type Slot = {
+  name: string;
+  type: OwnedType;
+  isOptional?: boolean;
+  /** Identifiers of other nodes fit as well. */
+  takesAnyNode?: boolean;
+};
 export type Values = Readonly<Record<string, string | undefined>>;
 export type Request =
   | { kind: 'rest'; method: string; path: string; body?: unknown }
@@ -28,7 +33,7 @@ export type Operation = { name: string; slots: Slot[]; isWrite: boolean; request
 /** What the identifiers in paths are of. */
 const PARAMETERS: Record<string, OwnedType> = {
   ...{ projectId: 'Project', endpointId: 'Endpoint', keyId: 'ApiKey', connectorId: 'Connector' },
-  ...{ webhookId: 'Webhook', deliveryId: 'Delivery', eventId: 'Event' },
+  ...{ webhookId: 'Webhook', deliveryId: 'Delivery', eventId: 'Event', paymentId: 'Payment', customerId: 'Customer' },
 };
 
 /** What the ID arguments of fields are of. `node` is asked for each type there is. */
@@ -36,6 +41,8 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
   ...{ 'Query.node.id': 'any', 'Query.project.id': 'Project' },
   ...{ 'Project.apiKey.id': 'ApiKey', 'Project.connector.id': 'Connector', 'Project.delivery.id': 'Delivery' },
   ...{ 'Project.endpoint.id': 'Endpoint', 'Project.event.id': 'Event', 'Project.webhook.id': 'Webhook' },
+  ...{ 'Project.payment.id': 'Payment', 'Project.customer.id': 'Customer' },
+  ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
 
@@ -52,7 +59,8 @@ const INPUT_IDS: Record<string, OwnedType> = {
 const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const BODIES: Record<string, object> = {
   createProject: { name: 'Taken', walletAddress: WALLET },
-  updateProject: { name: 'Taken', walletAddress: WALLET },
+  // The wallet is for people alone to change.
+  updateProject: { name: 'Taken' },
   createEndpoint: { path: '/taken', upstreamUrl: 'https://api.example.com/taken', priceUsd: '1' },
   updateEndpoint: { path: '/moved', priceUsd: '2', isActive: false },
   createApiKey: { name: 'Taken' },
@@ -64,7 +72,12 @@ const BODIES: Record<string, object> = {
 };
 
 /** Arguments that choose among what may be seen. None of them names a thing. */
-const CHOOSING = new Set(['first', 'last', 'after', 'before', 'filter', 'types']);
+const CHOOSING = new Set([
+  ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
+]);
+
+/** Inputs whose identifiers choose too. What a foreign one chooses is asked in test/features/payments. */
+const CHOOSING_INPUTS = new Set(['PaymentFilter']);
 
 /** Whatever keeps an operation from being asked: one sentence each, which says where to add it. */
 export const uncovered: string[] = [];
@@ -74,11 +87,11 @@ const NODE_TYPES = Object.values(schema.getTypeMap())
   .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'));
 
 function restOperations(): Operation[] {
-  return ROUTES.map(({ method, path, operationId }) => {
+  return ROUTES.map(({ method, path, operationId, kind }) => {
     const slots = [...path.matchAll(/:(\w+)/g)].map(([, name]) =>
       slotOf(`${method} ${path}`, name!, PARAMETERS[name!]),
     );
-    if ((method === 'PATCH' || path.endsWith('s')) && method !== 'GET' && method !== 'DELETE' && !BODIES[operationId]) {
+    if ((kind === 'create' || kind === 'update') && !BODIES[operationId]) {
       uncovered.push(`REST ${operationId} takes a body: add one that is accepted to BODIES.`);
     }
     const body = method === 'GET' || method === 'DELETE' ? undefined : (BODIES[operationId] ?? {});
@@ -113,8 +126,10 @@ function queryOperations(): Operation[] {
     const slots = argumentSlots('Query', field);
     if (field.name !== 'node') return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
     // Attempts and users have identifiers too, though they are no nodes.
-    return [...NODE_TYPES.map(({ name }) => name as OwnedType), 'Attempt' as const, 'User' as const].map((type) => {
-      return graphql(`query node of ${type}`, [{ name: 'id', type }], 'query', (declared) => call(field, declared));
+    const nodes = NODE_TYPES.map((node) => [node.name, `... on ${node.name} ${selectionOf(node)}`]);
+    return [...nodes, ['Attempt', ''], ['User', '']].map(([type, fragment]) => {
+      const slot: Slot = { name: 'id', type: type as OwnedType, takesAnyNode: true };
+      return graphql(`query node of ${type}`, [slot], 'query', () => `node(id: $id) { __typename id ${fragment} }`);
     });
   });
   for (const { name, getFields } of objectTypes()) {
@@ -140,9 +155,16 @@ function argumentSlots(typeName: string, field: GraphQLField<unknown, unknown>):
   return field.args.flatMap((argument) => {
     const place = `${typeName}.${field.name}.${argument.name}`;
     const type = ARGUMENTS[place];
-    if (!type && CHOOSING.has(argument.name) && !isRequiredArgument(argument)) return [];
+    if (!type && CHOOSING.has(argument.name) && !isRequiredArgument(argument) && !namesThings(argument.type)) return [];
     return [slotOf(`${typeName}.${field.name}`, argument.name, type === 'any' ? 'Project' : type)];
   });
+}
+
+/** Whether an argument is an identifier or an input with one in it. */
+function namesThings(inputType: GraphQLInputType): boolean {
+  const type = getNamedType(inputType);
+  if (!isInputObjectType(type)) return type.name === 'ID';
+  return !CHOOSING_INPUTS.has(type.name) && Object.values(type.getFields()).some((field) => namesThings(field.type));
 }
 
 function subscriptionOperations(): Operation[] {
@@ -213,7 +235,8 @@ function graphql(
 /** A field with everything below it, its identifiers taken from the variables of the same names. */
 function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): string {
   const args = field.args.filter(({ name }) => slots.some((slot) => slot.name === name));
-  const list = args.map(({ name }) => `${name}: $${name}`).join(', ');
+  const pages = field.args.some(({ name }) => name === 'first') ? ['first: 8'] : [];
+  const list = [...args.map(({ name }) => `${name}: $${name}`), ...pages].join(', ');
   return `${field.name}${list && `(${list})`} ${selectionOf(field.type)}`;
 }
 
@@ -224,17 +247,14 @@ export const selected = new Set<string>();
 function selectionOf(outputType: unknown, above: readonly string[] = []): string {
   const type = getNamedType(outputType as GraphQLObjectType);
   if (isLeafType(type)) return '';
-  if (isInterfaceType(type)) {
-    return `{ __typename id ${NODE_TYPES.map((node) => `... on ${node.name} ${selectionOf(node, [...above, type.name])}`).join(' ')} }`;
-  }
   const fields = Object.values((type as GraphQLObjectType).getFields()).flatMap((field) => {
     const inner = getNamedType(field.type);
     const isConnection = inner.name.endsWith('Connection');
     if (field.args.some(isRequiredArgument) || above.includes(inner.name)) return [];
-    // Below a node of an interface the document would become too dear.
-    if (isConnection && above.includes('Node') && type.name === 'Project') return [];
+    // More would nest deeper than a document may.
+    if (isConnection && above.filter((name) => name.endsWith('Connection')).length > 1) return [];
     selected.add(`${type.name}.${field.name}`);
-    const size = isConnection ? '(first: 5)' : '';
+    const size = isConnection ? '(first: 2)' : '';
     return [`${field.name}${size} ${selectionOf(field.type, [...above, type.name])}`];
   });
   return `{ ${fields.join(' ')} }`;

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { getAddress } from 'viem';
 import { ID_PREFIXES, newId } from '../../src/ids.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
 import {
@@ -13,6 +15,7 @@ import {
 /** Everything that has an identifier of its own and belongs to a tenant. */
 export const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
+  ...(['Payment', 'Customer'] as const),
 ];
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
@@ -95,18 +98,19 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
   });
   // The endpoint was an event, and both subscribers are told of it. Only a worker would write the rest.
   const { rows } = await sql.query(
-    `UPDATE "Delivery" SET reason = $2, "errorClass" = $2, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
-      WHERE "webhookId" = $1 RETURNING id, "eventId", "projectId",
+    `UPDATE "Delivery" SET reason = $3, "errorClass" = $3, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
+      WHERE "webhookId" = $1 OR "connectorId" = $2 RETURNING id, "eventId", "projectId", "webhookId",
         (SELECT "userId" FROM "Project" WHERE id = "Delivery"."projectId") AS "userId"`,
-    [webhook.id, `${mark} reason`],
+    [webhook.id, connector.id, `${mark} reason`],
   );
-  const [delivery] = rows;
+  const delivery = rows.find(({ webhookId }) => webhookId === webhook.id);
   const attemptId = newId('Attempt');
   await sql.query(
     `INSERT INTO "Attempt" (id, "deliveryId", number, trigger, "startedAt", "durationMs", "errorClass", "errorMessage", "responseBody")
      VALUES ($1, $2, 1, 'SCHEDULED', now(), 5, $3, $3, $3)`,
     [attemptId, delivery.id, `${mark} answer`],
   );
+  const payment = await pay(sql, mark, delivery.projectId, endpoint.id);
   return {
     mark,
     key: key.key,
@@ -120,8 +124,33 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       Delivery: delivery.id,
       Attempt: attemptId,
       User: delivery.userId,
+      ...payment,
     },
   };
+}
+
+/** A settled payment of a new customer, as the gateway would have written it. */
+async function pay(sql: pg.Pool, mark: string, projectId: string, endpointId: string) {
+  const [customerId, paymentId] = [newId('Customer'), newId('Payment')];
+  const wallet = `0x${randomBytes(20).toString('hex')}`;
+  await sql.query(
+    `INSERT INTO "Customer" (id, "projectId", "walletAddress", "paymentCount", "totalAtomic", "firstPaymentAt", "lastPaymentAt")
+     VALUES ($1, $2, $3, 1, 10000, now(), now())`,
+    [customerId, projectId, getAddress(wallet)],
+  );
+  await sql.query(
+    `INSERT INTO "Payment" (id, "projectId", "endpointId", "endpointPath", method, "customerId", status, "x402Version",
+       network, asset, "assetAddress", payer, "payTo", nonce, "amountAtomic", "validAfter", "validBefore",
+       "requestFingerprint", "transactionHash", "settledAt")
+     VALUES ($1, $2, $3, $4, 'GET', $5, 'SETTLED', 2, 'eip155:84532', 'USDC', $6, $6, $6, $1, 10000, now(), now(), $1, $1, now())`,
+    [paymentId, projectId, endpointId, `/${mark}`, customerId, wallet],
+  );
+  await sql.query(
+    `INSERT INTO "RevenueDay" ("projectId", day, "endpointId", "totalAtomic", "paymentCount")
+     VALUES ($1, (now() AT TIME ZONE 'UTC')::date, $2, 10000, 1)`,
+    [projectId, endpointId],
+  );
+  return { Payment: paymentId, Customer: customerId };
 }
 
 /** Deletes what `furnish` put into a project, and a project of its own in place of the one it stands in. */
@@ -135,6 +164,10 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   for (const path of paths) await user.rest('DELETE', path);
   // Events outlive what they tell of.
   await sql.query('DELETE FROM "Event" WHERE id = $1', [ids.Event]);
+  // As do payments; only a project takes them with it.
+  await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
+  await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
+  await sql.query('DELETE FROM "RevenueDay" WHERE "endpointId" = $1', [ids.Endpoint]);
   ids.Project = another.id;
   ids.User = newId('User');
 }

@@ -75,6 +75,15 @@ describe('scrub', () => {
     }
   });
 
+  test('long runs of letters and digits are masked however often a text was escaped within a text', () => {
+    const secret = 'AbCdEfGh12345678+/="\\zYxWvUtS87654321';
+    let text = `bad key ${secret}`;
+    for (let depth = 0; depth < 4; depth++) {
+      text = JSON.stringify({ message: text });
+      for (const run of ['AbCdEfGh12345678', 'zYxWvUtS87654321']) expect(scrub(text, [secret])).not.toContain(run);
+    }
+  });
+
   test('of a secret URL its path, its token and its signature are masked also without the host', () => {
     const url = 'https://hooks.example.com/services/T0000000/B0000000/AbCdEfGhIjKlMnOpQrStUvWx?sig=0123456789abcdef%3D';
     const texts = [

@@ -9,7 +9,7 @@ import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
-import { requireProject } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 
 const createInput = z.strictObject({
   name: lineOfText(200),
@@ -46,16 +46,11 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       const { name, environment } = parseInput(createInput, input);
       const chosen = environment ?? (options.production ? 'LIVE' : 'TEST');
       const key = newApiKey(chosen);
-      const apiKey = await db.prisma.apiKey.create({
-        data: {
-          id: newId('ApiKey'),
-          projectId: project.id,
-          name,
-          environment: chosen,
-          hash: apiKeyHashes(key, keyring)[0]!,
-          last4: key.slice(-4),
-        },
-      });
+      const hash = apiKeyHashes(key, keyring)[0]!;
+      const values = { projectId: project.id, name, environment: chosen, hash, last4: key.slice(-4) };
+      const apiKey = await db.prisma.apiKey
+        .create({ data: { id: newId('ApiKey'), ...values } })
+        .catch(rethrowProjectGone);
       return { apiKey, key };
     },
 

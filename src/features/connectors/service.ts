@@ -14,11 +14,12 @@ import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import { type Bus, topics } from '../../live/bus.ts';
+import { MASK } from '../../secrets/redact.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
 import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
-import { requireProject } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { activity } from '../webhooks/service.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
@@ -84,7 +85,7 @@ export function createConnectorService(options: {
       const checked = parseConfig(definition, config, egressAllow);
       requireCarriedKind(definition, eventTypes);
       const id = newId('Connector');
-      return db.prisma.$transaction(async (tx) => {
+      const creation = db.prisma.$transaction(async (tx) => {
         // The lock makes two creations at once count one after the other.
         await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${project.userId} FOR UPDATE`;
         const { maxConnectors } = limitsOf(viewer.tier, viewer.requestsPerMinute);
@@ -94,6 +95,7 @@ export function createConnectorService(options: {
           data: { id, projectId: project.id, type, eventTypes, ...stored(definition, id, project.id, checked) },
         });
       });
+      return creation.catch(rethrowProjectGone);
     },
 
     /**
@@ -189,12 +191,20 @@ export function createConnectorService(options: {
 
 /** A redacted secret that a form sends back unchanged. */
 function isShown(shown: unknown, value: unknown): boolean {
-  return typeof shown === 'string' && shown.startsWith('••••') && shown === value;
+  return shown === value && isMasked(shown);
+}
+
+function isMasked(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith(MASK);
 }
 
 function parseConfig(definition: ConnectorDefinition, config: ConnectorConfig, allow: EgressAllow): ConnectorConfig {
   const result = definition.config.safeParse(config);
   if (!result.success) throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, '/config') });
+  for (const [name, value] of Object.entries(result.data)) {
+    // Stored in place of the secret, it would be noticed only when deliveries fail.
+    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is how a secret is shown. Send it in full.');
+  }
   for (const name of urlFields(definition)) {
     const target = checkTargetUrl(String(result.data[name]), allow);
     if (!target.ok) throw invalidField(`/config/${name}`, target.message);

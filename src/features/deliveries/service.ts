@@ -56,12 +56,15 @@ export function createDeliveryService({ db, bus }: { db: Database; bus: Bus }) {
       const delivery = await db.prisma.delivery.findFirst({ where: visibleItem(viewer, 'Delivery', id, projectId) });
       if (!delivery) throw notFound();
       const result = await requeue(db.pool, id);
+      if (result === 'not_found') throw notFound();
       if (result === 'running') {
         throw new AppError('CONFLICT', { detail: 'The delivery is being sent right now. Wait for its result.' });
       }
       bus.publish(topics.deliveriesDue);
       bus.publish(topics.deliveries(delivery.projectId));
-      return db.prisma.delivery.findUniqueOrThrow({ where: { id } });
+      const queued = await db.prisma.delivery.findUnique({ where: { id } });
+      if (!queued) throw notFound();
+      return queued;
     },
   };
 }

@@ -21,6 +21,8 @@ export function canonicalPath(text: string): CanonicalPath {
   if (!text.startsWith('/')) return refuse('Must start with a slash, for example "/weather".');
   if (/[?#]/.test(text)) return refuse('Must be a path alone, without a query or a fragment.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters or backslashes.');
+  // Half an escape could become a whole one when what stands in it is resolved: "%2%45" would be "%2E".
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return refuse('"%" must be followed by two hexadecimal digits.');
   if (text === '/') return { ok: true, path: text };
   const segments = text.slice(1).split('/').map(normaliseEscapes);
   for (const [index, segment] of segments.entries()) {

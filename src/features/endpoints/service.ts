@@ -12,7 +12,7 @@ import { type Bus, topics } from '../../live/bus.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import type { EventService } from '../events/service.ts';
-import { requireProject } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
 import { canonicalPath } from './path.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
@@ -117,8 +117,10 @@ export function createEndpointService(options: {
       const { priceUsd: priceAtomic, ...values } = parseInput(updateInput, input);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
-          const visible = await tx.endpoint.findFirst({ where, select: { id: true } });
+          const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
           if (!visible) throw notFound();
+          // The project first, as its deletion does: the event would have to wait for that while it waits for this.
+          await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${visible.projectId} FOR KEY SHARE`;
           // Two price changes at once must each report the price they really replaced.
           await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
           const before = await tx.endpoint.findUnique({ where: { id } });
@@ -172,7 +174,7 @@ function decimal(amountAtomic: bigint): Prisma.Decimal {
 }
 
 function rethrowPathConflict(error: unknown): never {
-  if (!isUniqueViolation(error)) throw error;
+  if (!isUniqueViolation(error)) rethrowProjectGone(error);
   throw new AppError('CONFLICT', {
     detail:
       'The project has an endpoint with this path already, perhaps with other names for its parameters. Change that one ' +

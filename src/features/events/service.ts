@@ -4,9 +4,10 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { getConnector } from '../../connectors/registry.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
-import type { Delivery, Event, Prisma } from '../../generated/prisma/client.ts';
+import { type Connector, type Delivery, type Event, Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
+import { rethrowProjectGone } from '../projects/service.ts';
 import { EVENT_KINDS, EVENT_PAYLOAD_VERSION, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';
 import { SAMPLE_PAYLOADS } from './samples.ts';
 
@@ -67,12 +68,13 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
     /** Sends one subscriber an event with a sample payload, marked `"test": true`. Throws `NOT_FOUND` when it is gone. */
     async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
-      const delivery = await db.prisma.$transaction(async (tx) => {
+      const sending = db.prisma.$transaction(async (tx) => {
         const { deliveryIds } = await service.record(tx, event);
         const created = deliveryIds[0] && (await tx.delivery.findUnique({ where: { id: deliveryIds[0] } }));
         if (!created) throw notFound();
         return created;
       });
+      const delivery = await sending.catch(rethrowProjectGone);
       service.announce(projectId);
       return delivery;
     },
@@ -103,24 +105,27 @@ type Subscriber = Pick<
   'webhookId' | 'connectorId' | 'status' | 'reason' | 'nextAttemptAt' | 'completedAt'
 >;
 
+type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive'>;
+type SubscribedConnector = Pick<Connector, 'id' | 'isActive' | 'type' | 'eventTypes' | 'pausedReason'>;
+
 async function findSubscribers(
   tx: Transaction,
   projectId: string,
   type: EventKind,
   only: NewEvent['only'],
 ): Promise<Subscriber[]> {
-  const subscribed = { projectId, eventTypes: { hasSome: [type, '*'] } };
-  const webhookFilter = only ? ('webhookId' in only ? { projectId, id: only.webhookId } : undefined) : subscribed;
-  const connectorFilter = only ? ('connectorId' in only ? { projectId, id: only.connectorId } : undefined) : subscribed;
-  const webhooks = webhookFilter
-    ? await tx.webhook.findMany({ where: webhookFilter, select: { id: true, isActive: true } })
-    : [];
-  const connectors = connectorFilter
-    ? await tx.connector.findMany({
-        where: connectorFilter,
-        select: { id: true, isActive: true, type: true, eventTypes: true, pausedReason: true },
-      })
-    : [];
+  const kinds = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
+  const isNamed = (id: string) => Prisma.sql`"id" = ${id}`;
+  const nobody = Prisma.sql`false`;
+  const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : nobody) : kinds;
+  const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : nobody) : kinds;
+  // Locked, so that none is deleted before its delivery is written.
+  const webhooks = await tx.$queryRaw<SubscribedWebhook[]>`
+    SELECT "id", "isActive" FROM "Webhook"
+    WHERE "projectId" = ${projectId} AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE`;
+  const connectors = await tx.$queryRaw<SubscribedConnector[]>`
+    SELECT "id", "isActive", "type", "eventTypes", "pausedReason" FROM "Connector"
+    WHERE "projectId" = ${projectId} AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE`;
   return [
     ...webhooks.map(({ id, isActive }) => ({
       webhookId: id,

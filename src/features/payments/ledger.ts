@@ -129,6 +129,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
     /** CLAIMED → VERIFIED. Knows the customer from here on. Records `payment.verified`. */
     async verified(lease: PaymentLease): Promise<Payment> {
       const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
+        await enterBooks(tx, lease.paymentId);
         const set = Prisma.sql`"status" = 'VERIFIED', "verifiedAt" = clock_timestamp()`;
         const moved = await movePayment(tx, lease, ['CLAIMED'], set);
         if (!moved) return { payment: await alreadyAt(tx, lease, 'VERIFIED'), isNew: false };

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../database/client.ts';
 import { formatUsd } from '../../money.ts';
 import type { EventPayload } from '../events/kinds.ts';
 import type { EventService } from '../events/service.ts';
-import { closeBooks } from '../payments/books.ts';
+import { closeBooks, keepProject } from '../payments/books.ts';
 import { topEndpoints } from './service.ts';
 
 export type DailySummaries = {
@@ -70,6 +70,7 @@ export function createDailySummaries(options: {
     const { projectId, day } = due;
     try {
       const isRecorded = await db.prisma.$transaction(async (tx) => {
+        await keepProject(tx, projectId);
         const free = await tx.$queryRaw<unknown[]>`
           SELECT 1 FROM "DailySummary" WHERE "projectId" = ${projectId} AND "day" = ${day}::date AND "eventId" IS NULL
           FOR UPDATE SKIP LOCKED`;

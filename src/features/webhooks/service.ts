@@ -11,7 +11,7 @@ import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
 import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
-import { requireProject } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
 
 export type CreateWebhookInput = { url: string; eventTypes: EventTypeFilter[]; description?: string | null };
@@ -69,9 +69,9 @@ export function createWebhookService(options: {
       const id = newId('Webhook');
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
-      const webhook = await db.prisma.webhook.create({
-        data: { id, projectId: project.id, ...values, secret: sealed },
-      });
+      const webhook = await db.prisma.webhook
+        .create({ data: { id, projectId: project.id, ...values, secret: sealed } })
+        .catch(rethrowProjectGone);
       return { webhook, secret };
     },
 

@@ -52,7 +52,10 @@ describe('a credential that expires in the middle of a backlog', () => {
       stage.vendors.interfere(type, undefined);
       const held = await stage.deliveriesAre(connector.id, 'PENDING', 9);
       await expect
-        .poll(async () => (await stage.deliveries(connector.id)).filter(({ nextAttemptAt }) => nextAttemptAt !== null))
+        .poll(
+          async () => (await stage.deliveries(connector.id)).filter(({ nextAttemptAt }) => nextAttemptAt !== null),
+          { timeout: 15_000 },
+        )
         .toEqual([]);
       expect(held.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(1);
 
@@ -88,7 +91,9 @@ describe('a credential that expires in the middle of a backlog', () => {
     const mark = 'k1123456789abcdef0123456789abcde';
     const connector = await stage.connect('slack', { eventTypes: ['payment.settled'], mark });
     await stage.record('payment.settled');
-    await expect.poll(() => stage.connector(connector.id)).toMatchObject({ pausedReason: expect.any(String) });
+    await expect
+      .poll(() => stage.connector(connector.id), { timeout: 15_000 })
+      .toMatchObject({ pausedReason: expect.any(String) });
     stage.vendors.accept(mark);
     const test = await stage.user.rest('POST', `${stage.base}/connectors/${connector.id}/test`, {
       eventType: 'payment.settled',

@@ -4,10 +4,11 @@ import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/features/events/kinds.ts';
 import type { Interference } from '../support/vendors/server.ts';
 import { json, text } from '../support/vendors/vendor.ts';
+import { GONE, REFUSALS } from './refusals.ts';
 import { type Delivery, openStage, type Stage } from './stage.ts';
 
 /** Shorter than in service, longer than any vendor here takes when it means to answer. */
-const TIMEOUT_MILLISECONDS = 1_500;
+const TIMEOUT_MILLISECONDS = 2_000;
 
 let stage: Stage;
 
@@ -177,70 +178,7 @@ describe('an answer that says no with a status of success', () => {
     (call, _response, usual) =>
       call.method === 'GET' ? usual() : answer;
 
-  const CASES: [ConnectorType, EventKind, ReturnType<typeof json>, RegExp][] = [
-    ['slack', 'payment.settled', text(200, 'no_text'), /^Slack did not accept the message\.$/],
-    [
-      'telegram',
-      'payment.settled',
-      json(200, { ok: false, error_code: 400, description: "Bad Request: can't parse entities" }),
-      /^Telegram did not accept/,
-    ],
-    [
-      'bigquery',
-      'payment.settled',
-      json(200, { insertErrors: [{ index: 0, errors: [{ reason: 'invalid', location: 'kind', message: 'no' }] }] }),
-      /^The table does not accept the row \(column kind\): no$/,
-    ],
-    [
-      'linear',
-      'payment.failed',
-      json(200, { data: { issueCreate: { success: false } } }),
-      /^Linear did not create the issue\.$/,
-    ],
-    [
-      'linear',
-      'customer.milestone',
-      json(200, { errors: [{ message: 'Argument Validation Error', extensions: { type: 'invalid input' } }] }),
-      /^Linear did not accept the issue/,
-    ],
-    [
-      'quickbooks',
-      'revenue.daily_summary',
-      json(200, {
-        Fault: { type: 'ValidationFault', Error: [{ code: '6000', Detail: 'A business validation error' }] },
-      }),
-      /^QuickBooks did not accept the booking: A business/,
-    ],
-    [
-      'hubspot',
-      'customer.milestone',
-      json(207, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR', message: 'bad wallet' }] }),
-      /^HubSpot did not accept the contact: bad wallet$/,
-    ],
-    [
-      'xero',
-      'revenue.daily_summary',
-      json(200, { Invoices: [{ HasErrors: true, ValidationErrors: [{ Message: 'Bad date' }] }] }),
-      /^Xero did not accept the invoice: Bad date$/,
-    ],
-    [
-      'twilio',
-      'payment.settled',
-      json(201, { sid: 'SM1', status: 'failed', error_code: 30007 }),
-      /^The SMS failed at once \(Twilio error 30007\)\.$/,
-    ],
-    ['mixpanel', 'payment.settled', json(200, { code: 200, num_records_imported: 0 }), /imported nothing/],
-    ['amplitude', 'payment.settled', json(200, { code: 200, events_ingested: 0 }), /took no event/],
-    [
-      'salesforce',
-      'payment.settled',
-      json(200, { success: false, errors: [{ message: 'bad value' }] }),
-      /^Salesforce did not accept the event: bad value$/,
-    ],
-    ['email', 'payment.settled', { statusCode: 200 }, /sandbox mode/],
-  ];
-
-  it.each(CASES)('%s does not count %s as delivered', async (type, kind, answer, reason) => {
+  it.each(REFUSALS)('%s does not count %s as delivered', async (type, kind, answer, reason) => {
     stage.vendors.interfere(type, onWrite(answer));
     const { delivery, connector } = await deliver(type, kind, 'FAILED');
     stage.vendors.interfere(type, undefined);
@@ -255,18 +193,6 @@ describe('an answer that says no with a status of success', () => {
 });
 
 describe('a target that is gone', () => {
-  const GONE: [ConnectorType, ReturnType<typeof json>, RegExp][] = [
-    ['slack', text(404, 'no_service'), /webhook or its workspace was removed/],
-    ['discord', json(404, { code: 10015, message: 'Unknown Webhook' }), /webhook was deleted/],
-    ['slack', text(410, 'channel_is_archived'), /channel is gone or archived/],
-    [
-      'telegram',
-      json(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' }),
-      /no longer in the chat/,
-    ],
-    ['ga4', text(404, ''), /target no longer exists/],
-  ];
-
   it.each(GONE)(
     'disables a connector of type %s at once, with the reason, and what follows is skipped',
     async (type, answer, reason) => {
@@ -275,7 +201,7 @@ describe('a target that is gone', () => {
       await stage.record('payment.settled');
       await stage.deliveriesAre(connector.id, 'FAILED');
       await expect
-        .poll(() => stage.connector(connector.id))
+        .poll(() => stage.connector(connector.id), { timeout: 15_000 })
         .toMatchObject({ isActive: false, disabledReason: expect.stringMatching(reason) });
 
       const before = stage.vendors.callsTo(type).length;

@@ -174,12 +174,13 @@ describe('a key sees its own project and nothing beside it', () => {
 });
 
 describe('a key may do all there is under its project', () => {
-  test('but not what would outlive it', async () => {
+  test('but not what would outlive it, or redirect the money', async () => {
     const key = await createKey(alice, base);
     const second = await createKey(alice, base);
     const forbidden: [string, string, object?][] = [
       ['POST', '/api/projects', GOOD.project],
       ['DELETE', base],
+      ['PATCH', base, { walletAddress: '0x1F98431c8aD98523631AE4a59f267346ea31F984' }],
       ['POST', `${base}/keys`, GOOD.key],
       ['DELETE', `${base}/keys/${second.id}`],
       ['DELETE', `${base}/keys/${key.id}`],
@@ -190,7 +191,7 @@ describe('a key may do all there is under its project', () => {
     }
     const { body } = await rest.send<Page>(alice, 'GET', `${base}/keys`);
     expect(body.data).toHaveLength(2);
-    expect((await rest.send(alice, 'GET', base)).status).toBe(200);
+    expect((await rest.send(alice, 'GET', base)).body.walletAddress).toBe(GOOD.project.walletAddress);
   });
 
   test('through GraphQL no more than through REST', async () => {
@@ -198,6 +199,7 @@ describe('a key may do all there is under its project', () => {
     const forbidden = [
       `createProject(input: { name: "x", walletAddress: "${GOOD.project.walletAddress}" }) { project { id } }`,
       `deleteProject(input: { id: "${projectId}" }) { projectId }`,
+      `updateProject(input: { id: "${projectId}", walletAddress: "0x1F98431c8aD98523631AE4a59f267346ea31F984" }) { project { id } }`,
       `createApiKey(input: { projectId: "${projectId}", name: "x" }) { key }`,
       `revokeApiKey(input: { id: "${key.id}" }) { apiKeyId }`,
     ];

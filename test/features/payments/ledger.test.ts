@@ -403,6 +403,35 @@ describe('customers and milestones', () => {
   });
 });
 
+describe('a project that is deleted', () => {
+  test('takes its payments with it, whatever step they are at, and neither waits for the other for good', async () => {
+    for (let round = 0; round < 12; round++) {
+      const { id } = await one.project();
+      const payer = hex(20);
+      const claims = await Promise.all(Array.from({ length: 3 }, () => claimed(one.ledger, newPayment(id, { payer }))));
+      const failing = await claimed(one.ledger, newPayment(id));
+      const leases = await Promise.all(Array.from({ length: 4 }, () => sent(one.ledger, newPayment(id, { payer }))));
+      const result = () => ({ transactionHash: hex(32), settledAt: new Date() });
+      const steps = [
+        ...leases.map((lease, index) => (index % 2 ? one : two).ledger.settled(lease, result())),
+        ...claims.map((payment) => two.ledger.verified(leaseOf(payment))),
+        one.ledger.failed(leaseOf(failing), VERIFY_FAILURE),
+      ];
+      // Begins when the steps do, or when some of them are done.
+      const begun = round % 2 ? steps[round % steps.length] : undefined;
+      const deletion = Promise.resolve(begun)
+        .catch(() => {})
+        .then(() => two.db.prisma.project.delete({ where: { id } }));
+      for (const step of await Promise.allSettled(steps)) {
+        if (step.status === 'rejected') expect(step.reason).toBeInstanceOf(LeaseLost);
+      }
+      await deletion;
+      for (const table of ['payment', 'customer', 'revenueDay', 'dailySummary', 'event'] as const)
+        expect(await (one.db.prisma[table] as typeof one.db.prisma.event).count({ where: { projectId: id } })).toBe(0);
+    }
+  });
+});
+
 describe('the books', () => {
   test('enter what becomes known on a later day on the day it becomes known', async () => {
     const project = await one.project();

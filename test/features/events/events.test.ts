@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  EVENT_KIND_DESCRIPTIONS,
+  EVENT_KINDS,
+  EVENT_PAYLOADS,
+  EVENT_TYPE_FILTERS,
+} from '../../../src/features/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import { eventTypesInput, expandEventTypes } from '../../../src/features/events/service.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+
+/** The documented kinds, word by word. */
+const DOCUMENTED = [
+  ...['payment.verified', 'payment.settled', 'payment.failed', 'customer.first_payment', 'customer.milestone'],
+  ...['endpoint.created', 'endpoint.pricing_changed', 'revenue.daily_summary'],
+];
+
+test('the kinds are those of the documented interface, and `*` beside them', () => {
+  expect(EVENT_KINDS).toEqual(DOCUMENTED);
+  expect(EVENT_TYPE_FILTERS).toEqual([...DOCUMENTED, '*']);
+  for (const filter of EVENT_TYPE_FILTERS) expect(EVENT_KIND_DESCRIPTIONS[filter]).toMatch(/^[A-Z].*\.$/);
+});
+
+test.each(EVENT_KINDS)('the sample of %s is a payload of its kind, with nothing beside it', (kind) => {
+  expect(EVENT_PAYLOADS[kind].strict().safeParse(SAMPLE_PAYLOADS[kind]).error).toBeUndefined();
+});
+
+test('`*` stands for all kinds, whatever stands beside it', () => {
+  expect(expandEventTypes(['*'])).toEqual(new Set(EVENT_KINDS));
+  expect(expandEventTypes(['payment.failed', '*'])).toEqual(new Set(EVENT_KINDS));
+  expect(expandEventTypes(['payment.failed'])).toEqual(new Set(['payment.failed']));
+});
+
+test('a list of kinds is not empty, has no strangers, and each kind once', () => {
+  expect(eventTypesInput.parse(['*', 'payment.failed', '*'])).toEqual(['*', 'payment.failed']);
+  for (const list of [[], ['nope'], ['*', 'PAYMENT.FAILED'], Array(51).fill('*'), '*', null]) {
+    expect(eventTypesInput.safeParse(list).success).toBe(false);
+  }
+});
+
+describe('the events of a project', () => {
+  let app: TestApp;
+  let rest: Rest;
+  let alice: TestUser;
+  let base: string;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    rest = await openRest(app);
+    alice = await app.user('alice', 'ENTERPRISE');
+    ({ base } = await createProject(alice));
+    for (const priceUsd of ['1', '2']) {
+      const { id } = await createEndpoint(alice, base, { priceUsd });
+      await rest.send(alice, 'PATCH', `${base}/endpoints/${id}`, { body: { priceUsd: '3' } });
+    }
+  });
+  afterAll(() => app?.stop());
+
+  const list = async (query = '') =>
+    (await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/events${query}`)).body.data;
+
+  test('are listed newest first, and by kind', async () => {
+    const [created, changed] = ['endpoint.created', 'endpoint.pricing_changed'];
+    expect((await list()).map(({ type }) => type)).toEqual([changed, created, changed, created]);
+    expect((await list(`?eventType=${created}`)).map(({ type }) => type)).toEqual([created, created]);
+    expect(await list(`?eventType=${created}&eventType=${changed}`)).toHaveLength(4);
+    expect(await list('?eventType=payment.settled')).toEqual([]);
+  });
+
+  test('are read one by one, with the payload of their kind', async () => {
+    for (const event of await list()) {
+      const { body } = await rest.send(alice, 'GET', `${base}/events/${event.id}`);
+      expect(body).toEqual(event);
+      const kind = EVENT_KINDS.find((candidate) => candidate === event.type)!;
+      expect(EVENT_PAYLOADS[kind].strict().safeParse(event.data).success).toBe(true);
+    }
+  });
+
+  test('cannot be written', async () => {
+    for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
+      expect((await rest.send(alice, method, `${base}/events`, { body: {} })).status).toBe(405);
+    }
+  });
+});
