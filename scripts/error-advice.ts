@@ -5,10 +5,10 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   BAD_REQUEST: 'The request line, a header or the path cannot be read. Send it again only after changing it.',
   MALFORMED_JSON: 'The body is no JSON, no UTF-8, or nested deeper than 64 levels.',
   GRAPHQL_INVALID:
-    'Syntax, an unknown field or argument, a variable of the wrong type, or more tokens, depth, aliases or directives ' +
-    'than [allowed](limits.md). The message names the place.',
+    'Syntax, an unknown field or argument, or a variable of the wrong type. The message names it, `locations` the place.',
   GRAPHQL_TOO_COMPLEX:
-    'Ask for fewer things at once. `extensions.cost` of every answer says what a document costs; see [limits](limits.md).',
+    'Longer, deeper or dearer than [allowed](limits.md#graphql-documents); the message says by what. `extensions.cost` of every ' +
+    'answer says what a document costs.',
   PAYMENT_MALFORMED:
     '`PAYMENT-SIGNATURE` or `X-PAYMENT` is not base64 of JSON, or a field in it is missing or misspelt: `detail` names it. ' +
     'See [the gateway](gateway.md).',
@@ -33,7 +33,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     '`Idempotency-Key` that it was first sent with.',
   PAYMENT_ANSWER_GONE: 'Answers are kept for a day, large ones for an hour. `PAYMENT-RESPONSE` has the transaction.',
   PAYLOAD_TOO_LARGE: 'Bodies may have at most 256 KiB, those to paid routes 10 MB.',
-  UNSUPPORTED_MEDIA_TYPE: 'Bodies are read as `application/json` only.',
+  UNSUPPORTED_MEDIA_TYPE: 'Bodies are read as `application/json` only, and not compressed.',
   VALIDATION_FAILED:
     '`errors` lists every refused value with its JSON pointer (`/priceUsd`) and what it must be. Nothing was changed.',
   IDEMPOTENCY_KEY_REUSED:

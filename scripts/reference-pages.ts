@@ -76,7 +76,7 @@ Common to all:
 - \`eventTypes\` chooses the [kinds of events](../events.md), \`["*"]\` all. A kind that a type does not carry is recorded
   as a \`SKIPPED\` delivery with the reason \`not_carried\`.
 - Failures are retried on the [schedule of webhooks](../webhooks.md#retries). A refused credential pauses the connector:
-  its deliveries are held, and a new \`config\` releases them.
+  its deliveries are held, and a new \`config\` releases them, or \`isActive: true\`.
 - On \`PATCH\`, \`config\` is merged: fields left out, and secrets sent back as they were shown, stay; \`null\` removes an
   optional field.
 - How many an account may have is a matter of its [tier](../limits.md).
@@ -100,7 +100,7 @@ REST answers \`application/problem+json\` (RFC 9457):
 
 \`\`\`json
 {
-  "type": "https://tollgate.dev/errors/validation-failed",
+  "type": "urn:tollgate:problem:validation-failed",
   "title": "Some values are not accepted. See \`errors\` for each of them.",
   "status": 422,
   "detail": "Some values are not accepted. See \`errors\` for each of them.",

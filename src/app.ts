@@ -6,7 +6,7 @@ import { openDevIssuer } from './auth/dev-issuer.ts';
 import { createTokenVerifier } from './auth/jwt.ts';
 import { createAuthenticator, type Viewer } from './auth/viewer.ts';
 import type { Config } from './config.ts';
-import { getConnector } from './connectors/registry.ts';
+import { findConnector } from './connectors/registry.ts';
 import { openDatabase } from './database/client.ts';
 import { applyMigrations } from './database/migrations.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
@@ -104,7 +104,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
     const secretBox = createSecretBox(keyring);
     const upstreamSigner = createUpstreamSigner(keyring);
-    const egress = createEgress({ allow: config.egressAllow, log, ...(hostOverrides && { hostOverrides }) });
+    const egress = createEgress({
+      allow: config.egressAllow,
+      log,
+      // As many as the worker may have in flight: waiting for a connection would count against the receiver.
+      connectionsPerOrigin: 1024,
+      ...(hostOverrides && { hostOverrides }),
+    });
     onClose(() => egress.close());
 
     const issuers = config.issuers.length > 0 ? config.issuers : [(await openDevIssuer(config)).config];
@@ -135,6 +141,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         bus,
         secretBox,
         events,
+        egressAllow,
         probe: createConnectorProbe({ egress, userAgent: `Tollgate/${VERSION}` }),
       }),
       events,
@@ -206,7 +213,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         egress,
         secretBox,
         bus,
-        connectors: getConnector,
+        connectors: findConnector,
         log,
         metrics: {
           onAttempt: ({ target, isDelivered }) => metrics.countAttempt(target, isDelivered ? 'delivered' : 'failed'),

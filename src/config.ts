@@ -1,6 +1,8 @@
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type IssuerConfig, parseAuthIssuers } from './auth/issuer-config.ts';
 import { type EgressAllow, parseEgressAllow } from './egress/allow-list.ts';
+import { checkTargetUrl } from './egress/url.ts';
 import { type FacilitatorCredential, parseKeySecret } from './gateway/facilitator-auth.ts';
 import { findNetwork, NETWORK_IDS, type Network } from './gateway/networks.ts';
 import { parseKeyring } from './secrets/keyring.ts';
@@ -14,8 +16,29 @@ const list = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean);
 
+<<<<<<< HEAD
 /** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
 const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
+=======
+/** A list each of whose members has to pass. */
+const checkedList = (isGood: (item: string) => boolean, form: string) =>
+  z
+    .string()
+    .default('')
+    .transform(list)
+    .pipe(z.array(z.string().refine(isGood, { error: ({ input }) => `${input} is not ${form}` })));
+
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
+
+/** Digits only: `Number` would also read blanks as 0. */
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max, `must be from ${min} to ${max}`));
+
+>>>>>>> gateway-on-main
 const TEST_NETWORK = 'eip155:84532';
 /** Free, and for test networks only: https://docs.x402.org */
 const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
@@ -28,7 +51,7 @@ export const SETTINGS = {
     schema: z.enum(['development', 'production', 'test']).default('development'),
     help: '`production` refuses to start with anything unsafe: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, no facilitator.',
   },
-  PORT: { schema: z.coerce.number().int().min(0).max(65535).default(4000), help: 'TCP port to serve on.' },
+  PORT: { schema: wholeNumber(0, 65535).default(4000), help: 'TCP port to serve on.' },
   HOST: {
     schema: z.string().optional(),
     help: 'Address to listen on. Default `127.0.0.1`, in production `0.0.0.0`.',
@@ -42,7 +65,7 @@ export const SETTINGS = {
     help: 'PostgreSQL 15 or later. Without it an embedded PostgreSQL is run in `DATA_DIR`.',
   },
   DATABASE_POOL_SIZE: {
-    schema: z.coerce.number().int().min(2).max(500).default(20),
+    schema: wholeNumber(2, 500).default(20),
     help: 'Most connections this process opens to PostgreSQL, besides one for LISTEN.',
   },
   ROLES: {
@@ -103,11 +126,11 @@ export const SETTINGS = {
     help: 'Whether a local chain, a token, a facilitator, a demo API and a funded wallet are run beside the service. Default: `on` in development when no `FACILITATOR_URL` is set.',
   },
   CORS_ORIGINS: {
-    schema: z.string().default('').transform(list),
+    schema: checkedList((item) => item === '*' || isOrigin(item), 'an origin such as https://console.example'),
     help: 'Origins whose pages may call the API from a browser, separated by commas.',
   },
   TRUSTED_PROXIES: {
-    schema: z.string().default('').transform(list),
+    schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
     help: 'CIDRs of the load balancers whose `X-Forwarded-For` is believed, separated by commas.',
   },
   LOG_LEVEL: {
@@ -236,8 +259,10 @@ function unsafeInProduction(config: Config, settings: Environment): string[] {
   }
   if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production needs at least one issuer');
   for (const { issuer, jwksUri } of config.issuers) {
-    for (const address of [issuer, jwksUri ?? ''])
-      if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address || issuer} must be https and not local`);
+    // Some providers have a name for an issuer and no URL; their keys come by https all the same.
+    const addresses = [...(URL.canParse(issuer) ? [issuer] : []), ...(jwksUri ? [jwksUri] : [])];
+    for (const address of addresses)
+      if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address} must be https and not local`);
   }
   if (!config.secretKeys) problems.push('SECRET_KEYS: production needs at least one key');
   if (config.egressAllow.privateEntries.length > 0)
@@ -245,10 +270,8 @@ function unsafeInProduction(config: Config, settings: Environment): string[] {
   return problems;
 }
 
+/** An https URL of a public host. Nobody can own a name under the reserved domains of RFC 6761. */
 function isSafeUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return (
-    protocol === 'https:' && !/^(localhost|.*\.localhost|127\..*|\[::1\]|.*\.(invalid|test|local))$/.test(hostname)
-  );
+  const target = checkTargetUrl(text, parseEgressAllow(''));
+  return target.ok && target.url.protocol === 'https:' && !/\.(invalid|test|example)$/.test(target.url.hostname);
 }

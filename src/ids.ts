@@ -56,7 +56,7 @@ export function millisecondsOfId(id: string): number {
 
 /** The smallest identifier of a type that could have been made at that time: a lower bound for range scans. */
 export function firstIdAt(type: IdType, milliseconds: number): string {
-  return `${ID_PREFIXES[type]}_${encode(BigInt(milliseconds) << 80n)}`;
+  return `${ID_PREFIXES[type]}_${encode(BigInt(Math.max(0, milliseconds)) << 80n)}`;
 }
 
 function uuidV7(milliseconds: number): bigint {

@@ -8,13 +8,36 @@ import type { Viewer } from './viewer.ts';
  * so what belongs to somebody else looks exactly like what does not exist. May be spread into a filter that names an `id`:
  * under `AND` neither replaces the other.
  */
-export function visibleProjects(viewer: Viewer): { AND: [Prisma.ProjectWhereInput] } {
+export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
+  // Inside `AND`: beside the `id` of a query it must narrow that id, not take its place.
   return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
+}
+
+/**
+ * The filter for one project.
+ *
+ * @throws AppError `NOT_FOUND` for identifiers that cannot exist.
+ */
+export function visibleProject(viewer: Viewer, id: string) {
+  return { id: requireId('Project', id), ...visibleProjects(viewer) };
 }
 
 /** The same filter for everything that hangs under a project. */
 export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } {
   return { project: visibleProjects(viewer) };
+}
+
+/**
+ * The filter for one thing under a project, and under this very project if one is named.
+ *
+ * @throws AppError `NOT_FOUND` for identifiers that cannot exist.
+ */
+export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
+  return {
+    id: requireId(type, id),
+    ...(projectId != null && { projectId: requireId('Project', projectId) }),
+    ...inVisibleProject(viewer),
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { EventKind, EventPayload } from '../features/events/kinds.ts';
 
-/** The connector types of the documented interface (spec §2), exact values. */
+/** The connector types of the documented interface, exact values. */
 export const CONNECTOR_TYPES = [
   'slack',
   'discord',

@@ -54,6 +54,12 @@ export function redactConfig(definition: ConnectorDefinition, config: ConnectorC
   );
 }
 
+/** The fields whose values are URLs that this service will call. */
+export function urlFields({ config }: ConnectorDefinition): string[] {
+  const { shape } = config as unknown as z.ZodObject;
+  return Object.keys(shape).filter((name) => findMeta(shape[name]!)?.url);
+}
+
 /** The secret values of a config: what must never appear in an answer, a log or the history. */
 export function secretsOf(definition: ConnectorDefinition, config: ConnectorConfig): string[] {
   return describeFields(definition)

@@ -6,6 +6,8 @@ export type FieldMeta = {
   description: string;
   /** Encrypted at rest, never read back in full. */
   secret?: boolean;
+  /** A URL that this service will call: where it leads is checked as for webhooks. */
+  url?: boolean;
   example?: string;
   choices?: readonly string[];
 };
@@ -13,15 +15,17 @@ export type FieldMeta = {
 export const fieldMeta = z.registry<FieldMeta>();
 
 const MAX_FIELD_LENGTH = 4096;
+// Half a surrogate pair is no character: neither the database nor a URL can hold it.
+const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 /** Single-line text without control characters, trimmed by the caller, 1 to `maxLength` characters. */
 export function textField(meta: FieldMeta & { pattern?: RegExp; hint?: string; maxLength?: number }): z.ZodString {
   const { pattern, hint, maxLength = MAX_FIELD_LENGTH, ...rest } = meta;
   let schema = z
     .string()
-    .min(1, 'Must not be empty.')
+    .regex(/\S/, 'Must not be empty.')
     .max(maxLength, `Must have at most ${maxLength} characters.`)
-    .regex(/^\P{Cc}*$/u, 'Must not contain control characters.');
+    .regex(ONE_LINE, 'Must not contain control characters.');
   if (pattern) schema = schema.regex(pattern, hint ?? 'Does not have the expected form.');
   return schema.register(fieldMeta, rest);
 }
@@ -52,11 +56,13 @@ export function vendorUrlField(
     .refine((value) => {
       const url = URL.canParse(value) ? new URL(value) : undefined;
       if (url?.protocol !== 'https:' || url.username || url.password || url.hash) return false;
-      if (/[\s\\]/.test(value) || (url.port !== '' && !allowPort) || (url.search !== '' && !allowQuery)) return false;
+      // URL parsers drop or translate these, so that another target would be reached than was read.
+      if (/[\p{C}\p{Z}\\]/u.test(value) || (url.port !== '' && !allowPort) || (url.search !== '' && !allowQuery))
+        return false;
       if (query && !query(url.searchParams)) return false;
       return host.test(url.hostname) && (!path || path.test(url.pathname));
     }, hint)
-    .register(fieldMeta, rest);
+    .register(fieldMeta, { ...rest, url: true });
 }
 
 /** One of a few values. */

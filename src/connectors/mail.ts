@@ -10,6 +10,8 @@ export type Mail = { subject: string; text: string; html: string };
 const MAX_ADDRESS_LENGTH = 254;
 const ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63}$/;
 const NAMED = /^(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<plain>[^"<>,;:@\\]*))\s*<(?<email>[^<>\s]+)>$/;
+/** Characters that could begin another header, or are none. */
+export const UNWRITABLE = /[\p{Cc}\p{Cs}]/u;
 const MAILBOX_HINT = 'Must be an address such as "alerts@example.com" or "Alerts <alerts@example.com>".';
 
 const TONE_COLOURS: Readonly<Record<Tone, string>> = {
@@ -26,7 +28,7 @@ const TONE_COLOURS: Readonly<Record<Tone, string>> = {
  */
 export function parseMailbox(text: string): Mailbox | undefined {
   const trimmed = text.trim();
-  if (/\p{Cc}/u.test(trimmed) || trimmed.length > 2 * MAX_ADDRESS_LENGTH) return undefined;
+  if (UNWRITABLE.test(text) || trimmed.length > 2 * MAX_ADDRESS_LENGTH) return undefined;
   const named = NAMED.exec(trimmed)?.groups;
   const email = named?.email ?? trimmed;
   if (email.length > MAX_ADDRESS_LENGTH || !ADDRESS.test(email)) return undefined;

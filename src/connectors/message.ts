@@ -228,7 +228,7 @@ function shortHex(value: string | null | undefined): string {
 }
 
 function networkName(network: string): string {
-  return NETWORK_NAMES[network] ?? network;
+  return Object.hasOwn(NETWORK_NAMES, network) ? NETWORK_NAMES[network]! : network;
 }
 
 /** The host alone: path and query of an upstream may hold a credential of the seller. */

@@ -63,6 +63,11 @@ export function listConnectors(): readonly ConnectorDefinition[] {
   return CONNECTOR_TYPES.flatMap((type) => BY_TYPE.get(type) ?? []);
 }
 
+/** The definition of a type, or undefined when there is none. */
+export function findConnector(type: string): ConnectorDefinition | undefined {
+  return BY_TYPE.get(type);
+}
+
 /** @throws Error for a type that is none: types are checked where they come in. */
 export function getConnector(type: string): ConnectorDefinition {
   const definition = BY_TYPE.get(type);

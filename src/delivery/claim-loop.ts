@@ -52,7 +52,8 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   /** Milliseconds until the next claim, unless something happens before. */
   function pauseAfter({ deliveries, hasMore, nextDueInMilliseconds }: Claim): number {
     if (hasMore && deliveries.length > 0 && freeSlots() >= enough) return 0;
-    if (isHungry && freeSlots() > 0) return freed >= enough ? 0 : GATHER_MILLISECONDS;
+    if (isHungry && freed >= enough) return 0;
+    if (hasMore && freeSlots() > 0) return GATHER_MILLISECONDS;
     const poll = pollMilliseconds * (0.75 + Math.random() / 2);
     return nextDueInMilliseconds === null ? poll : Math.min(Math.ceil(nextDueInMilliseconds) + 1, poll);
   }
@@ -63,7 +64,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     while (isRunning) {
       if (freeSlots() <= 0) {
         isHungry = true;
-        await signal.wait(GATHER_MILLISECONDS);
+        await signal.wait(pollMilliseconds);
         continue;
       }
       try {
@@ -89,6 +90,17 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     while (isRunning && performance.now() < until) await signal.wait(until - performance.now());
   }
 
+  function wakeIn(milliseconds: number): void {
+    const at = performance.now() + milliseconds;
+    if (!isRunning || milliseconds > pollMilliseconds || (alarm && alarm.at <= at)) return;
+    clearTimeout(alarm?.timer);
+    const ring = () => {
+      alarm = undefined;
+      signal.notify();
+    };
+    alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
+  }
+
   return {
     run(): Promise<void> {
       finished = run();
@@ -98,19 +110,12 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     /** Slots have become free. */
     onFreed(count: number): void {
       freed += count;
-      if (isHungry && (freed >= enough || freeSlots() === maxInFlight)) signal.notify();
+      if (!isHungry) return;
+      if (freed >= enough || freeSlots() === maxInFlight) signal.notify();
+      else wakeIn(GATHER_MILLISECONDS);
     },
     /** A delivery has been put back and falls due then; what is further off the claims find by themselves. */
-    wakeIn(milliseconds: number): void {
-      const at = performance.now() + milliseconds;
-      if (milliseconds > pollMilliseconds || (alarm && alarm.at <= at)) return;
-      clearTimeout(alarm?.timer);
-      const ring = () => {
-        alarm = undefined;
-        signal.notify();
-      };
-      alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
-    },
+    wakeIn,
     stop(): void {
       isRunning = false;
       clearTimeout(alarm?.timer);

@@ -91,7 +91,8 @@ const CLAIM_OLDEST = `
     WHERE position <= coalesce(room.slots, $5)
   ),
   meta AS (
-    SELECT (SELECT count(*) FROM due) >= $1 AS "hasMore", '' AS "after", ${META_TIMES}
+    SELECT seen.due >= $1 OR seen.picked < seen.due AS "hasMore", '' AS "after", ${META_TIMES}
+    FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM picked) AS picked) AS seen
   ),
   ${TAKE}`;
 

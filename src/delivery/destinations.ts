@@ -3,6 +3,8 @@ export type DestinationLimits = {
   maxInFlight: number;
   /** What a destination may always have in flight. */
   perDestination: number;
+  /** What it may have in flight at most. */
+  maxPerDestination: number;
 };
 
 /** What a destination that only fails may have in flight: enough to notice that it is back. */
@@ -15,7 +17,7 @@ const MAX_REMEMBERED = 5_000;
  * others are busy: an equal share of all slots, with one share left free for a newcomer. A destination that has only
  * failed lately gets a few, so that dead hosts cannot fill the worker together.
  */
-export function createDestinations({ maxInFlight, perDestination }: DestinationLimits) {
+export function createDestinations({ maxInFlight, perDestination, maxPerDestination }: DestinationLimits) {
   const inFlight = new Map<string, number>();
   const failuresInARow = new Map<string, number>();
 
@@ -26,7 +28,8 @@ export function createDestinations({ maxInFlight, perDestination }: DestinationL
 
     /** The share of a destination of which nothing bad is known. */
     share(): number {
-      return Math.max(perDestination, Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2)));
+      const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));
+      return Math.min(Math.max(perDestination, equal), maxPerDestination);
     },
 
     /** How many more deliveries each destination may have, for those where it is not the whole share. */

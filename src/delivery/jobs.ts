@@ -16,23 +16,24 @@ export type JobOptions = {
   findConnector: (type: string) => ConnectorDefinition | undefined;
 };
 
-/** Decides what is to be done with claimed deliveries. */
+/** Decides what is to be done with claimed deliveries. What goes wrong with one destination touches no other. */
 export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOptions): Job[] {
-  const jobs: Job[] = [];
-  const forConnectors: ClaimedDelivery[] = [];
-  for (const delivery of deliveries) {
-    const { webhook } = delivery;
-    if (!webhook) forConnectors.push(delivery);
-    else if (!webhook.isActive) jobs.push(decided([delivery], { kind: 'skip', reason: 'disabled' }));
-    else {
-      const run = async (control: SendControl) => [await options.sendWebhook(delivery, webhook, control)];
-      jobs.push({ deliveries: [delivery], run });
+  return [...Map.groupBy(deliveries, ({ destination }) => destination).values()].flatMap((group) => {
+    try {
+      const { connector } = group[0]!;
+      return connector
+        ? planConnector(group, connector, options)
+        : group.map((delivery) => planWebhook(delivery, options));
+    } catch (error) {
+      return [{ deliveries: group, run: () => Promise.reject(error) }];
     }
-  }
-  for (const group of Map.groupBy(forConnectors, ({ destination }) => destination).values()) {
-    jobs.push(...planConnector(group, group[0]!.connector!, options));
-  }
-  return jobs;
+  });
+}
+
+function planWebhook(delivery: ClaimedDelivery, { sendWebhook }: JobOptions): Job {
+  const webhook = delivery.webhook!;
+  if (!webhook.isActive) return decided([delivery], { kind: 'skip', reason: 'disabled' });
+  return { deliveries: [delivery], run: async (control) => [await sendWebhook(delivery, webhook, control)] };
 }
 
 function planConnector(

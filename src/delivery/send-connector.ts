@@ -40,8 +40,9 @@ export function createConnectorSender(options: ConnectorSenderOptions) {
     if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
     const middle = Math.ceil(group.length / 2);
     const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
+    const wiser = { ...connector, memory: mergeMemory(connector.memory, result.remember ?? {}) };
     const results: SendResult[] = [];
-    for (const half of halves) results.push(...(await sendToConnector(half, connector, definition, control)));
+    for (const half of halves) results.push(...(await sendToConnector(half, wiser, definition, control)));
     return results.map((later, index) => mergeResults(forMember(result, index), later));
   };
 }

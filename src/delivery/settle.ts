@@ -26,12 +26,12 @@ type Change = Pick<Settlement, 'status' | 'reason'> &
 
 type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
 
-type RuleContext = { step: number; schedule: readonly number[]; isOurFault: boolean };
+type RuleContext = { step: number; schedule: readonly number[]; random: number; isOurFault: boolean };
 
 const RULES: Rules = {
   delivered: ({ reason = null }) => ({ status: 'SUCCEEDED', reason, health: { kind: 'healthy' } }),
-  retry: ({ reason = null, afterSeconds }, { step, schedule, isOurFault }) => {
-    const dueInSeconds = retryDelaySeconds(schedule, step, afterSeconds);
+  retry: ({ reason = null, afterSeconds }, { step, schedule, random, isOurFault }) => {
+    const dueInSeconds = retryDelaySeconds(schedule, step, afterSeconds, random);
     const health: HealthEffect | null = isOurFault ? null : { kind: 'failing' };
     if (dueInSeconds === undefined) return { status: 'FAILED', reason: reason ?? 'exhausted', health };
     return { status: 'PENDING', reason, dueInSeconds, retryStep: step + 1, health };
@@ -44,15 +44,20 @@ const RULES: Rules = {
   hold: () => ({ status: 'PENDING', reason: 'paused' }),
 };
 
-/** Turns what came of a claim into the delivery's next state. */
+/**
+ * Turns what came of a claim into the delivery's next state.
+ *
+ * @param random from 0 to 1; the same for deliveries that went out together, so that they are tried again together.
+ */
 export function settle(
   delivery: ClaimedDelivery,
   result: SendResult,
   schedule: readonly number[] = RETRY_SCHEDULE_SECONDS,
+  random: number = Math.random(),
 ): Settlement {
   const { attempts, verdict, remember = {} } = result;
   const isOurFault = attempts.at(-1)?.errorClass === 'internal';
   const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
-  const change = rule(verdict, { step: delivery.retryStep, schedule, isOurFault });
+  const change = rule(verdict, { step: delivery.retryStep, schedule, random, isOurFault });
   return { delivery, attempts, remember, dueInSeconds: null, retryStep: delivery.retryStep, health: null, ...change };
 }

@@ -23,8 +23,10 @@ export type DeliverySettings = {
   version: string;
   /** Deliveries this process has in its hands at once. */
   maxInFlight: number;
-  /** What one destination may always have in flight; more while others leave room. */
+  /** What one destination may always have in flight. */
   perDestination: number;
+  /** What it may have in flight while others leave room. */
+  maxPerDestination: number;
   /** The most taken from the database at once. */
   claimBatch: number;
   leaseSeconds: number;
@@ -44,6 +46,7 @@ export type DeliverySettings = {
 const DEFAULTS: Omit<DeliverySettings, 'version'> = {
   maxInFlight: 1_024,
   perDestination: 64,
+  maxPerDestination: 128,
   claimBatch: 256,
   leaseSeconds: 30,
   timeoutMilliseconds: 15_000,
@@ -122,34 +125,30 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       held.set(delivery, now);
       destinations.take(delivery.destination);
     }
-    for (const job of planned(deliveries)) {
+    for (const job of planJobs(deliveries, jobOptions)) {
       carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
-    }
-  }
-
-  function planned(deliveries: ClaimedDelivery[]): Job[] {
-    try {
-      return planJobs(deliveries, jobOptions);
-    } catch (error) {
-      return deliveries.map((delivery) => ({ deliveries: [delivery], run: () => Promise.reject(error) }));
     }
   }
 
   async function carryOut(job: Job): Promise<void> {
     const controller = new AbortController();
     underWay.add(controller);
+    const { destination } = job.deliveries[0]!;
+    const mayRetry = () => !isStopping && !destinations.isFailing(destination);
     const results = await job
-      .run({ mayRetry: () => !isStopping, signal: controller.signal })
+      .run({ mayRetry, signal: controller.signal })
       .catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
     underWay.delete(controller);
     if (isAbandoned) return;
+    const random = Math.random();
     const settlements = job.deliveries.map((delivery, index) =>
-      settle(delivery, results[index]!, retryScheduleSeconds),
+      settle(delivery, results[index]!, retryScheduleSeconds, random),
     );
     recorder.add(settlements);
+    // A batch counts as one: its members succeed and fail together.
+    if (settlements.some(({ health }) => health?.kind === 'healthy')) destinations.onHealthy(destination);
+    else if (settlements.some(({ health }) => health?.kind === 'failing')) destinations.onFailure(destination);
     for (const settlement of settlements) {
-      if (settlement.health?.kind === 'healthy') destinations.onHealthy(settlement.delivery.destination);
-      if (settlement.health?.kind === 'failing') destinations.onFailure(settlement.delivery.destination);
       reporter.report(settlement);
     }
   }

@@ -4,12 +4,14 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import SimpleObjectsPlugin from '@pothos/plugin-simple-objects';
+import { isObjectType } from 'graphql';
 import { AppError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { typeOfId } from '../ids.ts';
 import type { GraphQLContext } from './context.ts';
 import { costOfField } from './cost.ts';
+import { RELAY_DESCRIPTIONS } from './relay-descriptions.ts';
 
 /** The one builder. Types are defined beside their feature, in `features/<name>/schema.ts`. */
 export const builder = new SchemaBuilder<{
@@ -36,15 +38,27 @@ export const builder = new SchemaBuilder<{
   relay: {
     cursorType: 'String',
     clientMutationId: 'omit',
-    nodesOnConnection: true,
-    edgesFieldOptions: { nullable: { list: false, items: false } },
-    nodeFieldOptions: { nullable: false },
+    ...RELAY_DESCRIPTIONS,
+    nodesOnConnection: { description: 'The items of this page.' },
+    edgesFieldOptions: {
+      nullable: { list: false, items: false },
+      description: 'The items of this page with their cursors.',
+    },
+    nodeFieldOptions: { nullable: false, description: 'The item.' },
+    mutationInputArgOptions: { description: 'What to do.' },
+    // A mutation that fails must not hide what others of the same document have done.
+    relayMutationFieldOptions: { nullable: true },
     // Ids carry their type as a prefix, so the same id serves GraphQL, REST, webhooks and logs.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
     nodeQueryOptions: {
       description: 'Any object by its id; null when there is none that you may see.',
       nullable: true,
+      // Some ids are of no node (users, attempts), and some texts are no ids.
+      resolve: (_root, { id }, _context, { schema }, resolveNode) => {
+        const type = schema.getType(id.typename);
+        return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node') ? resolveNode(id) : null;
+      },
     },
     nodesQueryOptions: false,
   },

@@ -1,7 +1,7 @@
 import { type GraphQLField, getNamedType, isLeafType, isListType, isNonNullType } from 'graphql';
 
 /** The most points one document may cost: a page of 100 with a page of 20 under each is well inside. */
-export const MAX_COST = 20_000;
+export const MAX_COST = 10_000;
 
 export const DEFAULT_PAGE_SIZE = 20;
 export const MAX_PAGE_SIZE = 100;

@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
 import { currentRequest } from '../http/request-context.ts';
+import { withoutValues } from './error-message.ts';
 
 /** Errors of a document quote it, and it may be long. */
 const MAX_MESSAGE_LENGTH = 300;
@@ -18,11 +19,17 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     const cause = rootCause(error);
     if (cause instanceof AppError) return present(cause, graphqlError);
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
-      const { code, http } = graphqlError.extensions;
-      if (statusOfCode(code)) return graphqlError;
-      return new GraphQLError(shorten(graphqlError.message), {
+      const { code, http, retryable } = graphqlError.extensions;
+      // Errors can come by here twice: what is described already stays.
+      if (retryable !== undefined && statusOfCode(code)) return graphqlError;
+      return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
-        extensions: { ...describe('GRAPHQL_INVALID'), ...(http !== undefined && { http }) },
+        extensions: {
+          // Yoga's own refusals have a code already.
+          ...describe(statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID'),
+          ...fieldOf(graphqlError.message),
+          ...(http !== undefined && { http }),
+        },
       });
     }
     log.error({ err: cause }, 'unexpected error in a resolver');
@@ -48,6 +55,15 @@ function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
       ...(at?.path === undefined && { http: { status: error.status, spec: error.status < 500 } }),
     },
   });
+}
+
+/**
+ * The place in a variable that graphql-js refused, as errors of the catalogue name it: it says `at "input.types[0]"` in
+ * its sentence and nowhere else.
+ */
+function fieldOf(message: string): { field?: string } {
+  const path = /^Variable "\$\w+" got invalid value .* at "\w+((?:\.\w+|\[\d+\])+)"; /s.exec(message)?.[1];
+  return path ? { field: path.replaceAll(/\.|\[/g, '/').replaceAll(']', '') } : {};
 }
 
 function describe(code: ErrorCode) {

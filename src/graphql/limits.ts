@@ -1,7 +1,6 @@
 import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases';
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth';
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
-import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -21,7 +20,7 @@ const DEADLINE_MILLISECONDS = 10_000;
 export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin[] {
   return [
     lengthPlugin(),
-    maxTokensPlugin({ n: MAX_TOKENS, ...refuse(`has more than ${MAX_TOKENS} tokens`) }),
+    tokensPlugin(),
     maxDepthPlugin({ n: MAX_DEPTH, ...refuse(`nests deeper than ${MAX_DEPTH} levels`) }),
     maxAliasesPlugin({ n: MAX_ALIASES, ...refuse(`has more than ${MAX_ALIASES} aliases`) }),
     maxDirectivesPlugin({ n: MAX_DIRECTIVES, ...refuse(`has more than ${MAX_DIRECTIVES} directives`) }),
@@ -51,6 +50,22 @@ function lengthPlugin(): Plugin {
     onParse({ params }) {
       const { length } = String(params.source);
       if (length > MAX_LENGTH) throw tooComplex(`The document is longer than ${MAX_LENGTH} characters. Split it.`);
+    },
+  };
+}
+
+/** Stops reading a document that is too long or nested beyond the stack. graphql-js counts by itself when told to. */
+function tokensPlugin(): Plugin {
+  return {
+    onParse({ parseFn, setParseFn }) {
+      setParseFn((source, options) => {
+        try {
+          return parseFn(source, { ...options, maxTokens: MAX_TOKENS });
+        } catch (error) {
+          if (!(error instanceof RangeError) && !String(error).includes('Parsing aborted')) throw error;
+          throw new AppError('GRAPHQL_TOO_COMPLEX', { detail: `The document has more than ${MAX_TOKENS} tokens.` });
+        }
+      });
     },
   };
 }

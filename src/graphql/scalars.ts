@@ -85,11 +85,22 @@ export const ConnectorCategoryEnum = builder.enumType('ConnectorCategory', {
   values: enumValues(CONNECTOR_CATEGORIES, (category) => category),
 });
 
-export const TierEnum = builder.enumType(Tier, { name: 'Tier', description: 'What an account may use.' });
+export const TierEnum = builder.enumType('Tier', {
+  description: 'What an account may use.',
+  values: {
+    STARTER: { value: Tier.STARTER, description: '60 requests a minute, no connectors.' },
+    PRO: { value: Tier.PRO, description: '300 requests a minute, 5 connectors.' },
+    BUSINESS: { value: Tier.BUSINESS, description: '1000 requests a minute, 15 connectors.' },
+    ENTERPRISE: { value: Tier.ENTERPRISE, description: 'Requests as agreed, connectors without limit.' },
+  },
+});
 
-export const KeyEnvironmentEnum = builder.enumType(KeyEnvironment, {
-  name: 'KeyEnvironment',
-  description: 'Whether a key is for production (`tg_live_`) or development (`tg_test_`).',
+export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
+  description: 'What a key is for.',
+  values: {
+    LIVE: { value: KeyEnvironment.LIVE, description: 'Production; begins with `tg_live_`.' },
+    TEST: { value: KeyEnvironment.TEST, description: 'Development; begins with `tg_test_`.' },
+  },
 });
 
 export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
@@ -103,7 +114,10 @@ export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
   },
 });
 
-export const AttemptTriggerEnum = builder.enumType(AttemptTrigger, {
-  name: 'AttemptTrigger',
-  description: 'Whether the schedule or a person caused an attempt.',
+export const AttemptTriggerEnum = builder.enumType('AttemptTrigger', {
+  description: 'What caused an attempt.',
+  values: {
+    SCHEDULED: { value: AttemptTrigger.SCHEDULED, description: 'The event, or the schedule of retries.' },
+    MANUAL: { value: AttemptTrigger.MANUAL, description: 'A person who asked to send it again.' },
+  },
 });

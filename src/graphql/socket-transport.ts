@@ -20,18 +20,17 @@ export function carry<Extra extends SocketHandle>(
   const { log, pingMilliseconds, extraOf } = options;
   sockets.on('connection', (socket, request) => {
     const fail = (error: unknown) => {
+      if (socket.readyState !== socket.OPEN) return;
       log.error({ err: error }, 'unexpected error in a socket');
       socket.close(INTERNAL_ERROR, 'Internal server error');
     };
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
-        // Resolves when it has left this process, so that nobody produces faster than the client reads.
+        // Resolves when it has left this process, so that nobody produces faster than the client reads. Fails once the
+        // socket is not open any more, which ends what was being sent.
         send: (data) =>
-          new Promise((resolve) => {
-            if (socket.readyState === socket.OPEN) socket.send(data, () => resolve());
-            else resolve();
-          }),
+          new Promise((resolve, reject) => socket.send(data, (error) => (error ? reject(error) : resolve()))),
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {

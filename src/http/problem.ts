@@ -35,7 +35,7 @@ function transportCode(error: unknown): ErrorCode | undefined {
 
 export function toProblem(error: AppError, instance: string, requestId: string): Problem {
   return {
-    type: `https://tollgate.dev/errors/${error.code.toLowerCase().replaceAll('_', '-')}`,
+    type: `urn:tollgate:problem:${error.code.toLowerCase().replaceAll('_', '-')}`,
     title: ERRORS[error.code].message,
     status: error.status,
     detail: error.message,

@@ -1,4 +1,4 @@
-import { inVisibleProject, requireId, visibleProjects } from '../auth/access.ts';
+import { inVisibleProject, visibleProject } from '../auth/access.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Database } from '../database/client.ts';
 import { notFound } from '../errors.ts';
@@ -27,7 +27,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   async function requireVisible(viewer: Viewer, projectId: string): Promise<void> {
-    const where = { id: requireId('Project', projectId), ...visibleProjects(viewer) };
+    const where = visibleProject(viewer, projectId);
     if ((await db.prisma.project.count({ where })) === 0) throw notFound();
   }
 

@@ -1,32 +1,19 @@
 import {
-  type GraphQLInputType,
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
-  isEnumType,
   isInputObjectType,
-  isListType,
   isNonNullType,
   isObjectType,
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { ERRORS } from '../errors.ts';
-import { ROUTES, type Route } from './routes.ts';
+import { type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
+import type { Route } from './routes/route.ts';
+import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
-
-type Json = { [key: string]: unknown };
-
-const SCALARS: Record<string, Json> = {
-  ID: { type: 'string' },
-  String: { type: 'string' },
-  Boolean: { type: 'boolean' },
-  Int: { type: 'integer' },
-  DateTime: { type: 'string', format: 'date-time' },
-  JSON: {},
-};
 
 /** Answers that any route with these traits can give. */
 const PROBLEMS: readonly { status: number; when(route: Route): boolean }[] = [
@@ -229,68 +216,8 @@ function selected(route: Route, type: GraphQLNamedType, selection: SelectionSetN
   return { type: 'object', required: nodes.map(({ name }) => name.value), properties, description: type.description };
 }
 
-function wrapLike(type: GraphQLOutputType, inner: Json): Json {
-  if (isNonNullType(type)) return wrapLike(type.ofType, inner);
-  return isListType(type) ? { type: 'array', items: inner } : inner;
-}
-
-function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
-  if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
-  return bareSchema(type.ofType, schemas);
-}
-
-function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
-  if (isListType(type)) return { type: 'array', items: typeSchema(type.ofType, schemas) };
-  if (!isEnumType(type)) return { ...(SCALARS[getNamedType(type).name] ?? {}) };
-  schemas[type.name] ??= {
-    type: 'string',
-    description: type.description,
-    enum: type.getValues().map(({ value }) => value as unknown),
-  };
-  return { $ref: `#/components/schemas/${type.name}` };
-}
-
-function nullable(value: Json): Json {
-  if ('$ref' in value) return { anyOf: [value, { type: 'null' }] };
-  return 'type' in value ? { ...value, type: [value.type, 'null'].flat() } : value;
-}
-
 function tagOf({ path }: Route): string {
   return path.split('/').filter((part) => part && !part.startsWith(':') && part !== 'api')[
     path.includes(':projectId/') ? 1 : 0
   ]!;
 }
-
-function problem(status: number): Json {
-  const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status);
-  return {
-    description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-  };
-}
-
-const PROBLEM: Json = {
-  type: 'object',
-  description: 'An error (RFC 9457).',
-  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors'],
-  properties: {
-    type: { type: 'string', format: 'uri' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(ERRORS) },
-    requestId: { type: 'string' },
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['pointer', 'message'],
-        properties: {
-          pointer: { type: 'string', description: 'JSON pointer (RFC 6901).' },
-          message: { type: 'string' },
-        },
-      },
-    },
-  },
-};

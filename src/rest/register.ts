@@ -10,7 +10,8 @@ import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Admission } from '../http/admission.ts';
 import { runOnce } from './idempotency.ts';
 import { createOpenApi } from './openapi.ts';
-import { ROUTES, type Route } from './routes.ts';
+import type { Route } from './routes/route.ts';
+import { ROUTES } from './routes.ts';
 import { runRoute } from './run-route.ts';
 
 const OPENAPI_PATH = '/api/openapi.json';

@@ -13,7 +13,7 @@ import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../
 import type { StoredAnswer } from '../features/idempotency-store.ts';
 import type { GraphQLContext } from '../graphql/context.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './routes/route.ts';
 import { fromResult, toVariable } from './values.ts';
 
 const MAX_PAGE_SIZE = 100;

@@ -6,6 +6,7 @@ const MIN_LENGTH_TO_SHOW = 12;
 // Shorter pieces would hit innocent text, and guessing them is easy anyway.
 const MIN_PART_LENGTH = 16;
 const MIN_BASE64_LENGTH = 6;
+const LONG_RUN = /[A-Za-z0-9]{16,}/g;
 
 /** How a secret is read back: the mask and its last four characters, or the mask alone when it is too short for that. */
 export function redactSecret(value: string): string {
@@ -26,12 +27,16 @@ export function scrub(text: string, secrets: readonly string[]): string {
   return ordered.reduce((scrubbed, spelling) => scrubbed.replaceAll(spelling, MASK), text);
 }
 
-/** The secret, and for a URL also what identifies it without its host: path, query, long segments and values. */
+/**
+ * The secret; for a URL also what identifies it without its host: path, query, long segments and values; and its long
+ * runs of letters and digits, which stay as they are however often a text was escaped within a text.
+ */
 function partsOf(secret: string): string[] {
-  if (!/^https?:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
+  const runs = secret.match(LONG_RUN) ?? [];
+  if (!/^https?:\/\//i.test(secret) || !URL.canParse(secret)) return [secret, ...runs];
   const { href, pathname, search, searchParams } = new URL(secret);
   const parts = [pathname + search, pathname, search, ...pathname.split('/'), ...searchParams.values()];
-  return [secret, href, ...parts.filter((part) => part.length >= MIN_PART_LENGTH)];
+  return [secret, href, ...parts.filter((part) => part.length >= MIN_PART_LENGTH), ...runs];
 }
 
 function spellingsOf(secret: string): string[] {

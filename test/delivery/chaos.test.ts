@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+import { applyMigrations } from '../../src/database/migrations.ts';
 import { newWebhookSecret } from '../../src/delivery/signing.ts';
 import { newId } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { type NodeProcess, startNode } from '../support/node-process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { prepareDatabase, until } from './support.ts';
+import { until } from './support.ts';
 
 const EVENTS = 1_500;
 const WORKERS = 3;
@@ -28,7 +29,9 @@ let receiver: Receiver;
 const workers: NodeProcess[] = [];
 const received = new Map<string, number>();
 
-const startPostgres = () => startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+// Below the ports that outgoing connections are given, one of which could take it while the server is down.
+const port = 20_000 + Math.floor(Math.random() * 10_000);
+const startPostgres = () => startEmbeddedPostgres({ dataDir, port, log: pino({ level: 'silent' }) });
 const startWorker = () => startNode(join(import.meta.dirname, 'chaos-worker.ts'), [postgres.url, KEYS]);
 
 beforeAll(async () => {
@@ -37,7 +40,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   pool = new pg.Pool({ connectionString: postgres.url, max: 5 });
   pool.on('error', () => {});
-  await prepareDatabase(pool, postgres.url);
+  await applyMigrations(pool, resolve(import.meta.dirname, '../../prisma/migrations'), pino({ level: 'silent' }));
   receiver = await startReceiver(({ headers }, response) => {
     const id = String(headers['webhook-id']);
     received.set(id, (received.get(id) ?? 0) + 1);

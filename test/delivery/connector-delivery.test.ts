@@ -175,6 +175,27 @@ describe('a connector delivery', () => {
   });
 });
 
+describe('a type that is not known', () => {
+  it('is skipped, or our fault where the lookup throws, and touches no other delivery', async () => {
+    const lookups: ((type: string) => ConnectorDefinition | undefined)[] = [
+      () => undefined,
+      () => {
+        throw new Error('There is no such type.');
+      },
+    ];
+    for (const [index, lookup] of lookups.entries()) {
+      const id = await stage.addDelivery(await addConnector());
+      const webhook = await stage.addWebhook(receiver.url);
+      const other = await stage.addDelivery(webhook.id);
+      const worker = stage.startWorker({ retryScheduleSeconds: [] }, { findConnector: lookup });
+      await stage.deliveryIs(other, 'SUCCEEDED');
+      const expected = index === 0 ? { reason: 'unknown_type' } : { errorClass: 'internal' };
+      expect(await stage.deliveryIs(id, index === 0 ? 'SKIPPED' : 'FAILED')).toMatchObject(expected);
+      await worker.stop();
+    }
+  });
+});
+
 describe('a delivery of several calls', () => {
   const chained: ConnectorDefinition<Config> = {
     ...plain,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDestinations } from '../../src/delivery/destinations.ts';
 
-const limits = { maxInFlight: 1_000, perDestination: 50 };
+const limits = { maxInFlight: 1_000, perDestination: 50, maxPerDestination: 500 };
 
 describe('createDestinations', () => {
   it('lets a lone destination have half of the slots', () => {
@@ -9,6 +9,10 @@ describe('createDestinations', () => {
     expect(destinations.share()).toBe(500);
     for (let index = 0; index < 400; index++) destinations.take('a');
     expect(destinations.room().get('a')).toBe(100);
+  });
+
+  it('never lets one have more than the most', () => {
+    expect(createDestinations({ ...limits, maxPerDestination: 120 }).share()).toBe(120);
   });
 
   it('shares the slots equally among the busy, and grants each its minimum', () => {

@@ -179,6 +179,12 @@ describe('claimDeliveries', () => {
     expect(await claim({ limit: 2 })).toMatchObject({ hasMore: false });
   });
 
+  it('says that there is more when a destination had no room for all that was due', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    await stage.addDeliveries(webhookId, 5);
+    expect(await claim({ defaultRoom: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
+  });
+
   it('finds the others by the index when a destination without room has a long backlog', async () => {
     const [crowded, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     const eventId = await stage.addEvent();

@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
-import { diffSchemas } from '../../scripts/schema-diff.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import { newWebhookSecret } from '../../src/delivery/signing.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from '../../src/delivery/worker.ts';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { newId } from '../../src/ids.ts';
-import { type Bus, openBus } from '../../src/live/bus.ts';
+import { openBus } from '../../src/live/bus.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -23,37 +20,17 @@ export const FAST: Partial<DeliverySettings> = {
   pollMilliseconds: 100,
 };
 
+type FindConnector = (type: string) => ConnectorDefinition | undefined;
 export type Row = Record<string, unknown>;
 export type LogLine = Record<string, unknown> & { msg: string; level: number };
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
-
-const INDEXES = `
-  CREATE INDEX IF NOT EXISTS "Delivery_due" ON "Delivery" ("nextAttemptAt")
-    WHERE "status" = 'PENDING';
-  CREATE INDEX IF NOT EXISTS "Delivery_destination_due" ON "Delivery" ((coalesce("webhookId", "connectorId")), "nextAttemptAt")
-    WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS "Delivery_lease" ON "Delivery" ("leasedUntil")
-    WHERE "status" = 'RUNNING';
-  CREATE INDEX IF NOT EXISTS "Delivery_held" ON "Delivery" ("connectorId")
-    WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NULL;`;
-
-/** Makes the tables where they are missing, and the indexes of the queue. */
-export async function prepareDatabase(pool: pg.Pool, url: string): Promise<void> {
-  const { rows } = await pool.query(`SELECT to_regclass('"Delivery"') AS found`);
-  if (rows[0].found === null) {
-    const schema = await readFile(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
-    await pool.query((await diffSchemas(url, undefined, schema))!.sql);
-  }
-  await pool.query(INDEXES);
-}
 
 /** A database with one project, and everything around the workers that is real: bus, egress, secrets. */
 export async function openStage() {
   const database = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 10 });
   pool.on('error', () => {});
-  await prepareDatabase(pool, database.url);
 
   const lines: LogLine[] = [];
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) });
@@ -81,13 +58,13 @@ export async function openStage() {
 
     startWorker(
       settings: Partial<DeliverySettings> = {},
-      extra: { connectors?: ConnectorDefinition[]; bus?: Bus; pool?: pg.Pool } = {},
+      extra: { connectors?: ConnectorDefinition[]; findConnector?: FindConnector; pool?: pg.Pool } = {},
     ): DeliveryWorker {
       const worker = createDeliveryWorker({
         db: { pool: extra.pool ?? pool },
         ...{ egress, secretBox, log },
-        bus: extra.bus ?? bus,
-        connectors: (type) => extra.connectors?.find((definition) => definition.type === type),
+        bus,
+        connectors: extra.findConnector ?? ((type) => extra.connectors?.find((definition) => definition.type === type)),
         settings: { version: '1.2.3', ...FAST, ...settings },
       });
       worker.start();

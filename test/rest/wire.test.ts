@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
-import { createProject, GOOD } from '../support/resources.ts';
+import { createProject, createWebhook, GOOD } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
 
 let app: TestApp;
@@ -185,6 +185,15 @@ describe('paths', () => {
     }
     const after = await rest.send<{ data: unknown[] }>(alice, 'GET', '/api/projects?limit=100');
     expect(after.body.data).toHaveLength(list.body.data.length);
+  });
+
+  test('an empty id of a project does not stand for any project', async () => {
+    const { base } = await createProject(alice);
+    const { id } = await createWebhook(alice, base);
+    for (const method of ['GET', 'DELETE']) {
+      expectProblem(await send(request(`${method} /api/projects//webhooks/${id} HTTP/1.1`)), 404);
+    }
+    expect((await rest.send(alice, 'GET', `${base}/webhooks/${id}`)).status).toBe(200);
   });
 
   test('a percent-encoded id is the id', async () => {

@@ -113,7 +113,7 @@ function tags(event: ConnectorEvent): string[] {
     `event:${event.type}`,
     `project:${event.projectId}`,
     ...(endpointId ? [`endpoint:${endpointId}`] : []),
-    ...(network ? [`network:${network}`] : []),
+    ...(network && /^[\w:-]{1,100}$/.test(network) ? [`network:${network}`] : []),
     ...(event.test ? ['test:true'] : []),
   ];
 }

@@ -94,7 +94,7 @@ function trigger(event: ConnectorEvent & { type: 'payment.failed' }, settings: C
     dedup_key: alertKey(event),
     payload: {
       summary: alertSummary(event, context, MAX_SUMMARY_LENGTH),
-      source: shorten(oneLine(event.data.endpointPath), MAX_SOURCE_LENGTH),
+      source: sourceOf(event.data.endpointPath),
       severity: SEVERITIES[event.data.stage],
       timestamp: event.timestamp,
       component: event.data.endpointId,
@@ -113,7 +113,7 @@ function change(event: ConnectorEvent, settings: Config, context: BuildContext) 
   return post('/v2/change/enqueue', settings, {
     payload: {
       summary: alertSummary(event, context, MAX_SUMMARY_LENGTH),
-      source: shorten(oneLine(context.projectName), MAX_SOURCE_LENGTH),
+      source: sourceOf(context.projectName),
       timestamp: event.timestamp,
       custom_details: alertDetails(event, context),
     },
@@ -137,6 +137,11 @@ function testRequest(event: ConnectorEvent, settings: Config, context: BuildCont
     },
   });
   return { ...request, step: 'test-trigger' };
+}
+
+/** An event without a source is refused, and a name may consist of nothing that can be seen. */
+function sourceOf(name: string): string {
+  return shorten(oneLine(name), MAX_SOURCE_LENGTH) || 'tollgate';
 }
 
 function post(path: string, { routingKey, region = 'us' }: Config, body: object): ConnectorRequest {

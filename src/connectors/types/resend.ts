@@ -3,7 +3,7 @@ import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorT
 import { type ClassifyContext, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { derivedId } from '../derived-id.ts';
 import { fieldMeta, secretField } from '../fields.ts';
-import { mailboxField, mailboxListField, parseMailbox, renderMail, splitMailboxes } from '../mail.ts';
+import { mailboxField, mailboxListField, parseMailbox, renderMail, splitMailboxes, UNWRITABLE } from '../mail.ts';
 import { describeEvent } from '../message.ts';
 
 const MAX_RECIPIENTS = 50;
@@ -38,7 +38,12 @@ const config = z.strictObject({
         .max(MAX_LIST_LENGTH, `Must have at most ${MAX_LIST_LENGTH} characters.`)
         .refine((list) => {
           const mailboxes = splitMailboxes(list);
-          return mailboxes.length > 0 && mailboxes.length <= MAX_RECIPIENTS && mailboxes.every(parseMailbox);
+          return (
+            !UNWRITABLE.test(list) &&
+            mailboxes.length > 0 &&
+            mailboxes.length <= MAX_RECIPIENTS &&
+            mailboxes.every(parseMailbox)
+          );
         }, `Must be 1 to ${MAX_RECIPIENTS} addresses separated by commas.`),
     ])
     .register(fieldMeta, toMeta),

@@ -114,7 +114,7 @@ function problem({ statusCode }: ConnectorResponse, code: string, message: strin
   if (code === '42501') {
     return { kind: 'pause', reason: 'The key may not insert into the table. Use a secret key and run the grant.' };
   }
-  if (code in TABLE_PROBLEMS) {
+  if (Object.hasOwn(TABLE_PROBLEMS, code)) {
     return { kind: 'pause', reason: reason(`${TABLE_PROBLEMS[code]}${message && ` Supabase says: ${message}`}`) };
   }
   if (statusCode === 401 || statusCode === 403) {

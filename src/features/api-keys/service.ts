@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, requireId, requireUser } from '../../auth/access.ts';
+import { inVisibleProject, requireUser, visibleItem } from '../../auth/access.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
@@ -73,10 +73,5 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
 }
 
 function usable(viewer: Viewer, id: string, projectId?: string | null): Prisma.ApiKeyWhereInput {
-  return {
-    id: requireId('ApiKey', id),
-    revokedAt: null,
-    ...(projectId ? { projectId } : {}),
-    ...inVisibleProject(viewer),
-  };
+  return { ...visibleItem(viewer, 'ApiKey', id, projectId), revokedAt: null };
 }

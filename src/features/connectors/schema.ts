@@ -35,7 +35,8 @@ export const Connector = builder.prismaNode('Connector', {
     disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
-      description: 'Why deliveries are held: the credential was refused. A new config releases them.',
+      description:
+        'Why deliveries are held: the credential was refused. A new config releases them, and so does switching it on.',
     }),
     pausedAt: t.expose('pausedAt', { type: 'DateTime', nullable: true, description: 'When it was paused.' }),
     failingSince: t.expose('failingSince', {
@@ -155,7 +156,9 @@ builder.relayMutationField(
         description: 'Config fields to change; the others, and redacted values sent back, stay. Null removes a field.',
       }),
       eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
-      isActive: t.boolean({ description: 'Whether events are sent. True also forgets why it had been disabled.' }),
+      isActive: t.boolean({
+        description: 'Whether events are sent. True also forgets why it had been disabled or paused.',
+      }),
     }),
   },
   {

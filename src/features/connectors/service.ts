@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
-import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
+import { type ConnectorConfig, redactConfig, urlFields } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/registry.ts';
 import type { Database } from '../../database/client.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/probe-connector.ts';
 import { releaseHeld } from '../../delivery/queue.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { checkTargetUrl } from '../../egress/url.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
 import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
@@ -48,8 +50,9 @@ export function createConnectorService(options: {
   secretBox: SecretBox;
   events: EventService;
   probe: ConnectorProbe;
+  egressAllow: EgressAllow;
 }) {
-  const { db, bus, secretBox, events, probe } = options;
+  const { db, bus, secretBox, events, probe, egressAllow } = options;
   const place = (id: string, projectId: string) => ({
     table: 'Connector',
     column: 'secretConfig',
@@ -71,14 +74,14 @@ export function createConnectorService(options: {
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Connector | null> {
-      return db.prisma.connector.findFirst({ where: scoped(viewer, id, projectId) });
+      return db.prisma.connector.findFirst({ where: visibleItem(viewer, 'Connector', id, projectId) });
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
       const project = await requireProject(db.prisma, viewer, projectId);
       const { type, eventTypes, config } = parseInput(createInput, input);
       const definition = getConnector(type);
-      const checked = parseConfig(definition, config);
+      const checked = parseConfig(definition, config, egressAllow);
       requireCarriedKind(definition, eventTypes);
       const id = newId('Connector');
       return db.prisma.$transaction(async (tx) => {
@@ -95,7 +98,8 @@ export function createConnectorService(options: {
 
     /**
      * Changes a connector. `config` is merged into what is stored: fields left out, or sent back as they were shown
-     * redacted, stay; null removes an optional field. A changed config releases what was held for a refused credential.
+     * redacted, stay; null removes an optional field. A config that is given, and switching on, release what was held for
+     * a refused credential.
      */
     async update(
       viewer: Viewer,
@@ -103,7 +107,7 @@ export function createConnectorService(options: {
       input: UpdateConnectorInput,
       projectId?: string | null,
     ): Promise<Connector> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Connector', id, projectId);
       const { config: changes, ...values } = parseInput(updateInput, input);
       const connector = await db.prisma.$transaction(async (tx) => {
         await tx.$queryRaw`SELECT 1 FROM "Connector" WHERE "id" = ${id} FOR UPDATE`;
@@ -116,10 +120,17 @@ export function createConnectorService(options: {
           data: {
             ...values,
             ...activity(values.isActive),
+            ...(values.isActive && { pausedReason: null, pausedAt: null }),
             ...(changes && {
-              ...stored(definition, id, current.projectId, parseConfig(definition, merge(current, changes))),
+              ...stored(
+                definition,
+                id,
+                current.projectId,
+                parseConfig(definition, merge(current, changes), egressAllow),
+              ),
               pausedReason: null,
               pausedAt: null,
+              failingSince: null,
               memory: {},
             }),
           },
@@ -133,7 +144,9 @@ export function createConnectorService(options: {
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const { count } = await db.prisma.connector.deleteMany({ where: scoped(viewer, id, projectId) });
+      const { count } = await db.prisma.connector.deleteMany({
+        where: visibleItem(viewer, 'Connector', id, projectId),
+      });
       if (count === 0) throw notFound();
     },
 
@@ -147,7 +160,7 @@ export function createConnectorService(options: {
       input: { eventType?: EventKind | null },
       projectId?: string | null,
     ): Promise<{ probe: ProbeResult | null; delivery: Delivery | null }> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Connector', id, projectId);
       const { eventType } = parseInput(testInput, input);
       const connector = await db.prisma.connector.findFirst({ where });
       if (!connector) throw notFound();
@@ -179,10 +192,14 @@ function isShown(shown: unknown, value: unknown): boolean {
   return typeof shown === 'string' && shown.startsWith('••••') && shown === value;
 }
 
-function parseConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
+function parseConfig(definition: ConnectorDefinition, config: ConnectorConfig, allow: EgressAllow): ConnectorConfig {
   const result = definition.config.safeParse(config);
-  if (result.success) return result.data;
-  throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, '/config') });
+  if (!result.success) throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, '/config') });
+  for (const name of urlFields(definition)) {
+    const target = checkTargetUrl(String(result.data[name]), allow);
+    if (!target.ok) throw invalidField(`/config/${name}`, target.message);
+  }
+  return result.data;
 }
 
 function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
@@ -192,8 +209,4 @@ function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonl
     '/eventTypes',
     `A ${definition.title} connector carries none of these kinds, so it could never send.`,
   );
-}
-
-function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.ConnectorWhereInput {
-  return { id: requireId('Connector', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
 }

@@ -1,5 +1,5 @@
 import { getAddress, isAddress } from 'viem';
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { invalidField } from '../../errors.ts';
@@ -42,8 +42,7 @@ export function createCustomerService({ db }: { db: Database }) {
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Customer | null> {
-      const where = { id: requireId('Customer', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
-      return db.prisma.customer.findFirst({ where });
+      return db.prisma.customer.findFirst({ where: visibleItem(viewer, 'Customer', id, projectId) });
     },
   };
 }

@@ -246,6 +246,7 @@ export const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
 builder.subscriptionField('deliveryUpdated', (t) =>
   t.field({
     type: DeliveryUpdated,
+    nullable: true,
     description:
       'Deliveries of a project as they change. With `after`, first what was missed since that cursor. ' +
       'A change can come twice after a reconnect: compare `updatedAt`.',

@@ -1,4 +1,4 @@
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, requireId, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { requeue } from '../../delivery/queue.ts';
@@ -44,7 +44,7 @@ export function createDeliveryService({ db, bus }: { db: Database; bus: Bus }) {
       projectId?: string | null,
       query: Omit<Prisma.DeliveryFindFirstArgs, 'where'> = {},
     ) {
-      return db.prisma.delivery.findFirst({ ...query, where: scoped(viewer, id, projectId) });
+      return db.prisma.delivery.findFirst({ ...query, where: visibleItem(viewer, 'Delivery', id, projectId) });
     },
 
     /**
@@ -53,7 +53,7 @@ export function createDeliveryService({ db, bus }: { db: Database; bus: Bus }) {
      * @throws AppError `CONFLICT` while it is being sent.
      */
     async resend(viewer: Viewer, id: string, projectId?: string | null): Promise<Delivery> {
-      const delivery = await db.prisma.delivery.findFirst({ where: scoped(viewer, id, projectId) });
+      const delivery = await db.prisma.delivery.findFirst({ where: visibleItem(viewer, 'Delivery', id, projectId) });
       if (!delivery) throw notFound();
       const result = await requeue(db.pool, id);
       if (result === 'running') {
@@ -64,8 +64,4 @@ export function createDeliveryService({ db, bus }: { db: Database; bus: Bus }) {
       return db.prisma.delivery.findUniqueOrThrow({ where: { id } });
     },
   };
-}
-
-function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.DeliveryWhereInput {
-  return { id: requireId('Delivery', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
 }

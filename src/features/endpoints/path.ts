@@ -51,7 +51,7 @@ function problemOf(segment: string): string | undefined {
   if (!SEGMENT.test(segment)) return 'Characters outside RFC 3986 must be percent-encoded.';
   if (FORBIDDEN_ESCAPES.test(segment)) return 'Must not contain encoded slashes, backslashes or control bytes.';
   if (DOUBLE_ESCAPE.test(segment)) return 'Must not be percent-encoded twice.';
-  if (!isUtf8(segment)) return 'Percent-encoded characters must be valid UTF-8.';
+  if (!isUtf8(segment)) return 'Percent-encoded bytes must be UTF-8.';
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
@@ -81,7 +81,7 @@ export function createEndpointService(options: {
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Endpoint | null> {
-      return db.prisma.endpoint.findFirst({ where: scoped(viewer, id, projectId) });
+      return db.prisma.endpoint.findFirst({ where: visibleItem(viewer, 'Endpoint', id, projectId) });
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
@@ -113,7 +113,7 @@ export function createEndpointService(options: {
     },
 
     async update(viewer: Viewer, id: string, input: UpdateEndpointInput, projectId?: string | null): Promise<Endpoint> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Endpoint', id, projectId);
       const { priceUsd: priceAtomic, ...values } = parseInput(updateInput, input);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
@@ -150,7 +150,7 @@ export function createEndpointService(options: {
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Endpoint', id, projectId);
       const endpoint = await db.prisma.endpoint.findFirst({ where, select: { projectId: true } });
       const { count } = await db.prisma.endpoint.deleteMany({ where });
       if (!endpoint || count === 0) throw notFound();
@@ -165,10 +165,6 @@ async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promis
     INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
     VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${MAX_TIMEOUT_SECONDS}))
     ON CONFLICT ("endpointId") DO UPDATE SET "priceAtomic" = excluded."priceAtomic", "validUntil" = excluded."validUntil"`;
-}
-
-function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.EndpointWhereInput {
-  return { id: requireId('Endpoint', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
 }
 
 function decimal(amountAtomic: bigint): Prisma.Decimal {

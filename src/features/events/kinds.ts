@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The event kinds of the documented interface (spec §6) with the payload each carries in `data`. Amounts are decimal
+ * The event kinds of the documented interface with the payload each carries in `data`. Amounts are decimal
  * strings (`amountUsd`) beside whole atomic units (`amountAtomic`), never floats. A payload only ever grows: fields are
  * added, not renamed or removed, within a version.
  */

@@ -60,6 +60,7 @@ export const EventRecorded = builder.simpleObject('EventRecorded', {
 builder.subscriptionField('eventRecorded', (t) =>
   t.field({
     type: EventRecorded,
+    nullable: true,
     description:
       'Events of a project as they are recorded. With `after`, first what was missed since that cursor. ' +
       'An event can come twice after a reconnect: its id is the same.',

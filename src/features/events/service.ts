@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { getConnector } from '../../connectors/registry.ts';
 import type { Database, Transaction } from '../../database/client.ts';
@@ -92,9 +92,7 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Event | null> {
-      return db.prisma.event.findFirst({
-        where: { id: requireId('Event', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) },
-      });
+      return db.prisma.event.findFirst({ where: visibleItem(viewer, 'Event', id, projectId) });
     },
   };
   return service;

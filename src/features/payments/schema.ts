@@ -180,6 +180,7 @@ const PaymentUpdated = builder.simpleObject('PaymentUpdated', {
 builder.subscriptionField('paymentUpdated', (t) =>
   t.field({
     type: PaymentUpdated,
+    nullable: true,
     description:
       'Payments of a project as they change. With `after`, first what was missed since that cursor. ' +
       'A change can come twice: compare `updatedAt`.',

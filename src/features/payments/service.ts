@@ -1,4 +1,4 @@
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import type { Payment, PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
@@ -25,8 +25,7 @@ export function createPaymentService({ db }: { db: Database }) {
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Payment | null> {
-      const where = { id: requireId('Payment', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
-      return db.prisma.payment.findFirst({ where });
+      return db.prisma.payment.findFirst({ where: visibleItem(viewer, 'Payment', id, projectId) });
     },
 
     /** What the payments that match come to. */

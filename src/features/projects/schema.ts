@@ -24,8 +24,7 @@ export const Project = builder.prismaNode('Project', {
     upstreamSecret: t.string({
       nullable: true,
       description:
-        'Secret with which upstreams check that a request came through the gateway, `whsec_…`. For users, not API keys.',
-      authScopes: { user: true },
+        'Secret with which upstreams check that a request came through the gateway, `whsec_…`; null for API keys.',
       resolve: (project, _args, { services, viewer }) => services.projects.upstreamSecret(viewer, project),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
@@ -94,7 +93,9 @@ builder.relayMutationField(
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The project to change.' }),
       name: t.string({ description: 'Display name, 1 to 200 characters.' }),
-      walletAddress: t.string({ description: 'EVM wallet that receives payments.' }),
+      walletAddress: t.string({
+        description: 'EVM wallet that receives payments. For users, not API keys, to change.',
+      }),
       gatewayHost: t.string({
         description: 'Host name that shall lead to the endpoints, such as "api.example.com"; null for none.',
       }),

@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
-import { requireId, requireUser, visibleProjects } from '../../auth/access.ts';
+import { requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
@@ -70,14 +70,13 @@ export function createProjectService(options: {
     async find(viewer: Viewer, id: string, query: Omit<Prisma.ProjectFindFirstArgs, 'where'> = {}) {
       return db.prisma.project.findFirst({
         ...query,
-        where: { id: requireId('Project', id), ...visibleProjects(viewer) },
+        where: visibleProject(viewer, id),
       });
     },
 
-    /** The secret with which the owner checks that a request to an upstream came through the gateway: `whsec_…`. */
-    upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string {
-      requireUser(viewer);
-      return options.secretOf(id);
+    /** The secret with which the owner checks that a request to an upstream came through the gateway; none for API keys. */
+    upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
+      return viewer.kind === 'user' ? options.secretOf(id) : null;
     },
 
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {
@@ -90,8 +89,10 @@ export function createProjectService(options: {
     },
 
     async update(viewer: Viewer, id: string, input: UpdateProjectInput): Promise<Project> {
-      const where = { id: requireId('Project', id), ...visibleProjects(viewer) };
+      const where = visibleProject(viewer, id);
       const data = toColumns(parseInput(updateInput, input));
+      // Where the money goes is for people to say: a leaked key must not be able to redirect it.
+      if (data.walletAddress !== undefined) requireUser(viewer);
       const [project] = await db.prisma.project.updateManyAndReturn({ where, data }).catch(rethrowHostConflict);
       if (!project) throw notFound();
       bus.publish(topics.routes(id));
@@ -102,7 +103,7 @@ export function createProjectService(options: {
     async delete(viewer: Viewer, id: string): Promise<void> {
       requireUser(viewer);
       const { count } = await db.prisma.project.deleteMany({
-        where: { id: requireId('Project', id), ...visibleProjects(viewer) },
+        where: visibleProject(viewer, id),
       });
       if (count === 0) throw notFound();
       bus.publish(topics.routes(id));
@@ -134,7 +135,7 @@ export async function requireProject(
   projectId: string,
 ): Promise<Project> {
   const project = await tx.project.findFirst({
-    where: { id: requireId('Project', projectId), ...visibleProjects(viewer) },
+    where: visibleProject(viewer, projectId),
   });
   if (!project) throw notFound();
   return project;

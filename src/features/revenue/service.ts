@@ -1,4 +1,4 @@
-import { visibleProjects } from '../../auth/access.ts';
+import { visibleProject } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { invalidField, notFound } from '../../errors.ts';
@@ -31,7 +31,7 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
       query: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
     ): Promise<Revenue> {
       const period = toPeriod(query, now());
-      const where = { id: projectId, ...visibleProjects(viewer) };
+      const where = visibleProject(viewer, projectId);
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const rows = await db.prisma.$queryRaw<({ start: Date } & Sums)[]>(
         period.interval === 'HOUR' ? hours(projectId, period) : daysOrMonths(projectId, period),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, requireId } from '../../auth/access.ts';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { newWebhookSecret } from '../../delivery/signing.ts';
@@ -56,7 +56,7 @@ export function createWebhookService(options: {
     },
 
     find(viewer: Viewer, id: string, projectId?: string | null): Promise<Webhook | null> {
-      return db.prisma.webhook.findFirst({ where: scoped(viewer, id, projectId) });
+      return db.prisma.webhook.findFirst({ where: visibleItem(viewer, 'Webhook', id, projectId) });
     },
 
     async create(
@@ -77,18 +77,18 @@ export function createWebhookService(options: {
 
     /** Changes a webhook. Setting `isActive` true forgets why it had been disabled and its run of failures. */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Webhook', id, projectId);
       const values = parseInput(updateInput, input);
       const [webhook] = await db.prisma.webhook.updateManyAndReturn({
         where,
-        data: { ...values, ...activity(values.isActive) },
+        data: { ...values, ...(values.url && { failingSince: null }), ...activity(values.isActive) },
       });
       if (!webhook) throw notFound();
       return webhook;
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const { count } = await db.prisma.webhook.deleteMany({ where: scoped(viewer, id, projectId) });
+      const { count } = await db.prisma.webhook.deleteMany({ where: visibleItem(viewer, 'Webhook', id, projectId) });
       if (count === 0) throw notFound();
     },
 
@@ -99,7 +99,7 @@ export function createWebhookService(options: {
       input: { overlapHours?: number | null },
       projectId?: string | null,
     ): Promise<{ webhook: Webhook; secret: string }> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Webhook', id, projectId);
       const { overlapHours } = parseInput(rotateInput, input);
       const secret = newWebhookSecret();
       const webhook = await db.prisma.$transaction(async (tx) => {
@@ -127,7 +127,7 @@ export function createWebhookService(options: {
       input: { eventType?: EventKind | null },
       projectId?: string | null,
     ): Promise<Delivery> {
-      const where = scoped(viewer, id, projectId);
+      const where = visibleItem(viewer, 'Webhook', id, projectId);
       const { eventType } = parseInput(testInput, input);
       const webhook = await db.prisma.webhook.findFirst({ where });
       if (!webhook) throw notFound();
@@ -141,8 +141,4 @@ export function createWebhookService(options: {
 export function activity(isActive: boolean | undefined) {
   if (isActive === undefined) return {};
   return { disabledReason: null, disabledAt: isActive ? null : new Date(), failingSince: null };
-}
-
-function scoped(viewer: Viewer, id: string, projectId?: string | null): Prisma.WebhookWhereInput {
-  return { id: requireId('Webhook', id), ...(projectId ? { projectId } : {}), ...inVisibleProject(viewer) };
 }

@@ -1,0 +1,88 @@
+import {
+  type GraphQLInputType,
+  type GraphQLOutputType,
+  getNamedType,
+  isEnumType,
+  isListType,
+  isNonNullType,
+} from 'graphql';
+import { ERRORS } from '../errors.ts';
+
+export type Json = { [key: string]: unknown };
+
+const SCALARS: Record<string, Json> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Boolean: { type: 'boolean' },
+  Int: { type: 'integer' },
+  DateTime: { type: 'string', format: 'date-time' },
+  JSON: {},
+};
+
+/** The schema of a GraphQL type as REST spells its values. Enums are collected in `schemas` and referred to. */
+export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
+  if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
+  return bareSchema(type.ofType, schemas);
+}
+
+function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
+  if (isListType(type)) return { type: 'array', items: typeSchema(type.ofType, schemas) };
+  if (!isEnumType(type)) return { ...(SCALARS[getNamedType(type).name] ?? {}) };
+  schemas[type.name] ??= {
+    type: 'string',
+    description: type.description,
+    enum: type.getValues().map(({ value }) => value as unknown),
+  };
+  return { $ref: `#/components/schemas/${type.name}` };
+}
+
+function nullable(value: Json): Json {
+  if ('$ref' in value) return { anyOf: [value, { type: 'null' }] };
+  return 'type' in value ? { ...value, type: [value.type, 'null'].flat() } : value;
+}
+
+/** The schema of an object, made already, under the lists and the nullability of its field's type. */
+export function wrapLike(type: GraphQLOutputType, inner: Json): Json {
+  if (!isNonNullType(type)) return nullable(wrapList(type, inner));
+  return wrapList(type.ofType, inner);
+}
+
+function wrapList(type: GraphQLOutputType, inner: Json): Json {
+  return isListType(type) ? { type: 'array', items: wrapLike(type.ofType, inner) } : inner;
+}
+
+/** The answer of a status that is an error: every code of the catalogue with that status. */
+export function problem(status: number): Json {
+  const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status);
+  return {
+    description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+}
+
+/** An error answer (RFC 9457). */
+export const PROBLEM: Json = {
+  type: 'object',
+  description: 'An error (RFC 9457).',
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors'],
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(ERRORS) },
+    requestId: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['pointer', 'message'],
+        properties: {
+          pointer: { type: 'string', description: 'JSON pointer (RFC 6901).' },
+          message: { type: 'string' },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,44 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { inProject, PROJECT, type Route } from './route.ts';
+
+export const apiKeyRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/keys`,
+    operationId: 'listApiKeys',
+    summary: 'API keys of the project',
+    document: documents.ListApiKeysDocument,
+    kind: 'list',
+    at: ['project', 'apiKeys'],
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/keys`,
+    operationId: 'createApiKey',
+    summary: 'Create an API key; `key` is shown once',
+    document: documents.CreateApiKeyDocument,
+    kind: 'create',
+    at: ['createApiKey', 'apiKey'],
+    fromPath: { projectId: 'projectId' },
+    once: ['key'],
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/keys/:keyId`,
+    operationId: 'getApiKey',
+    summary: 'One API key',
+    document: documents.GetApiKeyDocument,
+    kind: 'one',
+    at: ['project', 'apiKey'],
+  },
+  {
+    method: 'DELETE',
+    path: `${PROJECT}/keys/:keyId`,
+    operationId: 'revokeApiKey',
+    summary: 'Revoke an API key, permanently and immediately',
+    document: documents.RevokeApiKeyDocument,
+    kind: 'delete',
+    at: [],
+    fromPath: inProject('keyId'),
+  },
+];

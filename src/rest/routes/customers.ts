@@ -1,0 +1,36 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { PROJECT, type Route } from './route.ts';
+
+export const customerRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/customers`,
+    operationId: 'listCustomers',
+    summary: 'Wallets with a settled payment to the project',
+    document: documents.ListCustomersDocument,
+    kind: 'list',
+    at: ['project', 'customers'],
+    query: {
+      orderBy: { to: ['orderBy'], list: false, description: 'Which come first. Default LAST_PAYMENT.' },
+      walletAddress: { to: ['walletAddress'], list: false, description: 'Only this wallet.' },
+    },
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/customers/:customerId`,
+    operationId: 'getCustomer',
+    summary: 'One customer',
+    document: documents.GetCustomerDocument,
+    kind: 'one',
+    at: ['project', 'customer'],
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/customers/:customerId/payments`,
+    operationId: 'listCustomerPayments',
+    summary: 'Payments of the customer',
+    document: documents.ListCustomerPaymentsDocument,
+    kind: 'list',
+    at: ['project', 'customer', 'payments'],
+  },
+];

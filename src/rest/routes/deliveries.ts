@@ -1,0 +1,34 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { DELIVERY_FILTER, inProject, PROJECT, type Route } from './route.ts';
+
+export const deliveryRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/deliveries`,
+    operationId: 'listDeliveries',
+    summary: 'Deliveries to all webhooks and connectors',
+    document: documents.ListDeliveriesDocument,
+    kind: 'list',
+    at: ['project', 'deliveries'],
+    query: DELIVERY_FILTER,
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/deliveries/:deliveryId`,
+    operationId: 'getDelivery',
+    summary: 'One delivery with its attempts',
+    document: documents.GetDeliveryDocument,
+    kind: 'one',
+    at: ['project', 'delivery'],
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/deliveries/:deliveryId/resend`,
+    operationId: 'resendDelivery',
+    summary: 'Send a delivery again',
+    document: documents.ResendDeliveryDocument,
+    kind: 'action',
+    at: ['resendDelivery', 'delivery'],
+    fromPath: inProject('deliveryId'),
+  },
+];

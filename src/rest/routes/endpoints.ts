@@ -1,0 +1,53 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { inProject, PROJECT, type Route } from './route.ts';
+
+export const endpointRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/endpoints`,
+    operationId: 'listEndpoints',
+    summary: 'Endpoints of the project',
+    document: documents.ListEndpointsDocument,
+    kind: 'list',
+    at: ['project', 'endpoints'],
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/endpoints`,
+    operationId: 'createEndpoint',
+    summary: 'Create an endpoint',
+    document: documents.CreateEndpointDocument,
+    kind: 'create',
+    at: ['createEndpoint', 'endpoint'],
+    fromPath: { projectId: 'projectId' },
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/endpoints/:endpointId`,
+    operationId: 'getEndpoint',
+    summary: 'One endpoint',
+    document: documents.GetEndpointDocument,
+    kind: 'one',
+    at: ['project', 'endpoint'],
+  },
+  {
+    method: 'PATCH',
+    path: `${PROJECT}/endpoints/:endpointId`,
+    operationId: 'updateEndpoint',
+    summary: 'Change an endpoint',
+    document: documents.UpdateEndpointDocument,
+    kind: 'update',
+    at: ['updateEndpoint', 'endpoint'],
+    fromPath: inProject('endpointId'),
+  },
+  {
+    method: 'DELETE',
+    path: `${PROJECT}/endpoints/:endpointId`,
+    operationId: 'deleteEndpoint',
+    summary: 'Delete an endpoint',
+    document: documents.DeleteEndpointDocument,
+    kind: 'delete',
+    at: [],
+    fromPath: inProject('endpointId'),
+  },
+];

@@ -1,0 +1,24 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { PROJECT, type Route } from './route.ts';
+
+export const eventRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/events`,
+    operationId: 'listEvents',
+    summary: 'Events of the project',
+    document: documents.ListEventsDocument,
+    kind: 'list',
+    at: ['project', 'events'],
+    query: { eventType: { to: ['types'], list: true, description: 'Only events of this kind; may be repeated.' } },
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/events/:eventId`,
+    operationId: 'getEvent',
+    summary: 'One event',
+    document: documents.GetEventDocument,
+    kind: 'one',
+    at: ['project', 'event'],
+  },
+];

@@ -1,0 +1,23 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { PROJECT, type Route } from './route.ts';
+
+export const revenueRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/revenue`,
+    operationId: 'getRevenue',
+    summary: 'Revenue by hour, day or month, with the endpoints and customers that brought most',
+    document: documents.GetRevenueDocument,
+    kind: 'one',
+    at: ['project', 'revenue'],
+    query: {
+      from: {
+        to: ['from'],
+        list: false,
+        description: 'Beginning. Default 24 hours, 30 days or 12 months before `to`.',
+      },
+      to: { to: ['to'], list: false, description: 'End, excluded. Default now. Both are widened to whole intervals.' },
+      interval: { to: ['interval'], list: false, description: 'Length of the intervals, of UTC. Default DAY.' },
+    },
+  },
+];

@@ -1,0 +1,227 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const MAX_LINES = 300;
+
+type Import = { target: string; isType: boolean };
+type Source = { path: string; text: string; code: string; imports: Import[] };
+
+const IMPORT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]/gms;
+const DYNAMIC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]/g;
+
+/** Comments gone, lines kept. Good enough for code that is formatted. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*.*?\*\//gs, (comment) => comment.replace(/[^\n]/g, '')).replace(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+function readSource(path: string): Source {
+  const text = readFileSync(resolve(ROOT, path), 'utf8');
+  const code = withoutComments(text);
+  const name = (specifier: string) =>
+    specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), specifier)) : specifier;
+  const imports = [
+    ...[...code.matchAll(IMPORT)].map(([, type, specifier]) => ({ target: name(specifier!), isType: Boolean(type) })),
+    ...[...code.matchAll(DYNAMIC_IMPORT)].map(([, specifier]) => ({ target: name(specifier!), isType: false })),
+  ];
+  return { path, text, code, imports };
+}
+
+const sources = globSync('src/**/*.ts', { cwd: ROOT })
+  .filter((path) => !path.startsWith('src/generated/'))
+  .sort()
+  .map(readSource);
+
+/** Each finding names the file, so that the message alone says what to change. */
+const importsOf = (files: RegExp, targets: RegExp, kind: 'any' | 'runtime' = 'any') =>
+  sources
+    .filter(({ path }) => files.test(path))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target, isType }) => targets.test(target) && (kind === 'any' || !isType))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+
+const linesWith = (pattern: RegExp, files: (path: string) => boolean) =>
+  sources
+    .filter(({ path }) => files(path))
+    .flatMap(({ path, code }) =>
+      code.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    );
+
+test('there is something to look at', () => {
+  expect(sources.length).toBeGreaterThan(100);
+  expect(sources.find(({ path }) => path === 'src/app.ts')?.imports.length).toBeGreaterThan(30);
+});
+
+const GRAPHQL_PACKAGES = String.raw`graphql($|\/|-)|@pothos\/|@graphql-|@envelop\/|@escape\.tech\/`;
+const HTTP_PACKAGES = String.raw`@?fastify($|\/)|ws$`;
+
+describe('one direction: transport → feature → database', () => {
+  const RULES: [rule: string, files: RegExp, forbidden: RegExp][] = [
+    [
+      'a service knows no GraphQL and no HTTP',
+      /^src\/features\/(?!.*\/schema\.ts$)/,
+      new RegExp(`^(src\\/(graphql|rest|http)\\/|${GRAPHQL_PACKAGES}|${HTTP_PACKAGES})|\\/schema\\.ts$`),
+    ],
+    [
+      'a schema reaches the database through services only',
+      /^src\/features\/.*\/schema\.ts$/,
+      /^(src\/(database|delivery|secrets|egress|rest|http)\/|pg$|@prisma\/)/,
+    ],
+    [
+      'REST runs documents: it knows no service, no database and no delivery',
+      /^src\/rest\//,
+      /^(src\/features\/.*\/(service|schema)\.ts|src\/(database|delivery|connectors|egress|secrets|generated\/prisma)\/|pg$|@prisma\/)/,
+    ],
+    [
+      'delivery, connectors and what is below them know no transport',
+      /^src\/(delivery|connectors|egress|database|secrets|limits|live|auth)\//,
+      new RegExp(
+        `^(src\\/(graphql|rest|http)\\/|src\\/features\\/.*\\/(service|schema)\\.ts|${GRAPHQL_PACKAGES}|${HTTP_PACKAGES})`,
+      ),
+    ],
+    [
+      'connectors are pure: they send nothing, store nothing and read no secret from storage',
+      /^src\/connectors\//,
+      /^(src\/(delivery|egress|database|auth|live|limits|generated)\/|pg$|pino$|node:(?!crypto$))/,
+    ],
+    ['egress knows nothing of what it carries', /^src\/egress\//, /^src\/(?!egress\/|errors\.ts)/],
+    [
+      'the shared ground stands on nothing above it',
+      /^src\/(errors|ids|money|validation|version)\.ts$/,
+      /^src\/(?!errors\.ts$)/,
+    ],
+    ['nothing but the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
+    ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
+    ['nothing in the product imports tests or scripts', /^src\//, /^(test|scripts|bench)\//],
+  ];
+
+  test.each(RULES)('%s', (_rule, files, forbidden) => {
+    expect(sources.some(({ path }) => files.test(path))).toBe(true);
+    expect(importsOf(files, forbidden)).toEqual([]);
+  });
+
+  test('REST needs nothing of the features while it runs, only the names of their types', () => {
+    expect(importsOf(/^src\/rest\//, /^src\/features\//, 'runtime')).toEqual([]);
+  });
+
+  test('no two files need each other', () => {
+    const graph = new Map(
+      sources.map(({ path, imports }) => [path, imports.filter(({ isType }) => !isType).map(({ target }) => target)]),
+    );
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    function visit(path: string, trail: string[]): void {
+      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
+      if (done.has(path) || trail.includes(path)) return;
+      for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+      done.add(path);
+    }
+    for (const path of graph.keys()) visit(path, []);
+    expect(cycles).toEqual([]);
+  });
+});
+
+describe('one way out: sockets are opened in src/egress/ and by the driver of the database', () => {
+  const outside = (path: string) => !path.startsWith('src/egress/');
+
+  test('nothing else imports an HTTP client', () => {
+    const clients =
+      /^(undici|node-fetch|axios|got|ky|superagent|needle|http2-wrapper|node:http2|node:dgram|node:tls|node:https)($|\/)/;
+    expect(importsOf(/^src\/(?!egress\/)/, clients, 'runtime')).toEqual([]);
+  });
+
+  test('nothing else calls fetch, or makes a socket or a request', () => {
+    const calls = [
+      /(?<![.\w])fetch\s*\(/,
+      /\b(globalThis|global)\.(fetch|WebSocket|EventSource)\b/,
+      /\bnew (WebSocket|EventSource|XMLHttpRequest|Socket|TLSSocket)\b/,
+      /\b(http|https|net|tls|http2)\.(request|get|connect|createConnection)\s*\(/,
+    ];
+    for (const call of calls) expect(linesWith(call, outside)).toEqual([]);
+  });
+
+  test('of node:http, node:net and node:dns nothing that connects is imported elsewhere', () => {
+    const harmless = new Set(['isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES', 'createServer', 'BlockList']);
+    const found = sources
+      .filter(({ path }) => outside(path))
+      .flatMap(({ path, code }) =>
+        [...code.matchAll(/^import (?!type)([^;]*?) from 'node:(?:http|net|dns|dns\/promises)'/gm)].flatMap(
+          ([, names]) =>
+            names!
+              .replaceAll(/[{}]/g, '')
+              .split(',')
+              .map((name) => name.trim())
+              .filter((name) => name && !name.startsWith('type ') && !harmless.has(name))
+              .map((name) => `${path} imports ${name}`),
+        ),
+      );
+    expect(found).toEqual([]);
+  });
+
+  test('the database is connected to in database/ and live/ only', () => {
+    expect(importsOf(/^src\/(?!database\/|live\/)/, /^(pg|@prisma\/adapter-pg)$/, 'runtime')).toEqual([]);
+  });
+});
+
+describe('the house style', () => {
+  test('files and folders are named in kebab case', () => {
+    const names = sources.flatMap(({ path }) => path.split('/').slice(1));
+    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.ts)?$/.test(name))).toEqual([]);
+  });
+
+  test(`no file has more than ${MAX_LINES} lines`, () => {
+    const long = sources.map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }));
+    expect(long.filter(({ lines }) => lines > MAX_LINES)).toEqual([]);
+  });
+
+  test('there are no default exports and no barrels', () => {
+    expect(linesWith(/^export default\b/, () => true)).toEqual([]);
+    expect(linesWith(/^export (\*|\{[^}]*\}|type \{[^}]*\}) from\b/, () => true)).toEqual([]);
+    expect(sources.filter(({ path }) => /\/index\.ts$/.test(path))).toEqual([]);
+  });
+
+  test('imports name files with their ending, and Node’s modules with their prefix', () => {
+    const bare =
+      /^(assert|buffer|child_process|crypto|dns|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|worker_threads|zlib)($|\/)/;
+    const wrong = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => (target.startsWith('src/') ? !target.endsWith('.ts') : bare.test(target)))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('the type checker and the linter are obeyed, not silenced', () => {
+    expect(sources.filter(({ text }) => /@ts-(ignore|nocheck|expect-error)|biome-ignore/.test(text))).toEqual([]);
+    const todo = /\b(TODO|FIXME|XXX|HACK)\b/;
+    expect(sources.filter(({ text }) => todo.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('importing a file does nothing, but for the entry points and the definitions of the schema', () => {
+    const entryPoints = /^src\/(main\.ts|database\/postgres-supervisor\.ts)$/;
+    // Pothos collects types on its builder as the files that define them are loaded.
+    const definitions = /^src\/(features\/.*\/schema|graphql\/(builder|scalars|schema))\.ts$/;
+    const statement =
+      /^(?!(import|export|const|let|function|async function|type|interface|class|declare)\b)[A-Za-z_$([{'"`].*/;
+    const found = sources
+      .filter(({ path }) => !entryPoints.test(path))
+      .flatMap(({ path, code }) =>
+        withoutTemplates(code)
+          .split('\n')
+          .filter((line) => statement.test(line))
+          .filter((line) => !(definitions.test(path) && /^builder\.\w+\(/.test(line)))
+          .map((line) => `${path}: ${line}`),
+      );
+    expect(found).toEqual([]);
+    expect(linesWith(/^(export )?(const|let) .*= await\b|^await\b/, (path) => !entryPoints.test(path))).toEqual([]);
+    expect(linesWith(/^(export )?(const|let) \w+ = (setInterval|setTimeout|createServer)\(/, () => true)).toEqual([]);
+  });
+});
+
+/** The insides of template literals gone: they may begin a line. */
+function withoutTemplates(code: string): string {
+  return code.replace(/`(?:[^`\\]|\\.)*`/gs, '``');
+}

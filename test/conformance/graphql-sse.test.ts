@@ -1,0 +1,245 @@
+import { createClient, NetworkError } from 'graphql-sse';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { countStreams } from '../graphql/numbers.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+
+const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+const SUBSCRIPTION = 'subscription ($id: ID!) { eventRecorded(projectId: $id) { cursor event { id type } } }';
+const WAIT = { timeout: 10_000 };
+
+let app: TestApp;
+let alice: TestUser;
+let projectId: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+  alice = await app.user('alice', 'ENTERPRISE');
+  const project = { name: 'Shop', walletAddress: WALLET };
+  projectId = (await alice.rest<{ id: string }>('POST', '/api/projects', project)).body.id;
+});
+
+afterEach(() => expect.poll(() => countStreams(app), WAIT).toBe(0));
+afterAll(() => app?.stop());
+
+let paths = 0;
+async function createEndpoint(): Promise<string> {
+  const body = { path: `/path-${++paths}`, upstreamUrl: 'https://api.example.com', priceUsd: '0.01' };
+  return (await alice.rest<{ id: string }>('POST', `/api/projects/${projectId}/endpoints`, body)).body.id;
+}
+
+type RequestOptions = { query?: string; variables?: unknown; token?: string; accept?: string; method?: 'GET' | 'POST' };
+
+/** Asks as a client of the distinct connections mode does. */
+function request(options: RequestOptions = {}): Promise<Response> {
+  const { query = SUBSCRIPTION, variables = { id: projectId }, token = alice.token, method = 'POST' } = options;
+  const headers = {
+    accept: options.accept ?? 'text/event-stream',
+    ...(token && { authorization: `Bearer ${token}` }),
+  };
+  if (method === 'GET') {
+    const parameters = new URLSearchParams({ query, variables: JSON.stringify(variables) });
+    return fetch(`${app.url}/graphql?${parameters}`, { headers });
+  }
+  return fetch(`${app.url}/graphql`, {
+    method,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+}
+
+type StreamEvent = { event: string; data: unknown };
+
+/** Reads a stream event by event; comments are left out. */
+async function* eventsOf(response: Response): AsyncGenerator<StreamEvent, void> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body!) {
+    text += decoder.decode(chunk, { stream: true });
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const fields = new Map(text.slice(0, end).split('\n').map(fieldOf));
+      text = text.slice(end + 2);
+      const data = fields.get('data');
+      if (fields.has('event')) yield { event: fields.get('event')!, data: data ? JSON.parse(data) : undefined };
+    }
+  }
+}
+
+function fieldOf(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1).trim()];
+}
+
+async function all(response: Response): Promise<StreamEvent[]> {
+  return Array.fromAsync(eventsOf(response));
+}
+
+describe('distinct connections mode', () => {
+  test('a query is answered with one next and complete', async () => {
+    const response = await request({ query: '{ viewer { tier } }' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    expect(await all(response)).toEqual([
+      { event: 'next', data: { data: { viewer: { tier: 'ENTERPRISE' } }, extensions: { cost: expect.any(Object) } } },
+      { event: 'complete', data: undefined },
+    ]);
+  });
+
+  test.each(['POST', 'GET'] as const)(
+    'a subscription by %s streams what happens from the answer on',
+    async (method) => {
+      const response = await request({ method });
+      const endpoint = await createEndpoint();
+      const first = await eventsOf(response).next();
+      expect(first.value).toMatchObject({
+        event: 'next',
+        data: { data: { eventRecorded: { event: { type: 'ENDPOINT_CREATED' } } } },
+      });
+      expect(endpoint).toMatch(/^ep_/);
+    },
+  );
+
+  test('a subscription that names no media type is streamed too', async () => {
+    const response = await request({ accept: '*/*' });
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    expect(await countStreams(app)).toBe(1);
+    await response.body?.cancel();
+  });
+
+  test.each([['application/json'], ['multipart/mixed']])(
+    'a subscription that accepts %s alone is not streamed',
+    async (accept) => {
+      const response = await request({ accept });
+      expect(response.status).toBe(406);
+      await response.body?.cancel();
+    },
+  );
+
+  test('the stream is neither buffered nor cached on its way', async () => {
+    const response = await request();
+    expect(response.headers.get('cache-control')).toMatch(/no-cache|no-store/);
+    expect(response.headers.get('content-encoding') ?? 'none').toBe('none');
+    await response.body?.cancel();
+  });
+
+  test('comments keep a silent stream alive', async () => {
+    const response = await request();
+    const reader = response.body!.getReader();
+    const { value } = await reader.read();
+    expect(new TextDecoder().decode(value)).toMatch(/^:\n\n/);
+    await reader.cancel();
+  });
+
+  test('a client that goes away ends the subscription at once, though nothing happens', async () => {
+    const response = await request();
+    expect(await countStreams(app)).toBe(1);
+    await response.body?.cancel();
+    await expect.poll(() => countStreams(app), WAIT).toBe(0);
+  });
+
+  test('errors of the document come as an event with a code, then complete', async () => {
+    const [next, complete] = await all(await request({ query: 'subscription { nothing }' }));
+    expect(next).toMatchObject({
+      event: 'next',
+      data: { errors: [{ extensions: { code: 'GRAPHQL_INVALID', requestId: expect.stringMatching(/^req_/) } }] },
+    });
+    expect(complete).toEqual({ event: 'complete', data: undefined });
+  });
+
+  test.each([
+    ['a project of somebody else', { id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st' }, { code: 'NOT_FOUND' }],
+    ['what is no project', { id: 'x' }, { code: 'NOT_FOUND' }],
+  ])('%s is an error with a code', async (_name, variables, extensions) => {
+    const [next] = await all(await request({ variables }));
+    expect(next).toMatchObject({ event: 'next', data: { errors: [{ extensions }] } });
+  });
+});
+
+describe("graphql-sse's own client", () => {
+  const client = (token = alice.token) =>
+    createClient({ url: `${app.url}/graphql`, retryAttempts: 0, headers: { authorization: `Bearer ${token}` } });
+
+  test('gets what happens, in order', async () => {
+    const results = client().iterate({ query: SUBSCRIPTION, variables: { id: projectId } });
+    const seen: unknown[] = [];
+    const made = (async () => {
+      await expect.poll(() => countStreams(app), WAIT).toBe(1);
+      for (let index = 0; index < 5; index++) await createEndpoint();
+    })();
+    for await (const { data } of results) {
+      seen.push((data!.eventRecorded as { event: { id: string } }).event.id);
+      if (seen.length === 5) break;
+    }
+    await made;
+    expect(new Set(seen).size).toBe(5);
+    expect(seen).toEqual([...seen].sort());
+  });
+
+  test('runs queries and mutations', async () => {
+    const { value } = await client().iterate({ query: '{ viewer { tier } }' }).next();
+    expect(value).toMatchObject({ data: { viewer: { tier: 'ENTERPRISE' } } });
+  });
+
+  test('is told that its credential is refused', async () => {
+    const results = client('nonsense').iterate({ query: '{ __typename }' });
+    const error = await results.next().catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(NetworkError);
+    expect(error.response.status).toBe(401);
+  });
+});
+
+describe('credentials and bounds', () => {
+  test.each([
+    ['no credential', ''],
+    ['a bad one', 'nonsense'],
+  ])('%s is refused with 401 before anything is streamed', async (_name, token) => {
+    const response = await request({ token });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+  });
+
+  test('the stream ends when the token expires', async () => {
+    const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
+    await expect(all(await request({ token }))).rejects.toThrow();
+  });
+
+  test('the stream ends when the API key is revoked', async () => {
+    const keys = `/api/projects/${projectId}/keys`;
+    const { body } = await alice.rest<{ id: string; key: string }>('POST', keys, { name: 'Short-lived' });
+    const response = await request({ token: body.key });
+    const ended = expect(all(response)).rejects.toThrow();
+    await alice.rest('DELETE', `${keys}/${body.id}`);
+    await ended;
+    expect((await request({ token: body.key })).status).toBe(401);
+  });
+
+  test('the 51st stream of an account is refused with 429 and does not run', async () => {
+    const streams = await Promise.all(Array.from({ length: 50 }, () => request()));
+    const mutation = `mutation { createProject(input: { name: "Never", walletAddress: "${WALLET}" }) { project { id } } }`;
+    for (const refused of [request(), request({ accept: '*/*' }), request({ query: mutation })]) {
+      const response = await refused;
+      expect(response.status).toBe(429);
+      expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    }
+    expect((await request({ query: '{ __typename }', accept: 'application/json' })).status).toBe(200);
+    const { body } = await alice.rest<{ data: { name: string }[] }>('GET', '/api/projects');
+    expect(body.data.map(({ name }) => name)).not.toContain('Never');
+    await Promise.all(streams.map((stream) => stream.body?.cancel()));
+  });
+});
+
+test('the service stops though streams and sockets are open, and ends them', async () => {
+  const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
+  const response = await fetch(`${other.url}/graphql`, {
+    method: 'POST',
+    headers: {
+      accept: 'text/event-stream',
+      'content-type': 'application/json',
+      authorization: `Bearer ${alice.token}`,
+    },
+    body: JSON.stringify({ query: SUBSCRIPTION, variables: { id: projectId } }),
+  });
+  const ended = expect(all(response)).rejects.toThrow();
+  await other.stop();
+  await ended;
+});

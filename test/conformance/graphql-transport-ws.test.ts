@@ -1,0 +1,411 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { countStreams } from '../graphql/numbers.ts';
+import { connectSocket, openSocket, type SocketClient } from '../graphql/socket-client.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+
+const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+const WAIT = { timeout: 10_000 };
+const SUBSCRIPTION = 'subscription ($id: ID!) { eventRecorded(projectId: $id) { event { type } } }';
+
+let app: TestApp;
+let alice: TestUser;
+let projectId: string;
+const open = new Set<SocketClient>();
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+  alice = await app.user('alice', 'ENTERPRISE');
+  projectId = await createProject(alice);
+});
+
+afterEach(async () => {
+  await Promise.all([...open].map((client) => client.close()));
+  open.clear();
+  await expect.poll(() => countStreams(app), WAIT).toBe(0);
+});
+
+afterAll(() => app?.stop());
+
+async function createProject(user: TestUser): Promise<string> {
+  const { body } = await user.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress: WALLET });
+  return body.id;
+}
+
+let paths = 0;
+async function createEndpoint(user = alice, project = projectId): Promise<void> {
+  const body = { path: `/path-${++paths}`, upstreamUrl: 'https://api.example.com', priceUsd: '0.01' };
+  expect((await user.rest('POST', `/api/projects/${project}/endpoints`, body)).status).toBe(201);
+}
+
+async function raw(options?: Parameters<typeof openSocket>[1]): Promise<SocketClient> {
+  const client = await openSocket(app.url, options);
+  open.add(client);
+  return client;
+}
+
+async function connected(token = alice.token, url = app.url): Promise<SocketClient> {
+  const client = await connectSocket(url, token);
+  open.add(client);
+  return client;
+}
+
+function subscribe(client: SocketClient, id: string, variables: Record<string, unknown> = { id: projectId }): void {
+  client.send({ id, type: 'subscribe', payload: { query: SUBSCRIPTION, variables } });
+}
+
+/**
+ * Makes events until these subscriptions have told of one. The protocol has no answer that says that a subscription is
+ * on, so the first events may come before it.
+ */
+async function hears(client: SocketClient, ids: string[]): Promise<void> {
+  const heard = () => new Set(client.received.filter(({ type }) => type === 'next').map(({ id }) => id));
+  await expect
+    .poll(async () => {
+      await createEndpoint();
+      return [...heard()].filter((id) => id !== 'settled').sort();
+    }, WAIT)
+    .toEqual([...ids].sort());
+}
+
+/** Returns once the server has taken everything that was sent before. */
+async function settled(client: SocketClient): Promise<void> {
+  const query = '{ __typename }';
+  client.send({ id: 'settled', type: 'subscribe', payload: { query } });
+  await client.next(({ id, type }) => id === 'settled' && type === 'complete');
+}
+
+describe('opening', () => {
+  test('the subprotocol graphql-transport-ws is chosen among those offered', async () => {
+    const client = await raw({ protocols: ['something-else', 'graphql-transport-ws'] });
+    expect(client.socket.protocol).toBe('graphql-transport-ws');
+  });
+
+  test.each([['graphql-ws'], ['something-else']])('the subprotocol %s is not accepted', async (protocol) => {
+    const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, [protocol]);
+    await expect(once(socket, 'open')).rejects.toThrow(/subprotocol/);
+  });
+
+  test('a socket without a subprotocol is closed with 4406', async () => {
+    const client = await raw({ protocols: [] });
+    expect(await client.closed).toMatchObject({ code: 4406 });
+  });
+
+  test('no other path takes sockets', async () => {
+    await expect(openSocket(app.url, { path: '/api/projects' })).rejects.toThrow(/404/);
+    await expect(openSocket(app.url, { path: '/graphql/more' })).rejects.toThrow(/404/);
+  });
+
+  test('connection_init is answered with connection_ack', async () => {
+    const client = await raw();
+    client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
+    expect(await client.next()).toEqual({ type: 'connection_ack' });
+  });
+
+  test('the name of the credential is read in any case', async () => {
+    const client = await raw();
+    client.send({ type: 'connection_init', payload: { authorization: `bearer ${alice.token}` } });
+    expect(await client.next()).toEqual({ type: 'connection_ack' });
+  });
+
+  test('an API key is a credential too', async () => {
+    const { body } = await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, { name: 'Key' });
+    const client = await connected(body.key);
+    client.send({ id: '1', type: 'subscribe', payload: { query: '{ projects { nodes { id } } }' } });
+    expect(await client.next()).toMatchObject({ payload: { data: { projects: { nodes: [{ id: projectId }] } } } });
+  });
+});
+
+describe('refusing', () => {
+  test.each<[string, unknown]>([
+    ['no payload', undefined],
+    ['no credential', {}],
+    ['a credential that is none', { Authorization: 'Bearer nonsense' }],
+    ['another scheme', { Authorization: 'Basic YTpi' }],
+    ['a number', { Authorization: 5 }],
+    ['an object', { Authorization: { Bearer: 'x' } }],
+    ['null', { Authorization: null }],
+    ['an unknown API key', { Authorization: `Bearer tg_test_${'a'.repeat(43)}` }],
+  ])('connection_init with %s closes with 4403', async (_name, payload) => {
+    const client = await raw();
+    client.send({ type: 'connection_init', ...(payload !== undefined && { payload }) });
+    expect(await client.closed).toMatchObject({ code: 4403 });
+    expect(client.received).toEqual([]);
+  });
+
+  test('the Authorization header of the upgrade is not a credential', async () => {
+    const client = await raw({ headers: { authorization: `Bearer ${alice.token}` } });
+    client.send({ type: 'connection_init' });
+    expect(await client.closed).toMatchObject({ code: 4403 });
+  });
+
+  test('subscribing before the acknowledgement closes with 4401', async () => {
+    const client = await raw();
+    subscribe(client, '1');
+    expect(await client.closed).toMatchObject({ code: 4401 });
+  });
+
+  test('subscribing right behind connection_init closes with 4401, since nothing is acknowledged yet', async () => {
+    const client = await raw();
+    client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
+    subscribe(client, '1');
+    expect(await client.closed).toMatchObject({ code: 4401 });
+  });
+
+  test('a socket that says nothing is closed with 4408', async () => {
+    const client = await raw();
+    expect(await client.closed).toMatchObject({ code: 4408 });
+  });
+
+  test('a second connection_init closes with 4429', async () => {
+    const client = await connected();
+    client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
+    expect(await client.closed).toMatchObject({ code: 4429 });
+  });
+
+  test('a second operation under a running id closes with 4409', async () => {
+    const client = await connected();
+    subscribe(client, 'same');
+    subscribe(client, 'same');
+    expect(await client.closed).toMatchObject({ code: 4409 });
+  });
+
+  test.each<[string, unknown]>([
+    ['what is not JSON', 'nonsense'],
+    ['an array', []],
+    ['null', 'null'],
+    ['a message without a type', { payload: {} }],
+    ['an unknown type', { type: 'start', id: '1', payload: { query: '{ __typename }' } }],
+    ['a subscribe without an id', { type: 'subscribe', payload: { query: '{ __typename }' } }],
+    ['a subscribe without a payload', { type: 'subscribe', id: '1' }],
+    ['a subscribe without a query', { type: 'subscribe', id: '1', payload: {} }],
+    ['a query that is no text', { type: 'subscribe', id: '1', payload: { query: 5 } }],
+    ['variables that are no object', { type: 'subscribe', id: '1', payload: { query: '{ a }', variables: 'x' } }],
+    ['an empty id', { type: 'subscribe', id: '', payload: { query: '{ __typename }' } }],
+    ['a complete without an id', { type: 'complete' }],
+    ['a payload of connection_init that is no object', { type: 'connection_init', payload: 'x' }],
+    ['what only a server sends', { type: 'connection_ack_', payload: {} }],
+  ])('%s closes with 4400', async (_name, message) => {
+    const client = await connected();
+    client.send(message);
+    expect(await client.closed).toMatchObject({ code: 4400 });
+  });
+
+  test('a message of more than 256 KB closes with 1009', async () => {
+    const client = await connected();
+    client.send({ type: 'ping', payload: { filler: 'x'.repeat(256 * 1024) } });
+    expect(await client.closed).toMatchObject({ code: 1009 });
+  });
+
+  test('text that is not UTF-8 closes with 1007', async () => {
+    const client = await connected();
+    client.socket.send(Buffer.from([0xff, 0xfe, 0xfd]), { binary: false });
+    expect(await client.closed).toMatchObject({ code: 1007 });
+  });
+});
+
+describe('running', () => {
+  test('ping is answered with pong, also before the acknowledgement, and pong with nothing', async () => {
+    const client = await raw();
+    client.send({ type: 'ping' });
+    expect(await client.next()).toEqual({ type: 'pong' });
+    client.send({ type: 'pong' });
+    client.send({ type: 'ping', payload: { n: 1 } });
+    expect(await client.next()).toEqual({ type: 'pong', payload: { n: 1 } });
+  });
+
+  test('a query is answered with next and complete', async () => {
+    const client = await connected();
+    client.send({ id: 'q', type: 'subscribe', payload: { query: '{ viewer { tier } }' } });
+    expect(await client.next()).toEqual({
+      id: 'q',
+      type: 'next',
+      payload: { data: { viewer: { tier: 'ENTERPRISE' } }, extensions: { cost: expect.any(Object) } },
+    });
+    expect(await client.next()).toEqual({ id: 'q', type: 'complete' });
+  });
+
+  test('a mutation runs, with variables and an operation name', async () => {
+    const client = await connected();
+    const query = `query Other { __typename }
+      mutation Make($input: CreateProjectInput!) { createProject(input: $input) { project { id name } } }`;
+    const variables = { input: { name: 'Over a socket', walletAddress: WALLET } };
+    client.send({ id: 'm', type: 'subscribe', payload: { query, operationName: 'Make', variables } });
+    expect(await client.next()).toMatchObject({
+      payload: { data: { createProject: { project: { name: 'Over a socket' } } } },
+    });
+    expect(await client.next()).toEqual({ id: 'm', type: 'complete' });
+  });
+
+  test('an id can be used again once its operation is complete', async () => {
+    const client = await connected();
+    for (let round = 0; round < 3; round++) {
+      client.send({ id: 'again', type: 'subscribe', payload: { query: '{ __typename }' } });
+      expect(await client.next()).toMatchObject({ type: 'next' });
+      expect(await client.next()).toEqual({ id: 'again', type: 'complete' });
+    }
+  });
+
+  test('operations of one socket run side by side', async () => {
+    const client = await connected();
+    subscribe(client, 'stream');
+    client.send({ id: 'query', type: 'subscribe', payload: { query: '{ __typename }' } });
+    await client.next(({ id, type }) => id === 'query' && type === 'complete');
+    await hears(client, ['query', 'stream']);
+    expect(await client.next(({ id }) => id === 'stream')).toMatchObject({
+      type: 'next',
+      payload: { data: { eventRecorded: { event: { type: 'ENDPOINT_CREATED' } } } },
+    });
+  });
+
+  test('completing a subscription ends it, without an answer, on a project where nothing happens', async () => {
+    const client = await connected();
+    for (let round = 0; round < 30; round++) {
+      subscribe(client, `${round}`);
+      await settled(client);
+      client.send({ id: `${round}`, type: 'complete' });
+    }
+    // All places are free again: an ended subscription does not linger until something happens.
+    subscribe(client, 'last');
+    await hears(client, ['last']);
+  });
+
+  test('completing what does not run is no fault', async () => {
+    const client = await connected();
+    client.send({ id: 'unknown', type: 'complete' });
+    client.send({ type: 'ping' });
+    expect(await client.next()).toEqual({ type: 'pong' });
+  });
+});
+
+describe('errors', () => {
+  const codes: [string, Record<string, unknown>, Record<string, unknown>][] = [
+    ['a syntax error', { query: '{' }, { code: 'GRAPHQL_INVALID' }],
+    ['an unknown field', { query: '{ nothing }' }, { code: 'GRAPHQL_INVALID' }],
+    ['a document without an operation', { query: 'fragment F on Query { __typename }' }, { code: 'GRAPHQL_INVALID' }],
+    ['an invalid cursor', { query: SUBSCRIPTION.replace('$id)', '$id, after: "x")') }, { field: '/after' }],
+    ['too deep a document', { query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(31)}` }, { code: 'GRAPHQL_TOO_COMPLEX' }],
+  ];
+  test.each(codes)('%s is an error message with a code, without data', async (_name, payload, extensions) => {
+    const client = await connected();
+    client.send({ id: 'e', type: 'subscribe', payload: { variables: { id: projectId }, ...payload } });
+    const message = await client.next(({ id }) => id === 'e');
+    const errors = (message.type === 'error' ? message.payload : (message.payload as { errors: unknown }).errors) as {
+      extensions: Record<string, unknown>;
+    }[];
+    expect(errors[0]!.extensions).toMatchObject({ requestId: expect.stringMatching(/^req_/), ...extensions });
+    expect(errors[0]!.extensions).not.toHaveProperty('http');
+    expect(message.payload).not.toHaveProperty('data');
+  });
+
+  test('an operation that was refused leaves its id and its place free', async () => {
+    const client = await connected();
+    for (let round = 0; round < 30; round++) {
+      client.send({ id: 'bad', type: 'subscribe', payload: { query: '{ nothing }' } });
+      expect(await client.next()).toMatchObject({ id: 'bad', type: 'error' });
+      const query = 'query A { __typename } query B { __typename }';
+      client.send({ id: 'unnamed', type: 'subscribe', payload: { query } });
+      expect(await client.next()).toMatchObject({ id: 'unnamed', type: 'error' });
+    }
+  });
+
+  test('the project of somebody else is not found', async () => {
+    const client = await connected((await app.user('mallory')).token);
+    subscribe(client, 'x');
+    const { payload } = await client.next();
+    expect(payload).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+    expect(await client.next()).toEqual({ id: 'x', type: 'complete' });
+  });
+});
+
+describe('bounds', () => {
+  test('a socket carries 20 operations, also when more come at once', async () => {
+    const client = await connected();
+    for (let index = 0; index < 25; index++) subscribe(client, `${index}`);
+    for (let index = 0; index < 5; index++) {
+      expect(await client.next()).toMatchObject({
+        type: 'error',
+        id: `${20 + index}`,
+        payload: [{ extensions: { code: 'RATE_LIMITED', retryable: true } }],
+      });
+    }
+    client.send({ id: '0', type: 'complete' });
+    await hears(
+      client,
+      Array.from({ length: 19 }, (_, index) => `${index + 1}`),
+    );
+  });
+
+  test('an account has 50 streams, and a place is free again when one closes', async () => {
+    const clients = await Promise.all(Array.from({ length: 50 }, () => connected()));
+    const refused = await raw();
+    refused.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
+    expect(await refused.closed).toMatchObject({ code: 1013 });
+    await connected((await app.user('somebody-else')).token);
+
+    await clients[0]!.close();
+    await expect.poll(() => countStreams(app), WAIT).toBe(50);
+    await connected();
+  });
+
+  test('sockets that go away while their credential is checked keep no place', async () => {
+    for (let round = 0; round < 20; round++) {
+      const client = await openSocket(app.url);
+      client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
+      client.socket.terminate();
+      await client.closed;
+    }
+    await expect.poll(() => countStreams(app), WAIT).toBe(0);
+  });
+
+  test('a connection that breaks off frees its place and ends its subscriptions', async () => {
+    const client = await connected();
+    subscribe(client, '1');
+    await settled(client);
+    client.socket.terminate();
+    await expect.poll(() => countStreams(app), WAIT).toBe(0);
+  });
+
+  test('what is not a WebSocket handshake at all is refused', async () => {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+});
+
+describe('the end of the credential', () => {
+  test('the socket is closed with 4403 when the token expires', async () => {
+    const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
+    const client = await connected(token);
+    subscribe(client, '1');
+    expect(await client.closed).toMatchObject({ code: 4403 });
+  });
+
+  test('the sockets of an API key are closed with 4403 when it is revoked, on every process', async () => {
+    const other = await startTestApp({
+      databaseUrl: app.databaseUrl,
+      dataDir: app.dataDir,
+      env: { ROLES: 'api' },
+    });
+    try {
+      const keys = `/api/projects/${projectId}/keys`;
+      const { body } = await alice.rest<{ id: string; key: string }>('POST', keys, { name: 'Short-lived' });
+      const here = await connected(body.key);
+      const there = await connected(body.key, other.url);
+      const unaffected = await connected();
+      subscribe(here, '1');
+      subscribe(there, '1');
+      expect((await alice.rest('DELETE', `${keys}/${body.id}`)).status).toBe(204);
+      expect(await here.closed).toMatchObject({ code: 4403 });
+      expect(await there.closed).toMatchObject({ code: 4403 });
+      expect(unaffected.socket.readyState).toBe(WebSocket.OPEN);
+    } finally {
+      await other.stop();
+    }
+  });
+});

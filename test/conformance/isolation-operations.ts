@@ -1,0 +1,256 @@
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isInterfaceType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+  isRequiredInputField,
+} from 'graphql';
+import { schema } from '../../src/graphql/schema.ts';
+import { ROUTES } from '../../src/rest/routes.ts';
+import { toVariable } from '../../src/rest/values.ts';
+import type { OwnedType } from './isolation-tenants.ts';
+
+/** A place in a request for an identifier: a parameter, an argument or a field of an input. */
+export type Slot = { name: string; type: OwnedType; isOptional?: boolean };
+export type Values = Readonly<Record<string, string | undefined>>;
+export type Request =
+  | { kind: 'rest'; method: string; path: string; body?: unknown }
+  | { kind: 'graphql'; query: string; variables: object; isStream: boolean };
+
+/** Something that can be asked for, and how to ask it with these identifiers. */
+export type Operation = { name: string; slots: Slot[]; isWrite: boolean; request(values: Values): Request };
+
+/** What the identifiers in paths are of. */
+const PARAMETERS: Record<string, OwnedType> = {
+  ...{ projectId: 'Project', endpointId: 'Endpoint', keyId: 'ApiKey', connectorId: 'Connector' },
+  ...{ webhookId: 'Webhook', deliveryId: 'Delivery', eventId: 'Event' },
+};
+
+/** What the ID arguments of fields are of. `node` is asked for each type there is. */
+const ARGUMENTS: Record<string, OwnedType | 'any'> = {
+  ...{ 'Query.node.id': 'any', 'Query.project.id': 'Project' },
+  ...{ 'Project.apiKey.id': 'ApiKey', 'Project.connector.id': 'Connector', 'Project.delivery.id': 'Delivery' },
+  ...{ 'Project.endpoint.id': 'Endpoint', 'Project.event.id': 'Event', 'Project.webhook.id': 'Webhook' },
+  ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
+};
+
+/** What the `id` of a mutation's input is of; `projectId` is always a project. */
+const INPUT_IDS: Record<string, OwnedType> = {
+  ...{ deleteConnector: 'Connector', testConnector: 'Connector', updateConnector: 'Connector' },
+  ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
+  ...{ deleteProject: 'Project', updateProject: 'Project' },
+  ...{ deleteWebhook: 'Webhook', rotateWebhookSecret: 'Webhook', sendWebhookTestEvent: 'Webhook' },
+  ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', revokeApiKey: 'ApiKey' },
+};
+
+/** Bodies that would be accepted and would change something, by operation; others need none. */
+const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
+const BODIES: Record<string, object> = {
+  createProject: { name: 'Taken', walletAddress: WALLET },
+  updateProject: { name: 'Taken', walletAddress: WALLET },
+  createEndpoint: { path: '/taken', upstreamUrl: 'https://api.example.com/taken', priceUsd: '1' },
+  updateEndpoint: { path: '/moved', priceUsd: '2', isActive: false },
+  createApiKey: { name: 'Taken' },
+  createConnector: { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/taken' }, eventTypes: ['*'] },
+  updateConnector: { config: { from: 'taken@example.com' }, isActive: false },
+  createWebhook: { url: 'https://taken.example.com', eventTypes: ['*'] },
+  updateWebhook: { url: 'https://taken.example.com', isActive: false },
+  testConnector: { eventType: 'endpoint.created' },
+};
+
+/** Arguments that choose among what may be seen. None of them names a thing. */
+const CHOOSING = new Set(['first', 'last', 'after', 'before', 'filter', 'types']);
+
+/** Whatever keeps an operation from being asked: one sentence each, which says where to add it. */
+export const uncovered: string[] = [];
+
+const NODE_TYPES = Object.values(schema.getTypeMap())
+  .filter((type) => isObjectType(type))
+  .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'));
+
+function restOperations(): Operation[] {
+  return ROUTES.map(({ method, path, operationId }) => {
+    const slots = [...path.matchAll(/:(\w+)/g)].map(([, name]) =>
+      slotOf(`${method} ${path}`, name!, PARAMETERS[name!]),
+    );
+    if ((method === 'PATCH' || path.endsWith('s')) && method !== 'GET' && method !== 'DELETE' && !BODIES[operationId]) {
+      uncovered.push(`REST ${operationId} takes a body: add one that is accepted to BODIES.`);
+    }
+    const body = method === 'GET' || method === 'DELETE' ? undefined : (BODIES[operationId] ?? {});
+    return {
+      name: `${method} ${path}`,
+      slots,
+      isWrite: method !== 'GET',
+      request: (values) => ({
+        ...{ kind: 'rest', method, body },
+        path: path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(values[name]!)),
+      }),
+    };
+  });
+}
+
+function slotOf(operation: string, name: string, type: OwnedType | undefined, isOptional = false): Slot {
+  if (!type) uncovered.push(`${operation} takes the identifier ${name}, and it is not said here what that is of.`);
+  return { name, type: type ?? 'Project', isOptional };
+}
+
+function queryOperations(): Operation[] {
+  const project = schema.getQueryType()!.getFields().project!;
+  const ofProject = Object.values((getNamedType(project.type) as GraphQLObjectType).getFields())
+    .filter((field) => field.args.length > 0)
+    .map((field) => {
+      const slots = [{ name: 'projectId', type: 'Project' } as Slot, ...argumentSlots('Project', field)];
+      return graphql(`query project.${field.name}`, slots, 'query', (declared) => {
+        return `project(id: $projectId) { id ${call(field, declared)} }`;
+      });
+    });
+  const ofRoot = Object.values(schema.getQueryType()!.getFields()).flatMap((field) => {
+    const slots = argumentSlots('Query', field);
+    if (field.name !== 'node') return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
+    // Attempts and users have identifiers too, though they are no nodes.
+    return [...NODE_TYPES.map(({ name }) => name as OwnedType), 'Attempt' as const, 'User' as const].map((type) => {
+      return graphql(`query node of ${type}`, [{ name: 'id', type }], 'query', (declared) => call(field, declared));
+    });
+  });
+  for (const { name, getFields } of objectTypes()) {
+    if (['Query', 'Mutation', 'Subscription', 'Project'].includes(name)) continue;
+    for (const field of Object.values(getFields())) {
+      if (argumentSlots(name, field).length > 0) {
+        uncovered.push(
+          `${name}.${field.name} takes an identifier, and only fields of Project and Query are asked with one.`,
+        );
+      }
+    }
+  }
+  return [...ofRoot, ...ofProject];
+}
+
+const objectTypes = () =>
+  Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type))
+    .filter(({ name }) => !name.startsWith('__'))
+    .map((type) => ({ name: type.name, getFields: () => type.getFields() }));
+
+function argumentSlots(typeName: string, field: GraphQLField<unknown, unknown>): Slot[] {
+  return field.args.flatMap((argument) => {
+    const place = `${typeName}.${field.name}.${argument.name}`;
+    const type = ARGUMENTS[place];
+    if (!type && CHOOSING.has(argument.name) && !isRequiredArgument(argument)) return [];
+    return [slotOf(`${typeName}.${field.name}`, argument.name, type === 'any' ? 'Project' : type)];
+  });
+}
+
+function subscriptionOperations(): Operation[] {
+  return Object.values(schema.getSubscriptionType()!.getFields()).map((field) => {
+    const slots = argumentSlots('Subscription', field);
+    if (slots.length === 0)
+      uncovered.push(`The subscription ${field.name} takes no project, and so cannot be asked for one.`);
+    return graphql(`subscription ${field.name}`, slots, 'subscription', () => call(field, slots));
+  });
+}
+
+function mutationOperations(): Operation[] {
+  return Object.values(schema.getMutationType()!.getFields()).map((field) => {
+    const input = field.args.find(({ name }) => name === 'input')?.type;
+    const type = input && getNamedType(input);
+    if (!type || !isInputObjectType(type) || field.args.length !== 1) {
+      uncovered.push(`The mutation ${field.name} takes something else than an input, which is not asked here.`);
+      return graphql(`mutation ${field.name}`, [], 'mutation', () => call(field, []));
+    }
+    const given = BODIES[field.name] ?? {};
+    const slots = Object.values(type.getFields()).flatMap((item) => {
+      const isOptional = !isRequiredInputField(item);
+      if (String(getNamedType(item.type)) === 'ID') {
+        const idType = { id: INPUT_IDS[field.name], projectId: 'Project' as const }[item.name];
+        return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
+      }
+      if (!isOptional && !(item.name in given)) {
+        uncovered.push(`The mutation ${field.name} needs ${item.name}: add one that is accepted to BODIES.`);
+      }
+      return [];
+    });
+    const query = `mutation ($input: ${input}) { ${field.name}(input: $input) ${selectionOf(field.type)} }`;
+    return {
+      name: `mutation ${field.name}`,
+      slots,
+      isWrite: true,
+      request: (values) => {
+        // As REST spells it; what does not fit is for the service to refuse.
+        const body = Object.fromEntries(
+          Object.entries(given).map(([name, value]) => [
+            name,
+            toVariable(type.getFields()[name]?.type as GraphQLInputType, value, []),
+          ]),
+        );
+        return { kind: 'graphql', query, variables: { input: { ...body, ...values } }, isStream: false };
+      },
+    };
+  });
+}
+
+function graphql(
+  name: string,
+  slots: Slot[],
+  kind: 'query' | 'subscription' | 'mutation',
+  body: (slots: Slot[]) => string,
+): Operation {
+  const variables = slots.map((slot) => `$${slot.name}: ID!`).join(', ');
+  const query = `${kind} ${variables && `(${variables})`} { ${body(slots)} }`;
+  const request = (values: Values): Request => ({
+    kind: 'graphql',
+    query,
+    variables: values,
+    isStream: kind === 'subscription',
+  });
+  return { name, slots, isWrite: kind === 'mutation', request };
+}
+
+/** A field with everything below it, its identifiers taken from the variables of the same names. */
+function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): string {
+  const args = field.args.filter(({ name }) => slots.some((slot) => slot.name === name));
+  const list = args.map(({ name }) => `${name}: $${name}`).join(', ');
+  return `${field.name}${list && `(${list})`} ${selectionOf(field.type)}`;
+}
+
+/** Fields that some document asks for, as `Type.field`. */
+export const selected = new Set<string>();
+
+/** Every field below a type that needs no identifier, each type once on the way down. */
+function selectionOf(outputType: unknown, above: readonly string[] = []): string {
+  const type = getNamedType(outputType as GraphQLObjectType);
+  if (isLeafType(type)) return '';
+  if (isInterfaceType(type)) {
+    return `{ __typename id ${NODE_TYPES.map((node) => `... on ${node.name} ${selectionOf(node, [...above, type.name])}`).join(' ')} }`;
+  }
+  const fields = Object.values((type as GraphQLObjectType).getFields()).flatMap((field) => {
+    const inner = getNamedType(field.type);
+    const isConnection = inner.name.endsWith('Connection');
+    if (field.args.some(isRequiredArgument) || above.includes(inner.name)) return [];
+    // Below a node of an interface the document would become too dear.
+    if (isConnection && above.includes('Node') && type.name === 'Project') return [];
+    selected.add(`${type.name}.${field.name}`);
+    const size = isConnection ? '(first: 5)' : '';
+    return [`${field.name}${size} ${selectionOf(field.type, [...above, type.name])}`];
+  });
+  return `{ ${fields.join(' ')} }`;
+}
+
+/** Everything that can be asked for: the rows of the REST table and the fields of the schema. */
+export const OPERATIONS: readonly Operation[] = [
+  ...restOperations(),
+  ...queryOperations(),
+  ...subscriptionOperations(),
+  ...mutationOperations(),
+];
+
+/** Fields of the schema, as `Type.field`, which need no identifier or are asked with one. */
+export const schemaFields = objectTypes().flatMap(({ name, getFields }) =>
+  Object.values(getFields())
+    .filter((field) => !['Query', 'Mutation', 'Subscription'].includes(name) && !field.args.some(isRequiredArgument))
+    .map((field) => `${name}.${field.name}`),
+);

@@ -1,0 +1,156 @@
+import pg from 'pg';
+import { ID_PREFIXES, newId } from '../../src/ids.ts';
+import type { TestApp, TestUser } from '../support/app.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+} from '../support/resources.ts';
+
+/** Everything that has an identifier of its own and belongs to a tenant. */
+export const OWNED_TYPES = [
+  ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
+];
+export type OwnedType = (typeof OWNED_TYPES)[number];
+export type Ids = Record<OwnedType, string>;
+
+/** A project with one of everything in it, whose texts all carry its mark, and a key to it. */
+export type Home = { ids: Ids; mark: string; key: string };
+
+/** How the identifier in a request relates to the one who asks. */
+export const VARIANTS = ['foreign', 'missing', 'deleted', 'malformed', 'miscased', 'wrongType'] as const;
+export type Variant = (typeof VARIANTS)[number];
+
+/** Somebody who may see their own home alone, and the identifiers to ask with. */
+export type Stranger = { caller: TestUser; home: Home; ids: Record<Variant | 'own', Ids> };
+
+export type Tenants = Awaited<ReturnType<typeof createTenants>>;
+
+/**
+ * Two tenants. Bob has a project that nobody else may see; the strangers are Alice, a key of Alice's, and a key to
+ * another project of Bob's.
+ */
+export async function createTenants(app: TestApp) {
+  const sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
+  // Accounts without a rate limit: its headers would differ from answer to answer.
+  const bob = await app.user('bob', 'ENTERPRISE');
+  const alice = await app.user('alice', 'ENTERPRISE');
+  const secret = await furnish(sql, bob, 'plantedmark');
+  const aliceHome = await furnish(sql, alice, 'alicemark');
+  const bobHome = await furnish(sql, bob, 'bobmark');
+
+  async function stranger(caller: TestUser, owner: TestUser, home: Home): Promise<Stranger> {
+    const deleted = await furnish(sql, owner, 'deletedmark', home.ids.Project);
+    await demolish(sql, owner, deleted.ids, home.ids.Project);
+    return {
+      caller,
+      home,
+      ids: {
+        own: home.ids,
+        foreign: secret.ids,
+        missing: mapIds((type) => newId(type)),
+        deleted: deleted.ids,
+        malformed: mapIds((type) => `${ID_PREFIXES[type]}-none`),
+        miscased: mapIds((type) => secret.ids[type].toUpperCase()),
+        wrongType: mapIds((type) => home.ids[type === 'Webhook' ? 'Connector' : 'Webhook']),
+      },
+    };
+  }
+
+  const strangers: Record<string, Stranger> = {
+    'another user': await stranger(alice, alice, aliceHome),
+    'an API key of another tenant': await stranger(app.caller(aliceHome.key), alice, aliceHome),
+    'an API key of another project of the same user': await stranger(app.caller(bobHome.key), bob, bobHome),
+  };
+  return {
+    bob,
+    secret,
+    strangers,
+    /** Another home of Bob's, to try things out in that go through. */
+    furnish: (mark: string) => furnish(sql, bob, mark),
+    snapshot: () => snapshot(sql),
+    close: () => sql.end(),
+  };
+}
+
+const mapIds = (idOf: (type: OwnedType) => string) =>
+  Object.fromEntries(OWNED_TYPES.map((type) => [type, idOf(type)])) as Ids;
+
+async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: string): Promise<Home> {
+  const base = projectId ? `/api/projects/${projectId}` : (await createProject(user, { name: `${mark} shop` })).base;
+  const description = `${mark} description`;
+  const key = await createKey(user, base, { name: `${mark} key` });
+  const webhook = await createWebhook(user, base, { url: `https://hooks.example.com/${mark}`, description });
+  const connector = await createConnector(user, base, {
+    type: 'email',
+    config: { apiKey: `SG.${mark}.secret`, from: `${mark}@example.com`, to: [`${mark}@example.com`] },
+  });
+  const endpoint = await createEndpoint(user, base, {
+    path: `/${mark}`,
+    upstreamUrl: `https://api.example.com/${mark}`,
+    description,
+  });
+  // The endpoint was an event, and both subscribers are told of it. Only a worker would write the rest.
+  const { rows } = await sql.query(
+    `UPDATE "Delivery" SET reason = $2, "errorClass" = $2, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
+      WHERE "webhookId" = $1 RETURNING id, "eventId", "projectId",
+        (SELECT "userId" FROM "Project" WHERE id = "Delivery"."projectId") AS "userId"`,
+    [webhook.id, `${mark} reason`],
+  );
+  const [delivery] = rows;
+  const attemptId = newId('Attempt');
+  await sql.query(
+    `INSERT INTO "Attempt" (id, "deliveryId", number, trigger, "startedAt", "durationMs", "errorClass", "errorMessage", "responseBody")
+     VALUES ($1, $2, 1, 'SCHEDULED', now(), 5, $3, $3, $3)`,
+    [attemptId, delivery.id, `${mark} answer`],
+  );
+  return {
+    mark,
+    key: key.key,
+    ids: {
+      Project: delivery.projectId,
+      Endpoint: endpoint.id,
+      ApiKey: key.id,
+      Webhook: webhook.id,
+      Connector: connector.id,
+      Event: delivery.eventId,
+      Delivery: delivery.id,
+      Attempt: attemptId,
+      User: delivery.userId,
+    },
+  };
+}
+
+/** Deletes what `furnish` put into a project, and a project of its own in place of the one it stands in. */
+async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: string): Promise<void> {
+  const base = `/api/projects/${projectId}`;
+  const another = await createProject(user, GOOD.project);
+  const paths = [
+    ...[`${base}/endpoints/${ids.Endpoint}`, `${base}/keys/${ids.ApiKey}`, `${base}/webhooks/${ids.Webhook}`],
+    ...[`${base}/connectors/${ids.Connector}`, another.base],
+  ];
+  for (const path of paths) await user.rest('DELETE', path);
+  // Events outlive what they tell of.
+  await sql.query('DELETE FROM "Event" WHERE id = $1', [ids.Event]);
+  ids.Project = another.id;
+  ids.User = newId('User');
+}
+
+/** Every row of every table as text, but for what reading alone writes. */
+async function snapshot(sql: pg.Pool): Promise<string[]> {
+  const { rows: tables } = await sql.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables
+      WHERE table_schema = 'public' AND table_name <> 'RateLimit' ORDER BY 1`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables) {
+    const found = await sql.query<{ row: string }>(
+      `SELECT (to_jsonb(t) - 'lastUsedAt')::text AS row FROM "${name}" t ORDER BY 1`,
+    );
+    rows.push(...found.rows.map(({ row }) => `${name} ${row}`));
+  }
+  return rows;
+}

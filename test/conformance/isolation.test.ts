@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectSocket } from '../graphql/socket-client.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createEndpoint } from '../support/resources.ts';
+import {
+  OPERATIONS,
+  type Operation,
+  type Request,
+  schemaFields,
+  selected,
+  uncovered,
+  type Values,
+} from './isolation-operations.ts';
+import { createTenants, type Stranger, type Tenants, VARIANTS, type Variant } from './isolation-tenants.ts';
+
+const STRANGERS = ['another user', 'an API key of another tenant', 'an API key of another project of the same user'];
+const REQUEST_ID = 'request-of-the-isolation-test';
+const DATE_AND_LENGTH = new Set(['date', 'content-length', 'connection', 'keep-alive']);
+const STREAM_MILLISECONDS = 10_000;
+
+let app: TestApp;
+let tenants: Tenants;
+
+beforeAll(async () => {
+  // Without a worker nothing changes by itself.
+  app = await startTestApp({ env: { ROLES: 'api' } });
+  tenants = await createTenants(app);
+});
+afterAll(async () => {
+  await tenants?.close();
+  await app?.stop();
+});
+
+type Answer = { status: number; headers: string; body: string };
+
+async function ask(caller: TestUser, request: Request, headers: Record<string, string> = {}): Promise<Answer> {
+  const isGraphQL = request.kind === 'graphql';
+  const body = isGraphQL ? { query: request.query, variables: request.variables } : request.body;
+  const response = await fetch(app.url + (isGraphQL ? '/graphql' : request.path), {
+    method: isGraphQL ? 'POST' : request.method,
+    headers: {
+      ...{ authorization: `Bearer ${caller.token}`, 'x-request-id': REQUEST_ID },
+      ...(isGraphQL && request.isStream && { accept: 'text/event-stream' }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    // A stream that opens, as none may here, would not end.
+    signal: AbortSignal.timeout(STREAM_MILLISECONDS),
+  });
+  const kept = [...response.headers].filter(([name]) => !DATE_AND_LENGTH.has(name));
+  return { status: response.status, headers: JSON.stringify(kept), body: await response.text() };
+}
+
+/** The answer, with the identifiers that were sent taken out: it may repeat those. */
+async function askWith(caller: TestUser, operation: Operation, values: Values): Promise<Answer> {
+  const answer = await ask(caller, operation.request(values));
+  const sent = Object.values(values).filter((value) => value !== undefined);
+  const body = sent.reduce((text, id, index) => text.replaceAll(id, `<${index}>`), answer.body);
+  return { ...answer, body };
+}
+
+function expectNothingForeign({ headers, body }: Answer): void {
+  const { mark, key, ids } = tenants.secret;
+  const { User: _sharedWithTheOtherProject, ...own } = ids;
+  for (const secret of [mark, key, ...Object.values(own)]) expect(headers + body).not.toContain(secret);
+}
+
+const slotted = OPERATIONS.filter(({ slots }) => slots.length > 0);
+const unslotted = OPERATIONS.filter(({ slots, isWrite }) => slots.length === 0 && !isWrite);
+
+/** One identifier that is not theirs and the others their own, or all of one kind; left out where they may be. */
+function mixtures({ slots }: Operation, ids: Stranger['ids'], variant: Variant): Values[] {
+  const valuesBy = (kindOf: (index: number) => Variant | 'own') =>
+    Object.fromEntries(slots.map(({ name, type }, index) => [name, ids[kindOf(index)][type]]));
+  const all = valuesBy(() => variant);
+  const optional = slots.filter(({ isOptional }) => isOptional).map(({ name }) => name);
+  return [
+    all,
+    ...(slots.length > 1 ? slots.map((_slot, changed) => valuesBy((at) => (at === changed ? variant : 'own'))) : []),
+    ...(optional.length > 0
+      ? [Object.fromEntries(Object.entries(all).filter(([name]) => !optional.includes(name)))]
+      : []),
+  ];
+}
+
+test('every operation is asked here, with identifiers whose kind is known', () => {
+  expect(uncovered).toEqual([]);
+  expect(schemaFields.filter((field) => !selected.has(field))).toEqual([]);
+  expect(OPERATIONS.length).toBeGreaterThan(60);
+});
+
+describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exist', (name) => {
+  let stranger: Stranger;
+  let before: string[];
+  beforeAll(async () => {
+    stranger = tenants.strangers[name]!;
+    before = await tenants.snapshot();
+  });
+
+  test.each(slotted.map((operation) => [operation.name, operation] as const))('%s', async (_name, operation) => {
+    const missing = mixtures(operation, stranger.ids, 'missing');
+    const expected = await askWith(stranger.caller, operation, missing[0]!);
+    expectNothingForeign(expected);
+    for (const variant of VARIANTS) {
+      const answers = await Promise.all(
+        mixtures(operation, stranger.ids, variant).map((values) => askWith(stranger.caller, operation, values)),
+      );
+      for (const answer of answers) {
+        expectNothingForeign(answer);
+        expect({ variant, ...answer }).toEqual({ variant, ...expected });
+      }
+    }
+  });
+
+  test('none of that has changed anything', async () => {
+    expect(await tenants.snapshot()).toEqual(before);
+  });
+
+  test.each(unslotted.map((operation) => [operation.name, operation] as const))(
+    '%s shows nothing of it',
+    async (_name, operation) => {
+      const answer = await ask(stranger.caller, operation.request({}));
+      expectNothingForeign(answer);
+      expect(answer.status).toBe(200);
+      expect(answer.body).not.toContain('"errors"');
+    },
+  );
+
+  const readable = slotted.filter(
+    ({ isWrite, name: title }) => !isWrite && !/^(subscription|query node of (Attempt|User))/.test(title),
+  );
+  test.each(readable.map((operation) => [operation.name, operation] as const))(
+    '%s shows their own, and nothing else even from a foreign cursor on',
+    async (_name, operation) => {
+      const own = Object.fromEntries(operation.slots.map(({ name, type }) => [name, stranger.home.ids[type]]));
+      const answer = await ask(stranger.caller, operation.request(own));
+      expect(answer.status).toBe(200);
+      expect(answer.body).not.toContain('"errors"');
+      expect(answer.body).toContain(stranger.home.mark);
+      expectNothingForeign(answer);
+    },
+  );
+
+  test('a page that begins or ends at a foreign cursor has none of it', async () => {
+    const { Project: projectId, ...items } = tenants.secret.ids;
+    const lists = { endpoints: 'Endpoint', apiKeys: 'ApiKey', webhooks: 'Webhook', connectors: 'Connector' } as const;
+    const own = stranger.home.ids.Project;
+    const requests: Request[] = Object.entries({ ...lists, events: 'Event', deliveries: 'Delivery' } as const).flatMap(
+      ([list, type]) =>
+        ['after', 'before'].map((argument) => ({
+          ...{ kind: 'graphql', isStream: false, variables: {} },
+          query: `{ project(id: "${own}") { ${list}(${argument}: "${items[type]}") { nodes { id } } } }`,
+        })),
+    );
+    const projects = ['after', 'before'].map((argument) => ({
+      ...{ kind: 'graphql' as const, isStream: false, variables: {} },
+      query: `{ projects(${argument}: "${projectId}") { nodes { id name } } }`,
+    }));
+    for (const request of [...requests, ...projects]) {
+      const answer = await ask(stranger.caller, request);
+      expect(answer.body).toContain('"nodes"');
+      expectNothingForeign(answer);
+    }
+  });
+
+  test('a stored answer is not theirs by its Idempotency-Key', async () => {
+    const path = `/api/projects/${tenants.secret.ids.Project}/webhooks`;
+    const body = { url: 'https://hooks.example.com/plantedmark-stored', eventTypes: ['*'] };
+    const headers = { 'idempotency-key': `stored-${name.length}` };
+    const stored = await ask(tenants.bob, { kind: 'rest', method: 'POST', path, body }, headers);
+    expect(stored.status).toBe(201);
+    const answer = await ask(stranger.caller, { kind: 'rest', method: 'POST', path, body }, headers);
+    expect(answer.status).toBe(404);
+    expect(answer.body).not.toContain(tenants.secret.mark);
+  });
+
+  test('a subscription over a WebSocket is refused alike', async () => {
+    const client = await connectSocket(app.url, stranger.caller.token);
+    for (const operation of OPERATIONS.filter(({ name: title }) => title.startsWith('subscription'))) {
+      const refusals = [];
+      for (const variant of VARIANTS) {
+        const request = operation.request({ projectId: stranger.ids[variant].Project });
+        if (request.kind !== 'graphql') throw new Error('A subscription is GraphQL');
+        client.send({ id: '1', type: 'subscribe', payload: { query: request.query, variables: request.variables } });
+        const { type, payload } = await client.next(({ id }) => id === '1');
+        // Some refusals are results of the operation, after which it ends.
+        if (type === 'next') await client.next(({ type: last }) => last === 'complete');
+        refusals.push({ type, payload });
+      }
+      expect(JSON.stringify(refusals[0])).toContain('NOT_FOUND');
+      for (const refusal of refusals) expect(refusal).toEqual(refusals[0]);
+    }
+    await client.close();
+  });
+
+  test('a subscription to their own, even from a foreign cursor on, carries nothing of what happens elsewhere', async () => {
+    const client = await connectSocket(app.url, stranger.caller.token);
+    const foreign = await cursorOf(tenants.bob, tenants.secret.ids.Project);
+    const { query } = OPERATIONS.find(({ name: title }) => title === 'subscription eventRecorded')!.request({}) as {
+      query: string;
+    };
+    const fromCursor = query.replace('projectId: $projectId', `projectId: $projectId, after: "${foreign}"`);
+    expect(fromCursor).toContain(foreign);
+    client.send({
+      ...{ id: '2', type: 'subscribe' },
+      payload: { query: fromCursor, variables: { projectId: stranger.home.ids.Project } },
+    });
+    await createEndpoint(tenants.bob, `/api/projects/${tenants.secret.ids.Project}`, { description: 'plantedmark' });
+    const owner = name.includes('same user') ? tenants.bob : tenants.strangers['another user']!.caller;
+    const own = await createEndpoint(owner, `/api/projects/${stranger.home.ids.Project}`);
+    await client.next((message) => JSON.stringify(message).includes(own.id));
+    const text = JSON.stringify(client.received);
+    expect(text).not.toContain(tenants.secret.ids.Project);
+    expect(text).not.toContain(tenants.secret.mark);
+    await client.close();
+  });
+});
+
+/** A cursor of the events of a project, as its owner gets it. */
+async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
+  const client = await connectSocket(app.url, owner.token);
+  const query = `subscription { eventRecorded(projectId: "${projectId}") { cursor } }`;
+  client.send({ id: '1', type: 'subscribe', payload: { query } });
+  const [{ payload }] = await Promise.all([
+    client.next(({ type }) => type === 'next'),
+    createEndpoint(owner, `/api/projects/${projectId}`),
+  ]);
+  await client.close();
+  return (payload as { data: { eventRecorded: { cursor: string } } }).data.eventRecorded.cursor;
+}
+
+/** What is asked above is refused for who asks, not for how. */
+describe('to the owner every operation answers, and shows what was planted', () => {
+  const rank = ({ name }: Operation) =>
+    /deleteProject$|DELETE [^:]*:projectId$/.test(name) ? 2 : /(DELETE|delete|revoke)/.test(name) ? 1 : 0;
+  const inOrder = OPERATIONS.filter(({ name }) => !/^(subscription|query node of (Attempt|User))/.test(name)).toSorted(
+    (a, b) => rank(a) - rank(b),
+  );
+  const isRest = ({ name }: Operation) => /^[A-Z]+ \//.test(name);
+
+  test.each([
+    ['REST', inOrder.filter(isRest)],
+    ['GraphQL', inOrder.filter((operation) => !isRest(operation))],
+  ])('%s', async (_name, operations) => {
+    const { ids, mark } = await tenants.furnish('controlmark');
+    for (const operation of operations) {
+      const values = Object.fromEntries(operation.slots.map(({ name, type }) => [name, ids[type]]));
+      const answer = await ask(tenants.bob, operation.request(values));
+      expect(answer, operation.name).toMatchObject({ status: expect.toSatisfy((status) => status < 300) });
+      expect(answer.body, operation.name).not.toContain('"errors":[');
+      if (!operation.isWrite && operation.slots.length > 0) expect(answer.body, operation.name).toContain(mark);
+    }
+  });
+});

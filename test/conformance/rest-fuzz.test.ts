@@ -1,0 +1,214 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
+import type { Route } from '../../src/rest/routes/route.ts';
+import { ROUTES } from '../../src/rest/routes.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { hostileJson, hostileText } from '../support/hostile-text.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+} from '../support/resources.ts';
+import { openRest, type Rest } from '../support/rest.ts';
+
+/** More find more: `FUZZ_RUNS=5000 npx vitest run test/conformance/rest-fuzz`. */
+const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
+const TIMEOUT_MILLISECONDS = 30_000 + RUNS * 1_000;
+
+/** Of a type whose credentials cannot be checked, so that trying it out calls nobody. */
+const QUIET_CONNECTOR = {
+  type: 'zapier',
+  config: { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abcdefg/' },
+};
+
+let app: TestApp;
+let rest: Rest;
+let alice: TestUser;
+let ids: Record<string, string>;
+/** Judges the bodies of requests by the document. */
+let isDocumented: (route: Route, body: unknown) => boolean;
+
+beforeAll(async () => {
+  // No worker: what is accepted here must not be sent anywhere.
+  app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api' } });
+  rest = await openRest(app);
+  alice = await app.user('alice', 'ENTERPRISE');
+  const { base, id } = await createProject(alice);
+  const webhook = await createWebhook(alice, base);
+  const endpoint = await createEndpoint(alice, base);
+  const { body } = await rest.send<{ data: { id: string; eventId: string }[] }>(alice, 'GET', `${base}/deliveries`);
+  ids = {
+    ...{ projectId: id, webhookId: webhook.id, endpointId: endpoint.id, keyId: (await createKey(alice, base)).id },
+    connectorId: (await createConnector(alice, base, QUIET_CONNECTOR)).id,
+    ...{ deliveryId: body.data[0]!.id, eventId: body.data[0]!.eventId },
+  };
+
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addSchema(rest.openapi.document, 'openapi');
+  isDocumented = ({ path, method }, body) => {
+    const template = path.replaceAll(/:(\w+)/g, '{$1}').replaceAll('/', '~1');
+    const pointer = `/paths/${template}/${method.toLowerCase()}/requestBody/content/application~1json/schema`;
+    const parts = pointer.split('/').map(encodeURIComponent);
+    return ajv.validate({ $ref: `openapi#${parts.join('/')}` }, body) as boolean;
+  };
+});
+afterAll(() => app?.stop());
+
+const pathOf = (route: Route, overrides: Record<string, string> = {}) =>
+  route.path.replaceAll(/:(\w+)/g, (_all, name: string) => overrides[name] ?? ids[name]!);
+
+const GOOD_BODIES: Record<string, Record<string, unknown>> = {
+  ...{ createProject: GOOD.project, updateProject: GOOD.project },
+  createEndpoint: { ...GOOD.endpoint, description: 'x' },
+  updateEndpoint: { ...GOOD.endpoint, description: 'x', isActive: true },
+  createApiKey: { ...GOOD.key, environment: 'TEST' },
+  createConnector: GOOD.connector,
+  updateConnector: { config: QUIET_CONNECTOR.config, eventTypes: ['*'], isActive: true },
+  createWebhook: { ...GOOD.webhook, description: 'x' },
+  updateWebhook: { ...GOOD.webhook, description: 'x', isActive: true },
+  rotateWebhookSecret: { overlapHours: 1 },
+  sendWebhookTestEvent: { eventType: 'payment.settled' },
+  testConnector: { eventType: 'payment.settled' },
+};
+const writes = ROUTES.filter(({ method }) => method === 'POST' || method === 'PATCH');
+
+/** A good body in which something is replaced, missing, or too much. */
+function nearMiss(good: Record<string, unknown>): fc.Arbitrary<unknown> {
+  const names = Object.keys(good);
+  if (names.length === 0) return hostileJson();
+  const replaced = fc
+    .tuple(fc.constantFrom(...names), fc.oneof(hostileJson(), hostileText()))
+    .map(([name, value]) => ({ ...good, [name]: value }));
+  const added = fc.tuple(hostileText(20), hostileJson()).map(([name, value]) => ({ ...good, [name]: value }));
+  const listed = fc
+    .tuple(fc.constantFrom(...names), fc.array(fc.oneof(fc.constantFrom('*', 'payment.settled'), hostileText(20))))
+    .map(([name, value]) => ({ ...good, [name]: value }));
+  const nested = fc
+    .tuple(fc.constantFrom(...names), hostileText(20), hostileJson())
+    .map(([name, key, value]) => ({ ...good, [name]: { ...Object(good[name]), [key]: value } }));
+  return fc.oneof(replaced, added, listed, nested);
+}
+
+async function send(route: Route, body: unknown): Promise<void> {
+  const { status } = await rest.send(alice, route.method, pathOf(route), { body: JSON.stringify(body) });
+  // An action that needs no body takes null for none.
+  if (status < 300 && body !== null) expect(isDocumented(route, body), JSON.stringify(body)).toBe(true);
+}
+
+describe('whatever JSON is sent, the answer is a documented one, and nothing undocumented is accepted', () => {
+  test.each(writes.map((route) => ({ route, name: `${route.method} ${route.path}` })))(
+    '$name',
+    async ({ route }) => {
+      expect(Object.keys(GOOD_BODIES).concat('resendDelivery')).toContain(route.operationId);
+      const bodies = fc.oneof(hostileJson(), nearMiss(GOOD_BODIES[route.operationId] ?? {}));
+      await fc.assert(
+        fc.asyncProperty(bodies, (body) => send(route, body)),
+        { numRuns: RUNS },
+      );
+    },
+    TIMEOUT_MILLISECONDS,
+  );
+});
+
+describe('whatever text a field of text holds, the answer is a documented one', () => {
+  const fields = Object.entries(GOOD_BODIES).flatMap(([operationId, good]) =>
+    Object.entries(good).flatMap(([field, value]) => (typeof value === 'string' ? [{ operationId, field }] : [])),
+  );
+
+  test.each(fields)(
+    '$field of $operationId',
+    async ({ operationId, field }) => {
+      const route = writes.find((candidate) => candidate.operationId === operationId)!;
+      const good = GOOD_BODIES[operationId]!;
+      // Also with the good value before or behind it, to get past the first check.
+      const texts = fc.tuple(hostileText(), fc.constantFrom('', 'before', 'behind')).map(([text, place]) => {
+        if (place === 'before') return `${good[field]}${text}`;
+        return place === 'behind' ? `${text}${good[field]}` : text;
+      });
+      await fc.assert(
+        fc.asyncProperty(texts, (text) => send(route, { ...good, [field]: text })),
+        { numRuns: RUNS },
+      );
+    },
+    TIMEOUT_MILLISECONDS,
+  );
+});
+
+test(
+  'whatever a connector is configured with, the answer is a documented one',
+  async () => {
+    const { body } = await rest.send<{ data: { type: string; fields: { name: string; example: string | null }[] }[] }>(
+      ...([alice, 'GET', '/api/connector-types'] as const),
+    );
+    expect(body.data.map(({ type }) => type).sort()).toEqual([...CONNECTOR_TYPES].sort());
+    const create = writes.find(({ operationId }) => operationId === 'createConnector')!;
+    const bodies = fc
+      .tuple(fc.constantFrom(...body.data), fc.infiniteStream(fc.tuple(fc.nat(5), hostileJson(), hostileText())))
+      .map(([{ type, fields }, values]) => {
+        const config = fields.map(({ name, example }) => {
+          const [choice, json, text] = values.next().value as [number, unknown, string];
+          return [name, choice < 3 ? (example ?? 'x'.repeat(32)) : choice === 3 ? json : (example ?? '') + text];
+        });
+        return { type, config: Object.fromEntries(config), eventTypes: ['*'] };
+      });
+    await fc.assert(
+      fc.asyncProperty(bodies, (request) => send(create, request)),
+      { numRuns: RUNS * 5 },
+    );
+  },
+  TIMEOUT_MILLISECONDS,
+);
+
+describe('whatever stands in the path or the query, the answer is a documented one', () => {
+  const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
+  const withParameters = ROUTES.filter(({ path }) => path.includes(':'));
+
+  test(
+    'in the path',
+    async () => {
+      const cases = fc.tuple(fc.constantFrom(...withParameters), hostileText(100), fc.nat());
+      const property = fc.asyncProperty(cases, async ([route, text, index]) => {
+        fc.pre(text.length < 3_000 && !['', '.', '..'].includes(text));
+        const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+        const path = pathOf(route, { [names[index % names.length]!]: encoded(text) });
+        const request = route.method === 'GET' || route.method === 'DELETE' ? {} : { body: {} };
+        const { status } = await rest.send(alice, route.method, path, request);
+        expect([404, 422]).toContain(status);
+      });
+      await fc.assert(property, { numRuns: RUNS * 5 });
+    },
+    TIMEOUT_MILLISECONDS,
+  );
+
+  test(
+    'in the query',
+    async () => {
+      const lists = ROUTES.filter(({ kind }) => kind === 'list');
+      const names = ['limit', 'after', 'status', 'eventType', 'since', 'x', '__proto__'];
+      const values = fc.oneof(
+        hostileText(100),
+        fc.constantFrom(...Object.values({ one: '1', kind: 'payment.settled' })),
+      );
+      const pairs = fc.array(fc.tuple(fc.constantFrom(...names), values), { maxLength: 4 });
+      const property = fc.asyncProperty(fc.constantFrom(...lists), pairs, async (route, query) => {
+        const text = query.map(([name, value]) => `${name}=${encoded(value)}`).join('&');
+        fc.pre(text.length < 8_000);
+        await rest.send(alice, 'GET', `${pathOf(route)}?${text}`);
+      });
+      await fc.assert(property, { numRuns: RUNS * 5 });
+    },
+    TIMEOUT_MILLISECONDS,
+  );
+});
+
+test('what was created on the way is still readable', async () => {
+  for (const route of ROUTES.filter(({ kind }) => kind === 'list' || kind === 'all')) {
+    const { status } = await rest.send(alice, 'GET', `${pathOf(route)}${route.kind === 'list' ? '?limit=100' : ''}`);
+    expect(status, route.path).toBe(200);
+  }
+});

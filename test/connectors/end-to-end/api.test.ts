@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
+import { listConnectors } from '../../../src/connectors/registry.ts';
+import { N8N_HOST, sampleConfig } from '../support/configs.ts';
+import { openStage, type Stage } from './stage.ts';
+
+type Problem = { code: string; errors: { pointer: string; message: string }[] };
+type TestResult = { probe: { ok: boolean; message: string } | null; delivery: { id: string; status: string } | null };
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const create = (body: object) => stage.user.rest<Problem>('POST', `${stage.base}/connectors`, body);
+const withProbe = listConnectors()
+  .filter(({ probe }) => probe)
+  .map(({ type }) => type);
+const withoutProbe = CONNECTOR_TYPES.filter((type) => !withProbe.includes(type));
+
+describe('creating a connector', () => {
+  it.each([
+    ['hubspot', ['payment.settled', 'endpoint.created']],
+    ['opsgenie', ['payment.settled']],
+    ['opsgenie', ['endpoint.created', 'revenue.daily_summary']],
+    ['pagerduty', ['payment.settled', 'payment.verified']],
+    ['linear', ['payment.settled']],
+    ['quickbooks', ['payment.verified', 'payment.failed']],
+    ['xero', ['endpoint.created']],
+  ] as const)('of type %s is refused for kinds of which it could never send one', async (type, eventTypes) => {
+    const answer = await create({ type, config: sampleConfig(type), eventTypes });
+    expect(answer.status).toBe(422);
+    expect(answer.body).toMatchObject({ code: 'VALIDATION_FAILED', errors: [{ pointer: '/eventTypes' }] });
+
+    const connector = await stage.connect(type);
+    const changed = await stage.patch(connector.id, { eventTypes });
+    expect(changed.status).toBe(422);
+    expect(await stage.connector(connector.id)).toMatchObject({ eventTypes: ['*'] });
+    await stage.patch(connector.id, { isActive: false });
+  });
+
+  it.each([
+    'https://169.254.169.254/webhook/abc',
+    'https://[::ffff:10.0.0.1]/webhook/abc',
+    'https://n8n.example:22/webhook/abc',
+    `https://${N8N_HOST}/webhook-test/abc`,
+    `http://${N8N_HOST}/webhook/abc`,
+  ])('of type n8n is refused for the target %s', async (webhookUrl) => {
+    const answer = await create({ type: 'n8n', config: { webhookUrl }, eventTypes: ['*'] });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toMatchObject([{ pointer: '/config/webhookUrl' }]);
+  });
+
+  it('says of every field what is wrong with it', async () => {
+    const config = { accountSid: 'x', from: 1, to: '', color: 'red' };
+    const answer = await create({ type: 'twilio', config, eventTypes: ['*'] });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors.map(({ pointer }) => pointer).toSorted()).toEqual(
+      [
+        '/config/accountSid',
+        '/config/authToken',
+        '/config/color',
+        '/config/from',
+        '/config/to',
+        '/config/to',
+      ].toSorted(),
+    );
+  });
+});
+
+describe('changing the config of a connector', () => {
+  it('keeps what is left out or sent back as it was shown, and removes what is null', async () => {
+    const connector = await stage.connect('n8n', {
+      config: { authHeaderName: 'X-Key', authHeaderValue: 'a-secret-of-some-length' },
+    });
+    const shown = connector.config;
+    expect(shown).toEqual({
+      webhookUrl: `••••${connector.mark.slice(-4)}`,
+      authHeaderName: 'X-Key',
+      authHeaderValue: '••••ngth',
+    });
+    const renamed = await stage.patch(connector.id, { config: { ...shown, authHeaderName: 'X-Other' } });
+    expect(renamed.body.config).toEqual({ ...shown, authHeaderName: 'X-Other' });
+    await stage.record('endpoint.pricing_changed');
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+    expect(stage.vendors.callsTo('n8n').at(-1)!.headers).toMatchObject({ 'x-other': 'a-secret-of-some-length' });
+
+    const without = await stage.patch(connector.id, { config: { authHeaderName: null, authHeaderValue: null } });
+    expect(without.body.config).toEqual({ webhookUrl: shown.webhookUrl });
+    await stage.record('endpoint.pricing_changed');
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);
+    expect(stage.vendors.callsTo('n8n').at(-1)!.headers).not.toHaveProperty('x-other');
+
+    const refused = await stage.patch(connector.id, { config: { webhookUrl: null } });
+    expect(refused.status).toBe(422);
+    expect(await stage.connector(connector.id)).toMatchObject({ config: { webhookUrl: shown.webhookUrl } });
+  });
+
+  it('is the same over GraphQL', async () => {
+    const connector = await stage.connect('datadog');
+    const { data, errors } = await stage.user.graphql<{ updateConnector: { connector: { config: unknown } } }>(
+      'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { site: "datadoghq.eu" } }) { connector { config } } }',
+      { id: connector.id },
+    );
+    expect(errors).toBeUndefined();
+    expect(data!.updateConnector.connector.config).toEqual({
+      apiKey: `••••${connector.mark.slice(-4)}`,
+      site: 'datadoghq.eu',
+    });
+    const bad = await stage.user.graphql(
+      'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { site: "evil.example" } }) { connector { id } } }',
+      { id: connector.id },
+    );
+    expect(bad.errors?.[0]?.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: '/config/site' });
+  });
+});
+
+describe('testing a connector', () => {
+  it.each(withProbe)('of type %s checks the credential, and nothing is sent', async (type) => {
+    const connector = await stage.connect(type);
+    const test = () => stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {});
+    const good = await test();
+    expect(good.status).toBe(200);
+    expect(good.body).toMatchObject({ probe: { ok: true }, delivery: null });
+    stage.vendors.expire(connector.mark);
+    const bad = await test();
+    // Google never says whether ID and secret are right.
+    expect(bad.body.probe?.ok).toBe(type === 'ga4');
+    expect(bad.body.probe?.message).not.toContain(connector.mark);
+    expect(await stage.deliveries(connector.id)).toEqual([]);
+  });
+
+  it.each(withoutProbe)('of type %s sends an event that is marked as a test', async (type) => {
+    const connector = await stage.connect(type);
+    const query =
+      'mutation ($id: ID!) { testConnector(input: { id: $id }) { probe { ok } delivery { id status event { test } } } }';
+    const { data } = await stage.user.graphql<{ testConnector: TestResult }>(query, { id: connector.id });
+    expect(data!.testConnector).toMatchObject({ probe: null, delivery: { event: { test: true } } });
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+    expect(stage.vendors.callsTo(type).at(-1)!.body).toMatch(/\[Test\]|connector\.test/);
+  });
+
+  it('of a type with a probe sends an event when one is asked for', async () => {
+    const connector = await stage.connect('slack');
+    const test = await stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {
+      eventType: 'customer.milestone',
+    });
+    expect(test.body).toMatchObject({ probe: null, delivery: { eventType: 'customer.milestone' } });
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+    expect(stage.vendors.callsTo('slack').at(-1)!.body).toContain('[Test] Customer milestone');
+  });
+
+  it('says so when the vendor cannot be reached', async () => {
+    const connector = await stage.connect('slack');
+    stage.vendors.interfereNext('slack', (_call, response) => void response.destroy() as undefined);
+    const test = await stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {});
+    expect(test.body.probe).toMatchObject({ ok: false, message: expect.stringMatching(/^.{10,}$/) });
+  });
+});
+
+describe('the list of connector types', () => {
+  it('is the same over REST and GraphQL, and all that a form needs', async () => {
+    const rest = await stage.user.rest<{
+      data: { type: ConnectorType; canProbe: boolean; eventTypes: string[]; fields: { name: string }[] }[];
+    }>('GET', '/api/connector-types');
+    expect(rest.body.data.map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
+    for (const { type, canProbe, fields } of rest.body.data) {
+      expect(canProbe).toBe(withProbe.includes(type));
+      expect(fields.map(({ name }) => name).toSorted()).toEqual(Object.keys(sampleConfig(type, 'all')).toSorted());
+    }
+    const settled = rest.body.data
+      .filter(({ eventTypes }) => eventTypes.includes('payment.settled'))
+      .map(({ type }) => type);
+    expect(CONNECTOR_TYPES.filter((type) => !settled.includes(type))).toEqual(['hubspot', 'linear']);
+
+    const { data } = await stage.user.graphql<{ connectorTypes: { title: string; fields: { name: string }[] }[] }>(
+      '{ connectorTypes { title fields { name title description kind required secret choices example } } }',
+    );
+    expect(data!.connectorTypes.map(({ fields }) => fields)).toEqual(rest.body.data.map(({ fields }) => fields));
+  });
+});

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorType } from '../../../src/connectors/definition.ts';
+import type { VendorCall } from '../support/vendors/vendor.ts';
+import { json } from '../support/vendors/vendor.ts';
+import { openStage, type Stage } from './stage.ts';
+
+const EVENTS = 30;
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(async () => {
+  await stage.db.prisma.connector.deleteMany();
+});
+afterAll(() => stage.close());
+
+/** The ids of the events that a write carries, in order. */
+const WRITES: Partial<Record<ConnectorType, (call: VendorCall) => string[]>> = {
+  'google-sheets': ({ url, body }) =>
+    url.pathname.endsWith(':append') ? JSON.parse(body).values.map(([id]: string[]) => id) : [],
+  dune: ({ url, body }) =>
+    url.pathname.endsWith('/insert')
+      ? body
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line).event_id)
+      : [],
+};
+const idsIn = (type: ConnectorType, call: VendorCall) => WRITES[type]!(call);
+
+/** So many events, due at the same moment and waiting for nothing. */
+async function recordAtOnce(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const payment = { paymentId: `pay_${index}` };
+    ids.push(await stage.record('payment.settled', payment, { secondsAgo: 600, isHeldBack: true }));
+  }
+  await stage.makeDue();
+  return ids;
+}
+
+describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
+  it('gets what is due in one write, each event once and in order', async () => {
+    const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
+    const before = stage.vendors.callsTo(type).length;
+    const ids = await recordAtOnce(EVENTS);
+    const delivered = await stage.deliveriesAre(connector.id, 'SUCCEEDED', EVENTS);
+    for (const { attemptCount, statusCode } of delivered) expect([attemptCount, statusCode]).toEqual([1, 200]);
+    const writes = stage.vendors
+      .callsTo(type)
+      .slice(before)
+      .map((call) => idsIn(type, call))
+      .filter((each) => each.length > 0);
+    expect(writes).toHaveLength(1);
+    expect(writes[0]!.toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('does not lose the others to one event that its vendor does not take', async () => {
+    const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
+    let bad = '';
+    const stored: string[] = [];
+    stage.vendors.interfere(type, (call, _response, usual) => {
+      if (idsIn(type, call).length === 0) return usual();
+      if (call.body.includes(bad))
+        return json(400, { error: { code: 400, message: 'Invalid value', status: 'INVALID_ARGUMENT' } });
+      stored.push(...idsIn(type, call));
+      return usual();
+    });
+    const ids: string[] = [];
+    for (let index = 0; index < EVENTS; index++) {
+      const payment = { paymentId: `pay_${index}` };
+      ids.push(await stage.record('payment.settled', payment, { secondsAgo: 600, isHeldBack: true }));
+    }
+    bad = ids[17]!;
+    const before = stage.vendors.callsTo(type).length;
+    await stage.makeDue();
+    const [failed] = await stage.deliveriesAre(connector.id, 'FAILED', 1);
+    expect(failed).toMatchObject({ eventId: bad, reason: expect.stringContaining('did not accept the event') });
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', EVENTS - 1);
+    stage.vendors.interfere(type, undefined);
+    expect(stored.toSorted()).toEqual(ids.filter((id) => id !== bad).toSorted());
+    // Found by halving, not one by one.
+    expect(stage.vendors.callsTo(type).length - before).toBeLessThan(EVENTS / 2);
+    expect(await stage.connector(connector.id)).toMatchObject({ isActive: true, pausedReason: null });
+  });
+
+  it('is tried again together, and writes no row twice, after an answer that got lost', async () => {
+    const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
+    const before = stage.vendors.callsTo(type).length;
+    const stored: string[] = [];
+    stage.vendors.interfere(type, (call, response, usual) => {
+      const answer = usual();
+      if (idsIn(type, call).length === 0) return answer;
+      stored.push(...idsIn(type, call));
+      if (stored.length > 5) return answer;
+      response.destroy();
+      return undefined;
+    });
+    const ids = await recordAtOnce(5);
+    const delivered = await stage.deliveriesAre(connector.id, 'SUCCEEDED', 5);
+    stage.vendors.interfere(type, undefined);
+    for (const { attemptCount } of delivered) expect(attemptCount).toBe(2);
+    // Dune knows no way to look first: there readers take each event id once.
+    expect(stored.toSorted()).toEqual((type === 'dune' ? [...ids, ...ids] : ids).toSorted());
+    expect(stage.vendors.callsTo(type).length - before).toBeLessThanOrEqual(5);
+  });
+});
+
+describe('an event that waits to be sent together with others', () => {
+  it('is sent at once when it is sent by hand, or is a test', async () => {
+    const connector = await stage.connect('dune', { eventTypes: ['payment.settled'] });
+    await stage.record('payment.settled');
+    const [waiting] = await stage.deliveriesAre(connector.id, 'PENDING');
+    const resend = () => stage.user.rest('POST', `${stage.base}/deliveries/${waiting!.id}/resend`);
+    await expect.poll(async () => (await resend()).status).toBe(200);
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+    await stage.user.rest('POST', `${stage.base}/connectors/${connector.id}/test`, { eventType: 'payment.settled' });
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);
+  });
+});
+
+describe('what a connector has learned', () => {
+  it.each([
+    // The namespace and that the table is there; the row to read back from; the item and the currency; the region.
+    ['dune', { namespace: 'my_team', 'table:my_team/x402_events': 'created' }, 3, 1],
+    [
+      'google-sheets',
+      { 'lastRow:1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms:Sheet1': expect.stringMatching(/^\d+$/) },
+      1,
+      1,
+    ],
+    ['quickbooks', { 'currency:9130355377388383': 'home', 'item:9130355377388383': '42' }, 4, 2],
+    ['opsgenie', expect.objectContaining({ region: 'eu' }), 2, 1],
+  ] as const)(
+    '%s keeps for the next delivery, and forgets with another config',
+    async (type, memory, firstCalls, laterCalls) => {
+      const kind = type === 'opsgenie' ? 'payment.failed' : 'payment.settled';
+      const connector = await stage.connect(type, { eventTypes: [kind] });
+      const callsOf = async (paymentId: string, count: number) => {
+        const before = stage.vendors.callsTo(type).length;
+        await stage.record(kind, { paymentId }, { secondsAgo: 600 });
+        await stage.deliveriesAre(connector.id, 'SUCCEEDED', count);
+        return stage.vendors.callsTo(type).length - before;
+      };
+      expect(await callsOf(`pay_${type}_1`, 1)).toBe(firstCalls);
+      expect(await stage.memory(connector.id)).toEqual(memory);
+      expect(await callsOf(`pay_${type}_2`, 2)).toBe(laterCalls);
+      expect((await stage.patch(connector.id, { config: {} })).status).toBe(200);
+      expect(await stage.memory(connector.id)).toEqual({});
+    },
+  );
+
+  it('closes the alert of an endpoint once, with the next payment that settles there', async () => {
+    for (const type of ['pagerduty', 'opsgenie'] as const) {
+      const connector = await stage.connect(type, { eventTypes: ['payment.failed', 'payment.settled'] });
+      await stage.record('payment.failed');
+      await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+      await stage.record('payment.settled');
+      await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);
+      expect(
+        Object.keys((await stage.memory(connector.id)) as object).filter((name) => name.startsWith('open:')),
+      ).toEqual([]);
+      await stage.record('payment.settled');
+      const [skipped] = await stage.deliveriesAre(connector.id, 'SKIPPED');
+      expect(skipped!.reason).toBe('No alert is open for this endpoint.');
+      await stage.patch(connector.id, { isActive: false });
+    }
+  });
+});

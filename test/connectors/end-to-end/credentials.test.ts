@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConnectorType } from '../../../src/connectors/definition.ts';
+import type { EventKind } from '../../../src/features/events/kinds.ts';
+import { sampleConfig } from '../support/configs.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  // One delivery after the other, so that a credential can end in the middle of many.
+  stage = await openStage({ maxInFlight: 1, perDestination: 1, claimBatch: 1 });
+});
+
+afterAll(() => stage.close());
+
+/** Types whose vendor refuses the credential in ways of its own. */
+const CASES: [ConnectorType, EventKind, RegExp][] = [
+  ['bigquery', 'payment.settled', /^Google refused the access token\./],
+  ['slack', 'payment.settled', /^Slack no longer accepts this webhook URL\./],
+  // A 400 and not a 401.
+  ['amplitude', 'payment.settled', /^Amplitude does not know the API key/],
+  // Both regions refuse it.
+  ['opsgenie', 'payment.failed', /^The credential was refused/],
+  // In the middle of the steps of one delivery.
+  ['quickbooks', 'payment.settled', /^QuickBooks refused the access token\./],
+];
+
+describe('a credential that expires in the middle of a backlog', () => {
+  it.each(CASES)(
+    'pauses a connector of type %s; everything is held, and arrives with a new credential',
+    async (type, kind, reason) => {
+      const connector = await stage.connect(type, { eventTypes: [kind] });
+      const event = (index: number) => stage.record(kind, { paymentId: `pay_${type}_${index}` }, { isHeldBack: true });
+      for (let index = 0; index < 12; index++) await event(index);
+
+      // The vendor does not know it any more from the fourth event on.
+      let taken = 0;
+      stage.vendors.interfere(type, (call, _response, usual) => {
+        const answer = usual();
+        const isTaken = call.method === 'POST' && (answer.statusCode ?? 200) < 300;
+        if (isTaken && ++taken === 3) stage.vendors.expire(connector.mark);
+        return answer;
+      });
+      await stage.makeDue();
+      await expect
+        .poll(() => stage.connector(connector.id), { timeout: 10_000 })
+        .toMatchObject({
+          isActive: true,
+          pausedReason: expect.stringMatching(reason),
+          pausedAt: expect.any(String),
+        });
+      stage.vendors.interfere(type, undefined);
+      const held = await stage.deliveriesAre(connector.id, 'PENDING', 9);
+      await expect
+        .poll(async () => (await stage.deliveries(connector.id)).filter(({ nextAttemptAt }) => nextAttemptAt !== null))
+        .toEqual([]);
+      expect(held.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(1);
+
+      // What comes meanwhile is held too, and nobody is called.
+      const calls = stage.vendors.callsTo(type).length;
+      await stage.record(kind, { paymentId: `pay_${type}_12` });
+      const waiting = await stage.deliveriesAre(connector.id, 'PENDING', 10);
+      expect(waiting.map(({ reason: why }) => why)).toEqual(waiting.map(() => 'paused'));
+      expect(stage.vendors.callsTo(type)).toHaveLength(calls);
+
+      // Another bad credential pauses it again, without losing anything.
+      const configOf = (mark: string) => sampleConfig(type, 'required', mark);
+      const expired = await stage.patch(connector.id, {
+        config: secretsOf(configOf('k0123456789abcdef0123456789abcde')),
+      });
+      expect(expired.body).toMatchObject({ pausedReason: null, pausedAt: null });
+      await expect
+        .poll(() => stage.connector(connector.id), { timeout: 10_000 })
+        .toMatchObject({ pausedReason: expect.stringMatching(reason) });
+      await stage.deliveriesAre(connector.id, 'PENDING', 10);
+
+      const renewed = await stage.patch(connector.id, { config: secretsOf(configOf(stage.newMark())) });
+      expect(renewed.body).toMatchObject({ pausedReason: null, isActive: true });
+      const arrived = await stage.deliveriesAre(connector.id, 'SUCCEEDED', 13);
+      expect(new Set(arrived.map(({ eventId }) => eventId)).size).toBe(13);
+      // Those that were only held have not used up any of their tries.
+      expect(arrived.filter(({ attemptCount }) => attemptCount === 1).length).toBeGreaterThanOrEqual(11);
+      await stage.patch(connector.id, { isActive: false });
+    },
+  );
+
+  it('is told apart from a test event, which is how the seller finds out that it works again', async () => {
+    const mark = 'k1123456789abcdef0123456789abcde';
+    const connector = await stage.connect('slack', { eventTypes: ['payment.settled'], mark });
+    await stage.record('payment.settled');
+    await expect.poll(() => stage.connector(connector.id)).toMatchObject({ pausedReason: expect.any(String) });
+    stage.vendors.accept(mark);
+    const test = await stage.user.rest('POST', `${stage.base}/connectors/${connector.id}/test`, {
+      eventType: 'payment.settled',
+    });
+    expect(test.body).toMatchObject({ probe: null, delivery: { status: expect.stringMatching(/PENDING|RUNNING/) } });
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+    await stage.deliveriesAre(connector.id, 'PENDING', 1);
+    // Whatever was in the way is gone, so the seller only switches it on again.
+    const resumed = await stage.patch(connector.id, { isActive: true });
+    expect(resumed.body).toMatchObject({ pausedReason: null, pausedAt: null });
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);
+  });
+});
+
+function secretsOf(config: Record<string, unknown>): Record<string, unknown> {
+  const names = ['webhookUrl', 'apiKey', 'accessToken', 'routingKey'];
+  return Object.fromEntries(Object.entries(config).filter(([name]) => names.includes(name)));
+}

@@ -1,0 +1,319 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConnectorType } from '../../../src/connectors/definition.ts';
+import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { Interference } from '../support/vendors/server.ts';
+import { json, text } from '../support/vendors/vendor.ts';
+import { type Delivery, openStage, type Stage } from './stage.ts';
+
+/** Shorter than in service, longer than any vendor here takes when it means to answer. */
+const TIMEOUT_MILLISECONDS = 1_500;
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage({ timeoutMilliseconds: TIMEOUT_MILLISECONDS });
+});
+
+afterAll(() => stage.close());
+
+let days = 0;
+/** A day that is in nobody's books. */
+const newDay = () => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10);
+
+/** A connector that gets one event of its own, the history of which is returned. */
+async function deliver(
+  type: ConnectorType,
+  kind: EventKind,
+  status: string,
+  ...interferences: Parameters<Stage['vendors']['interfereNext']>[1][]
+) {
+  const connector = await stage.connect(type, { eventTypes: [kind] });
+  const before = stage.vendors.callsTo(type).length;
+  stage.vendors.interfereNext(type, ...interferences);
+  const data = kind === 'revenue.daily_summary' ? { date: newDay() } : {};
+  await stage.record(kind, data, { secondsAgo: 600 });
+  const [delivery] = await stage.deliveriesAre(connector.id, status);
+  const afterwards = await stage.connector(connector.id);
+  await stage.user.rest('PATCH', `${stage.base}/connectors/${connector.id}`, { isActive: false });
+  const calls = stage.vendors.callsTo(type).slice(before);
+  const times = stage.vendors.timesOf(type).slice(before);
+  return { connector: afterwards, delivery: await stage.delivery(delivery!.id), calls, times };
+}
+
+const statusesOf = ({ attempts = [] }: Delivery) => attempts.map(({ statusCode }) => statusCode);
+const errorsOf = ({ attempts = [] }: Delivery) => attempts.map(({ errorClass }) => errorClass);
+
+const reset: Interference = (_call, response) => {
+  response.destroy();
+  return undefined;
+};
+
+/** The vendor does what it is asked for, and the connection ends before it can say so. */
+const resetAfterDoing: Interference = (_call, response, usual) => {
+  usual();
+  response.destroy();
+  return undefined;
+};
+
+/** Never ends, though it never falls silent. */
+const drip: Interference = (_call, response: ServerResponse) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 20);
+  response.on('close', () => clearInterval(timer));
+  return undefined;
+};
+
+describe('a vendor that asks to slow down', () => {
+  it('is not called again before the seconds it named have passed', async () => {
+    const busy = json(429, { message: 'slow down' }, { 'retry-after': '1' });
+    const { delivery, times } = await deliver('segment', 'payment.settled', 'SUCCEEDED', busy);
+    expect(statusesOf(delivery)).toEqual([429, 200]);
+    expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('is not called again before the moment it named', async () => {
+    // A date has no milliseconds, so it lies one to two seconds ahead.
+    const until = Math.floor(Date.now() / 1000 + 2) * 1000;
+    const busy = { statusCode: 503, headers: { 'retry-after': new Date(until).toUTCString() } };
+    const { delivery, times } = await deliver('discord', 'payment.settled', 'SUCCEEDED', busy);
+    expect(statusesOf(delivery)).toEqual([503, 200]);
+    expect(times[1]!).toBeGreaterThanOrEqual(until);
+  });
+});
+
+describe('a vendor in trouble', () => {
+  it('gets the event again after each 5xx, until it takes it', async () => {
+    const { delivery, calls, connector } = await deliver(
+      'linear',
+      'payment.failed',
+      'SUCCEEDED',
+      text(503, 'busy'),
+      text(500, 'oops'),
+      text(502, ''),
+    );
+    expect(statusesOf(delivery)).toEqual([503, 500, 502, 200]);
+    expect(delivery).toMatchObject({ attemptCount: 4, retryCount: 3 });
+    expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
+    expect(connector.failingSince).toBeNull();
+  });
+
+  it('is given up when the schedule is over, with the last reason', async () => {
+    const failures = Array.from({ length: 5 }, () => text(500, 'still broken'));
+    const { delivery, connector } = await deliver('datadog', 'payment.settled', 'FAILED', ...failures);
+    expect(statusesOf(delivery)).toEqual([500, 500, 500, 500, 500]);
+    expect(delivery).toMatchObject({
+      reason: 'The service could not take the event just now (HTTP 500).',
+      nextAttemptAt: null,
+    });
+    expect(connector.failingSince).not.toBeNull();
+  });
+
+  it('that answers forever byte by byte is cut off', async () => {
+    const { delivery, times } = await deliver('slack', 'payment.settled', 'SUCCEEDED', drip);
+    expect(errorsOf(delivery)).toEqual(['timeout', null]);
+    expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(TIMEOUT_MILLISECONDS - 50);
+  });
+
+  it('that resets the connection gets the event again', async () => {
+    const { delivery, calls } = await deliver('mixpanel', 'payment.settled', 'SUCCEEDED', reset, reset);
+    expect(errorsOf(delivery)).toEqual(['connection_reset', 'connection_reset', null]);
+    // The same bytes, so that the vendor can tell that it is a copy.
+    expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
+  });
+
+  it('that redirects is not followed', async () => {
+    const redirect = { statusCode: 307, headers: { location: 'https://hooks.slack.com/services/T1/B1/elsewhere' } };
+    const { delivery, calls } = await deliver('zapier', 'payment.settled', 'FAILED', redirect);
+    expect(statusesOf(delivery)).toEqual([307]);
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('when it is open whether an event has arrived', () => {
+  it('a row is looked for before it is written again', async () => {
+    const { delivery, calls } = await deliver('google-sheets', 'payment.settled', 'SUCCEEDED', resetAfterDoing);
+    expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
+    expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
+    expect(delivery.reason).toBe('The rows were there already.');
+  });
+
+  it('a row that is not there is written', async () => {
+    const { delivery, calls } = await deliver('google-sheets', 'payment.failed', 'SUCCEEDED', reset);
+    expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
+    expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET', 'POST']);
+  });
+
+  it('an SMS is looked for before another one is paid', async () => {
+    const silence: Interference = (_call, _response, usual) => {
+      usual();
+      return undefined;
+    };
+    const { delivery, calls } = await deliver('twilio', 'payment.settled', 'SUCCEEDED', silence);
+    expect(errorsOf(delivery)).toEqual(['timeout', null]);
+    expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET']);
+    expect(delivery.reason).toBe('An earlier try had already sent the SMS.');
+  });
+
+  it('a receipt is looked for before another one is booked', async () => {
+    const afterBooking: Interference = (call, response, usual) => {
+      const answer = usual();
+      if (call.method !== 'POST') return answer;
+      response.destroy();
+      return undefined;
+    };
+    stage.vendors.interfere('quickbooks', afterBooking);
+    const { delivery, calls } = await deliver('quickbooks', 'revenue.daily_summary', 'SUCCEEDED');
+    stage.vendors.interfere('quickbooks', undefined);
+    expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
+    expect(calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(delivery.reason).toMatch(/^X402\w+ was booked already\.$/);
+  });
+});
+
+describe('an answer that says no with a status of success', () => {
+  const onWrite =
+    (answer: ReturnType<typeof json>): Interference =>
+    (call, _response, usual) =>
+      call.method === 'GET' ? usual() : answer;
+
+  const CASES: [ConnectorType, EventKind, ReturnType<typeof json>, RegExp][] = [
+    ['slack', 'payment.settled', text(200, 'no_text'), /^Slack did not accept the message\.$/],
+    [
+      'telegram',
+      'payment.settled',
+      json(200, { ok: false, error_code: 400, description: "Bad Request: can't parse entities" }),
+      /^Telegram did not accept/,
+    ],
+    [
+      'bigquery',
+      'payment.settled',
+      json(200, { insertErrors: [{ index: 0, errors: [{ reason: 'invalid', location: 'kind', message: 'no' }] }] }),
+      /^The table does not accept the row \(column kind\): no$/,
+    ],
+    [
+      'linear',
+      'payment.failed',
+      json(200, { data: { issueCreate: { success: false } } }),
+      /^Linear did not create the issue\.$/,
+    ],
+    [
+      'linear',
+      'customer.milestone',
+      json(200, { errors: [{ message: 'Argument Validation Error', extensions: { type: 'invalid input' } }] }),
+      /^Linear did not accept the issue/,
+    ],
+    [
+      'quickbooks',
+      'revenue.daily_summary',
+      json(200, {
+        Fault: { type: 'ValidationFault', Error: [{ code: '6000', Detail: 'A business validation error' }] },
+      }),
+      /^QuickBooks did not accept the booking: A business/,
+    ],
+    [
+      'hubspot',
+      'customer.milestone',
+      json(207, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR', message: 'bad wallet' }] }),
+      /^HubSpot did not accept the contact: bad wallet$/,
+    ],
+    [
+      'xero',
+      'revenue.daily_summary',
+      json(200, { Invoices: [{ HasErrors: true, ValidationErrors: [{ Message: 'Bad date' }] }] }),
+      /^Xero did not accept the invoice: Bad date$/,
+    ],
+    [
+      'twilio',
+      'payment.settled',
+      json(201, { sid: 'SM1', status: 'failed', error_code: 30007 }),
+      /^The SMS failed at once \(Twilio error 30007\)\.$/,
+    ],
+    ['mixpanel', 'payment.settled', json(200, { code: 200, num_records_imported: 0 }), /imported nothing/],
+    ['amplitude', 'payment.settled', json(200, { code: 200, events_ingested: 0 }), /took no event/],
+    [
+      'salesforce',
+      'payment.settled',
+      json(200, { success: false, errors: [{ message: 'bad value' }] }),
+      /^Salesforce did not accept the event: bad value$/,
+    ],
+    ['email', 'payment.settled', { statusCode: 200 }, /sandbox mode/],
+  ];
+
+  it.each(CASES)('%s does not count %s as delivered', async (type, kind, answer, reason) => {
+    stage.vendors.interfere(type, onWrite(answer));
+    const { delivery, connector } = await deliver(type, kind, 'FAILED');
+    stage.vendors.interfere(type, undefined);
+    expect(delivery.reason).toMatch(reason);
+    expect(delivery).toMatchObject({
+      attemptCount: 1,
+      errorClass: 'rejected',
+    });
+    // One event that is not accepted says nothing against the connector.
+    expect(connector).toMatchObject({ isActive: true, pausedReason: null, disabledReason: null });
+  });
+});
+
+describe('a target that is gone', () => {
+  const GONE: [ConnectorType, ReturnType<typeof json>, RegExp][] = [
+    ['slack', text(404, 'no_service'), /webhook or its workspace was removed/],
+    ['discord', json(404, { code: 10015, message: 'Unknown Webhook' }), /webhook was deleted/],
+    ['slack', text(410, 'channel_is_archived'), /channel is gone or archived/],
+    [
+      'telegram',
+      json(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' }),
+      /no longer in the chat/,
+    ],
+    ['ga4', text(404, ''), /target no longer exists/],
+  ];
+
+  it.each(GONE)(
+    'disables a connector of type %s at once, with the reason, and what follows is skipped',
+    async (type, answer, reason) => {
+      const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
+      stage.vendors.interfereNext(type, answer);
+      await stage.record('payment.settled');
+      await stage.deliveriesAre(connector.id, 'FAILED');
+      await expect
+        .poll(() => stage.connector(connector.id))
+        .toMatchObject({ isActive: false, disabledReason: expect.stringMatching(reason) });
+
+      const before = stage.vendors.callsTo(type).length;
+      await stage.record('payment.settled');
+      const [skipped] = await stage.deliveriesAre(connector.id, 'SKIPPED');
+      expect(skipped).toMatchObject({ reason: 'disabled', attemptCount: 0 });
+      expect(stage.vendors.callsTo(type)).toHaveLength(before);
+
+      expect((await stage.patch(connector.id, { isActive: true })).body).toMatchObject({
+        isActive: true,
+        disabledReason: null,
+      });
+      await stage.record('payment.settled');
+      await stage.deliveriesAre(connector.id, 'SUCCEEDED');
+      await stage.patch(connector.id, { isActive: false });
+    },
+  );
+});
+
+describe('an event that a type leaves out', () => {
+  it('has a skipped delivery that says why, and no call is made', async () => {
+    const skipped = async (type: ConnectorType, kind: EventKind, data = {}) => {
+      const connector = await stage.connect(type);
+      await stage.record(kind, data);
+      const [delivery] = await stage.deliveriesAre(connector.id, 'SKIPPED');
+      await stage.patch(connector.id, { isActive: false });
+      expect(delivery).toMatchObject({ attemptCount: 0, nextAttemptAt: null });
+      return delivery!.reason;
+    };
+    const before = ['hubspot', 'opsgenie', 'xero'].map((type) => stage.vendors.callsTo(type as ConnectorType).length);
+    expect(await skipped('hubspot', 'payment.settled')).toBe('not_carried');
+    expect(await skipped('xero', 'payment.settled')).toBe('not_carried');
+    expect(await skipped('opsgenie', 'payment.settled')).toBe('No alert is open for this endpoint.');
+    expect(await skipped('xero', 'revenue.daily_summary', { totalUsd: '0.004' })).toBe(
+      '0.004 USD rounds to 0.00, so there is nothing to book.',
+    );
+    expect(['hubspot', 'opsgenie', 'xero'].map((type) => stage.vendors.callsTo(type as ConnectorType).length)).toEqual(
+      before,
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import { expect } from 'vitest';
+import type { ConnectorType } from '../../../src/connectors/definition.ts';
+import { type Database, openDatabase } from '../../../src/database/client.ts';
+import type { DeliverySettings } from '../../../src/delivery/worker.ts';
+import type { EventKind, EventPayload } from '../../../src/features/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import { createEventService, type NewEvent } from '../../../src/features/events/service.ts';
+import { type Bus, openBus } from '../../../src/live/bus.ts';
+import { type Answer, startTestApp, type TestUser } from '../../support/app.ts';
+import { sampleConfig } from '../support/configs.ts';
+import { startVendors } from '../support/vendors/server.ts';
+
+export type Connector = {
+  id: string;
+  type: string;
+  config: Record<string, unknown>;
+  isActive: boolean;
+  disabledReason: string | null;
+  pausedReason: string | null;
+  pausedAt: string | null;
+  failingSince: string | null;
+};
+
+export type Delivery = {
+  id: string;
+  eventId: string;
+  eventType: string;
+  status: string;
+  reason: string | null;
+  statusCode: number | null;
+  errorClass: string | null;
+  attemptCount: number;
+  retryCount: number;
+  nextAttemptAt: string | null;
+  attempts?: { number: number; statusCode: number | null; errorClass: string | null; responseBody: string | null }[];
+};
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** Retries follow at once, and nothing is tried again within a claim, so that every try is one of the schedule. */
+const SETTINGS: Partial<DeliverySettings> = {
+  retryScheduleSeconds: [0.05, 0.05, 0.05, 0.05],
+  quickRetries: { maxRetries: 0, maxDurationMilliseconds: 1_000, maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
+  pollMilliseconds: 100,
+};
+
+const silent = pino({ level: 'silent' });
+
+/** The whole service with stand-ins for all vendors, a user without limits, and a project. */
+export async function openStage(
+  delivery: Partial<DeliverySettings> = {},
+  options: Parameters<typeof startTestApp>[0] = {},
+) {
+  const vendors = await startVendors();
+  const { hostOverrides } = vendors;
+  const app = await startTestApp({ ...options, hostOverrides, delivery: { ...SETTINGS, ...delivery } });
+  const db: Database = await openDatabase({ url: app.databaseUrl, poolSize: 3, log: silent });
+  const bus: Bus = await openBus({ url: app.databaseUrl, pool: db.pool, log: silent });
+  const events = createEventService({ db, bus });
+  const user: TestUser = await app.user('alice', 'ENTERPRISE');
+  const wallet = { name: 'Shop', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' };
+  const project = await user.rest<{ id: string }>('POST', '/api/projects', wallet);
+  const base = `/api/projects/${project.body.id}`;
+
+  const stage = {
+    ...{ app, vendors, db, bus, user, base, projectId: project.body.id },
+
+    /** A credential mark that vendors know from now on. */
+    newMark(): string {
+      const mark = randomUUID().replaceAll('-', '').replace(/^./, 'k');
+      vendors.accept(mark);
+      return mark;
+    },
+
+    /** Creates a connector over REST, with a credential that its vendor knows unless told another. */
+    async connect(
+      type: ConnectorType,
+      options: { eventTypes?: readonly string[]; mark?: string; config?: Record<string, unknown> } = {},
+    ): Promise<Connector & { mark: string }> {
+      const { eventTypes = ['*'], mark = stage.newMark(), config } = options;
+      const body = { type, config: { ...sampleConfig(type, 'required', mark), ...config }, eventTypes };
+      const answer: Answer<Connector> = await user.rest('POST', `${base}/connectors`, body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+      return { ...answer.body, mark };
+    },
+
+    async connector(id: string): Promise<Connector> {
+      return (await user.rest<Connector>('GET', `${base}/connectors/${id}`)).body;
+    },
+
+    async patch(id: string, changes: object): Promise<Answer<Connector>> {
+      return user.rest('PATCH', `${base}/connectors/${id}`, changes);
+    },
+
+    /** An event as the gateway will record it, with the sample payload unless told otherwise. */
+    async record<K extends EventKind>(
+      type: K,
+      data: Partial<EventPayload<K>> = {},
+      options: { secondsAgo?: number; isHeldBack?: boolean } = {},
+    ): Promise<string> {
+      const event = { projectId: stage.projectId, type, data: { ...SAMPLE_PAYLOADS[type], ...data } } as NewEvent;
+      const { eventId } = await db.prisma.$transaction(async (tx) => {
+        const recorded = await events.record(tx, event);
+        const createdAt = new Date(Date.now() - (options.secondsAgo ?? 0) * 1000);
+        const times = { createdAt, ...(options.isHeldBack && { nextAttemptAt: new Date(Date.now() + 3_600_000) }) };
+        await tx.delivery.updateMany({ where: { eventId: recorded.eventId, status: 'PENDING' }, data: times });
+        return recorded;
+      });
+      if (!options.isHeldBack) events.announce(stage.projectId);
+      return eventId;
+    },
+
+    /** Makes everything that was held back due at the same moment. */
+    async makeDue(): Promise<void> {
+      const where = { status: 'PENDING' as const, nextAttemptAt: { gt: new Date(Date.now() + 1_800_000) } };
+      await db.prisma.delivery.updateMany({ where, data: { nextAttemptAt: new Date() } });
+      events.announce(stage.projectId);
+    },
+
+    /** The connector's history over REST, newest first. */
+    async deliveries(connectorId: string): Promise<Delivery[]> {
+      const path = `${base}/connectors/${connectorId}/deliveries?limit=100`;
+      return (await user.rest<{ data: Delivery[] }>('GET', path)).body.data;
+    },
+
+    /** One delivery with its attempts. */
+    async delivery(id: string): Promise<Delivery> {
+      return (await user.rest<Delivery>('GET', `${base}/deliveries/${id}`)).body;
+    },
+
+    /** Waits until the connector has as many deliveries in that state, and returns those. */
+    async deliveriesAre(connectorId: string, status: string, count = 1): Promise<Delivery[]> {
+      const inState = async () => (await stage.deliveries(connectorId)).filter((each) => each.status === status);
+      const describe = async () => JSON.stringify(await stage.deliveries(connectorId));
+      await expect.poll(inState, { timeout: 15_000, interval: 25, message: await describe() }).toHaveLength(count);
+      return inState();
+    },
+
+    /** What the connector remembers between deliveries, which no answer shows. */
+    async memory(connectorId: string): Promise<unknown> {
+      return (await db.prisma.connector.findUniqueOrThrow({ where: { id: connectorId } })).memory;
+    },
+
+    async close(): Promise<void> {
+      await app.stop().finally(async () => {
+        await bus.close();
+        await db.close();
+        await vendors.close();
+      });
+    },
+  };
+  return stage;
+}

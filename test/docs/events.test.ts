@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { webhookBody } from '../../src/delivery/payload.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/features/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../src/features/events/samples.ts';
+import { ROOT } from './pages.ts';
+
+const schema = JSON.parse(await readFile(join(ROOT, 'docs/event-schemas.json'), 'utf8'));
+const validate = new Ajv2020({ formats: { 'date-time': true } }).compile(schema);
+
+function bodyOf(type: EventKind, { test, more = {} }: { test: boolean; more?: object }) {
+  const data = JSON.stringify({ ...SAMPLE_PAYLOADS[type], ...more });
+  const event = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', type, test, timestamp: new Date(), data };
+  return JSON.parse(webhookBody(event, 'proj_01jc9x2v5qe3w8k4m6n7p9r0st'));
+}
+
+test.each(EVENT_KINDS)('the published schema accepts a webhook of %s, and of later versions that say more', (kind) => {
+  expect(validate(bodyOf(kind, { test: false })), JSON.stringify(validate.errors)).toBe(true);
+  expect(validate(bodyOf(kind, { test: true, more: { aLaterField: 1 } }))).toBe(true);
+});
+
+test.each(EVENT_KINDS)('the published schema refuses a webhook of %s without one of its fields', (kind) => {
+  const [name] = Object.keys(SAMPLE_PAYLOADS[kind]);
+  expect(validate(bodyOf(kind, { test: false, more: { [name!]: undefined } }))).toBe(false);
+});

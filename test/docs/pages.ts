@@ -1,0 +1,32 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+/** The committed pages for readers, by path from the root. */
+export async function listPages(): Promise<string[]> {
+  const inDocs = await readdir(join(ROOT, 'docs'), { recursive: true });
+  const atTop = await readdir(ROOT);
+  return [...atTop, ...inDocs.map((path) => join('docs', path))].filter((path) => path.endsWith('.md')).sort();
+}
+
+export async function readPage(path: string): Promise<string> {
+  return readFile(join(ROOT, path), 'utf8');
+}
+
+/** The text from a heading to the next one of the same or a higher level. */
+export function section(page: string, heading: string): string {
+  const lines = page.split('\n');
+  const start = lines.indexOf(heading);
+  if (start < 0) throw new Error(`There is no heading "${heading}"`);
+  const level = heading.indexOf(' ');
+  const isEnd = (line: string) => /^#+ /.test(line) && line.indexOf(' ') <= level;
+  const length = lines.slice(start + 1).findIndex(isEnd);
+  return lines.slice(start, length < 0 ? undefined : start + 1 + length).join('\n');
+}
+
+/** The code blocks of that language, in order. */
+export function codeBlocks(text: string, language: string): string[] {
+  const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
+  return Array.from(text.matchAll(pattern), ([, code]) => code!);
+}

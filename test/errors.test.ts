@@ -1,0 +1,92 @@
+import { STATUS_CODES } from 'node:http';
+import pino from 'pino';
+import { describe, expect, test } from 'vitest';
+import { AppError, ERRORS, type ErrorCode, invalidField, notFound } from '../src/errors.ts';
+import { errorHeaders, toAppError, toProblem } from '../src/http/problem.ts';
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+const silent = pino({ level: 'silent' });
+
+describe('the catalogue', () => {
+  test.each(CODES)('%s has a name, a status of HTTP and a sentence that helps', (code) => {
+    const { status, message } = ERRORS[code];
+    expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+    expect(STATUS_CODES).toHaveProperty(String(status));
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(message).toMatch(/^[A-Z].*\.$/s);
+  });
+
+  test('is in the order of its statuses', () => {
+    const statuses = CODES.map((code) => ERRORS[code].status);
+    expect(statuses).toEqual(statuses.toSorted((left, right) => left - right));
+  });
+
+  test('says of passing troubles alone that repeating helps', () => {
+    const retryable = CODES.filter((code) => new AppError(code).retryable);
+    expect(retryable).toEqual(
+      expect.arrayContaining(['RATE_LIMITED', 'IDEMPOTENCY_IN_FLIGHT', 'INTERNAL', 'UNAVAILABLE']),
+    );
+    const permanent = ['VALIDATION_FAILED', 'NOT_FOUND', 'CONFLICT', 'FORBIDDEN', 'UNAUTHENTICATED', 'MALFORMED_JSON'];
+    for (const code of permanent) expect(retryable).not.toContain(code);
+  });
+});
+
+describe('an error', () => {
+  test('says the sentence of the catalogue unless there is a better one', () => {
+    expect(new AppError('CONFLICT').message).toBe(ERRORS.CONFLICT.message);
+    expect(new AppError('CONFLICT', { detail: 'Taken.' }).message).toBe('Taken.');
+  });
+
+  test('names fields by pointer', () => {
+    const error = invalidField('/priceUsd', 'Must be above 0.');
+    expect(error).toMatchObject({ code: 'VALIDATION_FAILED', status: 422 });
+    expect(error.fields).toEqual([{ pointer: '/priceUsd', message: 'Must be above 0.' }]);
+  });
+
+  test('of "not yours" and "not there" is the same', () => {
+    expect(toProblem(notFound(), '/x', 'r')).toEqual(toProblem(new AppError('NOT_FOUND'), '/x', 'r'));
+  });
+});
+
+describe('a problem', () => {
+  test('has all members of the documented form', () => {
+    expect(toProblem(invalidField('/a', 'No.'), '/api/projects', 'req_1')).toEqual({
+      type: 'urn:tollgate:problem:validation-failed',
+      title: ERRORS.VALIDATION_FAILED.message,
+      status: 422,
+      detail: ERRORS.VALIDATION_FAILED.message,
+      instance: '/api/projects',
+      code: 'VALIDATION_FAILED',
+      requestId: 'req_1',
+      errors: [{ pointer: '/a', message: 'No.' }],
+    });
+  });
+
+  test('tells nothing of what was not foreseen', () => {
+    const secret = 'password=hunter2';
+    for (const thrown of [new Error(secret), secret, null, undefined, 7, { statusCode: 500, message: secret }]) {
+      const error = toAppError(thrown, silent);
+      expect(error.code).toBe('INTERNAL');
+      expect(JSON.stringify(toProblem(error, '/x', 'r'))).not.toContain('hunter2');
+    }
+  });
+
+  test.each([
+    [413, 'PAYLOAD_TOO_LARGE'],
+    [415, 'UNSUPPORTED_MEDIA_TYPE'],
+    [404, 'NOT_FOUND'],
+    [400, 'BAD_REQUEST'],
+    [414, 'BAD_REQUEST'],
+    [499, 'BAD_REQUEST'],
+    [399, 'INTERNAL'],
+    [500, 'INTERNAL'],
+  ])('of the status %i that the HTTP layer chose is %s', (statusCode, code) => {
+    expect(toAppError(Object.assign(new Error('x'), { statusCode }), silent).code).toBe(code);
+  });
+
+  test('says when to come back', () => {
+    const error = new AppError('RATE_LIMITED', { retryAfterSeconds: 7, headers: { ratelimit: '"default";r=0;t=7' } });
+    expect(errorHeaders(error)).toEqual({ 'retry-after': '7', ratelimit: '"default";r=0;t=7' });
+    expect(errorHeaders(new AppError('NOT_FOUND'))).toEqual({});
+  });
+});

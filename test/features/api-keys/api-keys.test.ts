@@ -1,0 +1,254 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../../src/rest/routes.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+  type Resource,
+} from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+
+let app: TestApp;
+let rest: Rest;
+let pool: pg.Pool;
+let alice: TestUser;
+let base: string;
+let projectId: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  pool = new pg.Pool({ connectionString: app.databaseUrl });
+  alice = await app.user('alice', 'ENTERPRISE');
+});
+afterAll(async () => {
+  await pool?.end();
+  await app?.stop();
+});
+beforeEach(async () => {
+  ({ base, id: projectId } = await createProject(alice));
+});
+
+type Page = { data: Resource[] };
+const as = (key: { key: string }): TestUser => app.caller(key.key);
+
+/** Everything that is stored, as text. */
+async function dump(): Promise<string> {
+  const tables = [
+    'Project',
+    'Endpoint',
+    'ApiKey',
+    'Webhook',
+    'Connector',
+    'Event',
+    'Delivery',
+    'IdempotencyKey',
+    'User',
+  ];
+  const rows = await Promise.all(tables.map((table) => pool.query(`SELECT t::text AS row FROM "${table}" t`)));
+  return rows.flatMap(({ rows: found }) => found.map(({ row }) => row)).join('\n');
+}
+
+describe('the value of a key', () => {
+  test('is shown when it is made and never again', async () => {
+    const { key, ...shown } = await createKey(alice, base);
+    expect(key).toMatch(/^tg_test_[0-9A-Za-z]{49}$/);
+    expect(shown).toMatchObject({ prefix: 'tg_test_', last4: key.slice(-4) });
+    const one = await rest.send(alice, 'GET', `${base}/keys/${shown.id}`);
+    const list = await rest.send<Page>(alice, 'GET', `${base}/keys`);
+    expect([one.body, list.body.data[0]]).toEqual([shown, shown]);
+    const { data } = await alice.graphql(
+      `{ project(id: "${projectId}") { apiKeys { nodes { id name last4 prefix } } } }`,
+    );
+    for (const text of [one.text, list.text, JSON.stringify(data)]) expect(text).not.toContain(key);
+  });
+
+  test('is not in the database, nor any long part of it', async () => {
+    const { key, id } = await createKey(alice, base);
+    const stored = await dump();
+    expect(stored).toContain(id);
+    for (let at = 8; at + 12 <= key.length; at++) expect(stored).not.toContain(key.slice(at, at + 12));
+    const { rows } = await pool.query('SELECT "hash" FROM "ApiKey" WHERE "id" = $1', [id]);
+    expect(rows[0].hash).toMatch(/^\w+\$[0-9a-f]{64}$/);
+  });
+});
+
+describe('the environment', () => {
+  test.each([
+    [{}, 'TEST', 'tg_test_'],
+    [{ environment: null }, 'TEST', 'tg_test_'],
+    [{ environment: 'TEST' }, 'TEST', 'tg_test_'],
+    [{ environment: 'LIVE' }, 'LIVE', 'tg_live_'],
+  ])('of %j is %s', async (fields, environment, prefix) => {
+    const key = await createKey(alice, base, fields);
+    expect(key).toMatchObject({ environment, prefix });
+    expect(key.key.startsWith(prefix)).toBe(true);
+    expect((await rest.send(as(key), 'GET', base)).status).toBe(200);
+  });
+
+  test('is production by default in production', async () => {
+    const production = await startTestApp({
+      ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir },
+      config: { production: true },
+    });
+    try {
+      const user = await production.user('alice', 'ENTERPRISE');
+      expect(await createKey(user, base)).toMatchObject({ environment: 'LIVE', prefix: 'tg_live_' });
+      expect(await createKey(user, base, { environment: 'TEST' })).toMatchObject({ environment: 'TEST' });
+    } finally {
+      await production.stop();
+    }
+  });
+});
+
+describe('revoking', () => {
+  test('ends the key with the next request, on this node and on others', async () => {
+    const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
+    try {
+      const nodes = [rest, await openRest(other)];
+      const key = await createKey(alice, base);
+      for (const node of nodes) expect((await node.send(as(key), 'GET', base)).status).toBe(200);
+      expect((await rest.send(alice, 'DELETE', `${base}/keys/${key.id}`)).status).toBe(204);
+      for (const node of nodes) {
+        const refused = await node.send(as(key), 'GET', base);
+        expect(refused).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('takes the key out of every list, and cannot be done twice or undone', async () => {
+    const [kept, revoked] = [await createKey(alice, base), await createKey(alice, base)];
+    const path = `${base}/keys/${revoked.id}`;
+    await rest.send(alice, 'DELETE', path);
+    const { body } = await rest.send<Page>(alice, 'GET', `${base}/keys`);
+    expect(body.data.map(({ id }) => id)).toEqual([kept.id]);
+    for (const method of ['GET', 'DELETE']) expect((await rest.send(alice, method, path)).status).toBe(404);
+    const { data } = await alice.graphql(`{ node(id: "${revoked.id}") { id } }`);
+    expect(data).toEqual({ node: null });
+    const { rows } = await pool.query('SELECT "revokedAt" FROM "ApiKey" WHERE "id" = $1', [revoked.id]);
+    expect(rows[0].revokedAt).toBeInstanceOf(Date);
+  });
+});
+
+describe('a key sees its own project and nothing beside it', () => {
+  test('as the only one in the list', async () => {
+    await createProject(alice);
+    const key = await createKey(alice, base);
+    const { body } = await rest.send<Page>(as(key), 'GET', '/api/projects');
+    expect(body).toMatchObject({ data: [{ id: projectId }], nextCursor: null });
+  });
+
+  test('though the owner has others', async () => {
+    const other = await createProject(alice);
+    const { id } = await createEndpoint(alice, other.base);
+    const key = await createKey(alice, base);
+    for (const path of [
+      other.base,
+      `${other.base}/endpoints`,
+      `${other.base}/endpoints/${id}`,
+      `${base}/endpoints/${id}`,
+    ]) {
+      expect((await rest.send(as(key), 'GET', path)).status).toBe(404);
+    }
+    expect((await rest.send(as(key), 'PATCH', other.base, { body: { name: 'x' } })).status).toBe(404);
+  });
+
+  test('and is told whose it is, and which project is its own', async () => {
+    const key = await createKey(alice, base);
+    const query = '{ viewer { projectId expiresAt tier user { subject } limits { maxConnectors } } }';
+    const { data } = await as(key).graphql(query);
+    expect(data).toEqual({
+      viewer: {
+        ...{ projectId, expiresAt: null, tier: 'ENTERPRISE' },
+        ...{ user: { subject: 'alice' }, limits: { maxConnectors: null } },
+      },
+    });
+  });
+});
+
+describe('a key may do all there is under its project', () => {
+  test('but not what would outlive it', async () => {
+    const key = await createKey(alice, base);
+    const second = await createKey(alice, base);
+    const forbidden: [string, string, object?][] = [
+      ['POST', '/api/projects', GOOD.project],
+      ['DELETE', base],
+      ['POST', `${base}/keys`, GOOD.key],
+      ['DELETE', `${base}/keys/${second.id}`],
+      ['DELETE', `${base}/keys/${key.id}`],
+    ];
+    for (const [method, path, body] of forbidden) {
+      const answer = await rest.send(as(key), method, path, { body });
+      expect(answer, `${method} ${path}`).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+    }
+    const { body } = await rest.send<Page>(alice, 'GET', `${base}/keys`);
+    expect(body.data).toHaveLength(2);
+    expect((await rest.send(alice, 'GET', base)).status).toBe(200);
+  });
+
+  test('through GraphQL no more than through REST', async () => {
+    const key = await createKey(alice, base);
+    const forbidden = [
+      `createProject(input: { name: "x", walletAddress: "${GOOD.project.walletAddress}" }) { project { id } }`,
+      `deleteProject(input: { id: "${projectId}" }) { projectId }`,
+      `createApiKey(input: { projectId: "${projectId}", name: "x" }) { key }`,
+      `revokeApiKey(input: { id: "${key.id}" }) { apiKeyId }`,
+    ];
+    for (const mutation of forbidden) {
+      const { data, errors } = await as(key).graphql(`mutation { ${mutation} }`);
+      expect(Object.values(data ?? { none: null })).toEqual([null]);
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+    }
+  });
+
+  test('such as these', async () => {
+    const key = await createKey(alice, base);
+    const user = as(key);
+    const endpoint = await createEndpoint(user, base);
+    const webhook = await createWebhook(user, base, { eventTypes: ['payment.settled'] });
+    const connector = await createConnector(user, base);
+    const allowed: [string, string, object?][] = [
+      ['GET', base],
+      ['PATCH', base, { name: 'Renamed' }],
+      ['GET', `${base}/keys`],
+      ['PATCH', `${base}/endpoints/${endpoint.id}`, { priceUsd: '5' }],
+      ['PATCH', `${base}/webhooks/${webhook.id}`, { isActive: false }],
+      ['POST', `${base}/webhooks/${webhook.id}/rotate-secret`],
+      ['GET', `${base}/webhooks/${webhook.id}/deliveries`],
+      ['PATCH', `${base}/connectors/${connector.id}`, { isActive: false }],
+      ['GET', `${base}/deliveries`],
+      ['GET', `${base}/events`],
+      ['GET', '/api/connector-types'],
+      ['DELETE', `${base}/endpoints/${endpoint.id}`],
+      ['DELETE', `${base}/webhooks/${webhook.id}`],
+      ['DELETE', `${base}/connectors/${connector.id}`],
+    ];
+    for (const [method, path, body] of allowed) {
+      expect((await rest.send(user, method, path, { body })).status, `${method} ${path}`).toBeLessThan(300);
+    }
+  });
+
+  test('and nobody without a credential may do anything', async () => {
+    for (const { method, path } of ROUTES) {
+      const answer = await rest.send(undefined, method, path.replaceAll(/:\w+/g, 'x'));
+      expect(answer, `${method} ${path}`).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer realm="/);
+    }
+  });
+});
+
+test('the last use is noted', async () => {
+  const key = await createKey(alice, base);
+  expect(key.lastUsedAt).toBeNull();
+  await rest.send(as(key), 'GET', base);
+  await expect
+    .poll(async () => (await rest.send(alice, 'GET', `${base}/keys/${key.id}`)).body.lastUsedAt)
+    .toMatch(/^\d{4}-/);
+});

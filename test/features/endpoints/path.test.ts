@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canonicalPath } from '../../../src/features/endpoints/path.ts';
+import { hostileText } from '../../support/hostile-text.ts';
+
+function pathOf(text: string): string | undefined {
+  const result = canonicalPath(text);
+  return result.ok ? result.path : undefined;
+}
+
+describe('a path is brought into its one form', () => {
+  test.each([
+    ['/', '/'],
+    ['/weather', '/weather'],
+    ['/Weather', '/Weather'],
+    ['/v1/weather.json', '/v1/weather.json'],
+    ['/a-b_c.d~e', '/a-b_c.d~e'],
+    ['/users/:id', '/users/:id'],
+    ['/users/:id/orders/:order_id', '/users/:id/orders/:order_id'],
+    ['/files/*', '/files/*'],
+    ['/*', '/*'],
+    ['/a*b', '/a*b'],
+    ['/a:b', '/a:b'],
+    ['/@me', '/@me'],
+    ["/!$&'()+,=;x", "/!$&'()+,=;x"],
+    ['/%7Euser', '/~user'],
+    ['/%61%62', '/ab'],
+    ['/caf%c3%a9', '/caf%C3%A9'],
+    ['/a%20b', '/a%20b'],
+    ['/a%3Fb', '/a%3Fb'],
+    ['/%3aid', '/%3Aid'],
+    ['/%2a', '/%2A'],
+    ['/100%25', '/100%25'],
+    ['/...', '/...'],
+    ['/.well-known/x', '/.well-known/x'],
+    ['/..a', '/..a'],
+  ])('%s becomes %s', (text, path) => {
+    expect(pathOf(text)).toBe(path);
+  });
+});
+
+describe('a path that programs read differently is refused', () => {
+  test.each([
+    ...['', 'weather', ' /weather', '?', '//', '/a//b', '/a/', '//host/a', 'https://host/a', '/a?b=c', '/a#b'],
+    ...['/.', '/..', '/./a', '/a/../b', '/%2e', '/%2E%2e', '/.%2e/a', '/a/%2e%2E/b', '/..;/a', '/.;x', '/%2e%2e;x/a'],
+    ...['/%252e%252e/a', '/%25%32%65', '/%2525', '/%255c', '/%2f', '/a%2Fb', '/%5C', '/%5cetc', '/\\', '/a\\b'],
+    ...[
+      '/%',
+      '/%4',
+      '/%zz',
+      '/%u0041',
+      '/%00',
+      '/a%0d%0aX: y',
+      '/%1f',
+      '/%7f',
+      '/%80',
+      '/%ff',
+      '/%c0%af',
+      '/%ed%a0%80',
+    ],
+    ...[
+      '/a b',
+      '/a\tb',
+      '/a\nb',
+      '/a\0b',
+      '/\u00a0',
+      '/\u2028',
+      '/ä',
+      '/😀',
+      '/\ud800',
+      '/"',
+      '/<a>',
+      '/{a}',
+      '/a|b',
+      '/^',
+      '/`',
+    ],
+    ...['/:', '/:1', '/:a-b', '/:a.json', '/::a', '/:a/:a', '/*/a', '/a/*/b', `/${'a'.repeat(2048)}`],
+  ])('%j', (text) => {
+    const result = canonicalPath(text);
+    expect(result).toEqual({ ok: false, message: expect.stringMatching(/^[A-Z"].*\.$/s) });
+  });
+
+  test('2,048 bytes are the limit', () => {
+    expect(pathOf(`/${'a'.repeat(2047)}`)).toHaveLength(2048);
+    expect(pathOf(`/${'a'.repeat(2048)}`)).toBeUndefined();
+  });
+});
+
+describe('whatever is written, what is stored', () => {
+  /** Text that is nearly a path. */
+  const pieces = fc.constantFrom(
+    ...[
+      '/',
+      '/',
+      '/',
+      '.',
+      '..',
+      '%2e',
+      '%2E',
+      '%25',
+      '%252e',
+      '%2f',
+      '%5c',
+      '%00',
+      '%7E',
+      '%41',
+      '%c3%a9',
+      '%',
+      ':',
+      '*',
+    ],
+    ...['a', 'Z', '0', '-', '_', '~', ';', '?', '#', ' ', '\\', 'é', ':id', '@', '&'],
+  );
+  const nearly = fc.array(pieces, { maxLength: 12 }).map((parts) => `/${parts.join('')}`);
+  const texts = fc.oneof({ weight: 4, arbitrary: nearly }, { weight: 1, arbitrary: hostileText() });
+  const stored = texts.map(pathOf).filter((path) => path !== undefined);
+  const options = { numRuns: 20_000 };
+
+  test('stays as it is when it is stored again', () => {
+    fc.assert(
+      fc.property(stored, (path) => pathOf(path) === path),
+      options,
+    );
+  });
+
+  test('has no dot, empty or slash-bearing segment, however often it is decoded', () => {
+    const property = fc.property(stored, (path) => {
+      if (path === '/') return;
+      for (const segment of path.slice(1).split('/')) {
+        for (const decoded of [segment, decodeURIComponent(segment), decodeTwice(segment)]) {
+          expect(decoded).not.toMatch(/^(\.{0,2}|\.{1,2};.*)$/);
+          expect(decoded).not.toMatch(/[/\\\p{Cc}]/u);
+        }
+      }
+    });
+    fc.assert(property, options);
+  });
+
+  test('is read by URL parsers as it stands', () => {
+    const property = fc.property(stored, (path) => {
+      const url = new URL(`https://gateway.example${path}`);
+      expect([url.pathname, url.search, url.hash, url.host]).toEqual([path, '', '', 'gateway.example']);
+    });
+    fc.assert(property, options);
+  });
+});
+
+function decodeTwice(segment: string): string {
+  const once = decodeURIComponent(segment);
+  try {
+    return decodeURIComponent(once);
+  } catch {
+    return once;
+  }
+}

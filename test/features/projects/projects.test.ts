@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+} from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+
+let app: TestApp;
+let rest: Rest;
+let pool: pg.Pool;
+let alice: TestUser;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  pool = new pg.Pool({ connectionString: app.databaseUrl });
+  alice = await app.user('alice', 'ENTERPRISE');
+});
+afterAll(async () => {
+  await pool?.end();
+  await app?.stop();
+});
+
+describe('the wallet', () => {
+  /** The examples of EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
+  const CHECKSUMMED = [
+    '0x52908400098527886E0F7030069857D2E4169EE7',
+    '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
+    '0xde709f2102306220921060314715629080e2fb77',
+    '0x27b1fdb04752bbc536007a920d24acb045561c26',
+    '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+    '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+    '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+    '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+  ];
+
+  test.each(CHECKSUMMED)(
+    '%s is accepted in one case or in the right mix, and shown in the right mix',
+    async (wallet) => {
+      const digits = wallet.slice(2);
+      for (const written of [wallet, `0x${digits.toLowerCase()}`, `0x${digits.toUpperCase()}`]) {
+        const project = await createProject(alice, { walletAddress: written });
+        expect(project.walletAddress).toBe(wallet);
+      }
+    },
+  );
+
+  test('with one letter in the wrong case is refused, whichever it is', async () => {
+    const wallet = CHECKSUMMED[4]!;
+    for (const [index, letter] of [...wallet].entries()) {
+      if (index < 2 || !/[a-f]/i.test(letter)) continue;
+      const flipped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
+      const walletAddress = wallet.slice(0, index) + flipped + wallet.slice(index + 1);
+      const answer = await rest.send(alice, 'POST', '/api/projects', { body: { ...GOOD.project, walletAddress } });
+      expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/walletAddress' }] } });
+    }
+  });
+});
+
+describe('the name', () => {
+  test('is trimmed and may be in any script', async () => {
+    for (const name of ['Ωmega', '店舗', 'متجر', '🛒', 'a'.repeat(200)]) {
+      expect(await createProject(alice, { name: ` ${name}\t` })).toMatchObject({ name });
+    }
+  });
+});
+
+describe('a user', () => {
+  test('sees their own projects, newest first, and nobody else’s', async () => {
+    const carol = await app.user('carol');
+    const first = await createProject(carol, { name: 'first' });
+    const second = await createProject(carol, { name: 'second' });
+    const { body } = await rest.send<{ data: { id: string }[] }>(carol, 'GET', '/api/projects');
+    expect(body.data.map(({ id }) => id)).toEqual([second.id, first.id]);
+    expect((await rest.send(alice, 'GET', first.base)).status).toBe(404);
+  });
+
+  test('of another issuer with the same subject is another user', async () => {
+    const { rows } = await pool.query<{ id: string }>(
+      `INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_01jc9x2v5qe3w8k4m6n7p9r0st', 'https://other.example', 'dave') RETURNING "id"`,
+    );
+    const dave = await app.user('dave');
+    const project = await createProject(dave);
+    const found = await pool.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [project.id]);
+    expect(found.rows[0].userId).not.toBe(rows[0]!.id);
+  });
+});
+
+describe('deleting a project', () => {
+  const TABLES = ['Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery'];
+  const attempts = `SELECT count(*)::int AS count FROM "Attempt" a JOIN "Delivery" d ON d."id" = a."deliveryId" WHERE d."projectId" = $1`;
+
+  async function countRows(projectId: string): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const table of TABLES) {
+      const { rows } = await pool.query(`SELECT count(*)::int AS count FROM "${table}" WHERE "projectId" = $1`, [
+        projectId,
+      ]);
+      counts[table] = rows[0].count;
+    }
+    return { ...counts, Attempt: (await pool.query(attempts, [projectId])).rows[0].count };
+  }
+
+  test('removes all that is under it, ends its keys, and leaves other projects alone', async () => {
+    await using receiver = await startReceiver();
+    const [doomed, other] = [await createProject(alice), await createProject(alice)];
+    const keys = [];
+    for (const { base } of [doomed, other]) {
+      await createWebhook(alice, base, { url: `${receiver.url}/in` });
+      await createConnector(alice, base, { eventTypes: ['payment.settled'] });
+      await createEndpoint(alice, base);
+      keys.push(await createKey(alice, base));
+    }
+    for (const { id } of [doomed, other]) {
+      await expect.poll(async () => Object.values(await countRows(id))).not.toContain(0);
+    }
+    const before = await countRows(other.id);
+
+    expect((await rest.send(alice, 'DELETE', doomed.base)).status).toBe(204);
+    expect(await countRows(doomed.id)).toEqual(Object.fromEntries([...TABLES, 'Attempt'].map((table) => [table, 0])));
+    expect(await countRows(other.id)).toEqual(before);
+    const [deadKey, livingKey] = keys.map(({ key }) => ({ token: key }));
+    expect((await rest.send(deadKey, 'GET', '/api/projects')).status).toBe(401);
+    expect((await rest.send(livingKey, 'GET', '/api/projects')).status).toBe(200);
+    for (const list of ['endpoints', 'keys', 'webhooks', 'connectors', 'deliveries', 'events']) {
+      expect((await rest.send(alice, 'GET', `${doomed.base}/${list}`)).status).toBe(404);
+    }
+  });
+});

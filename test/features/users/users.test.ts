@@ -1,0 +1,123 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Tier } from '../../../src/limits/tiers.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createConnector, createKey, createProject, GOOD } from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+
+let app: TestApp;
+let rest: Rest;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  pool = new pg.Pool({ connectionString: app.databaseUrl });
+});
+afterAll(async () => {
+  await pool?.end();
+  await app?.stop();
+});
+
+const VIEWER =
+  '{ viewer { tier limits { requestsPerMinute maxConnectors connectorCount } user { id issuer subject createdAt } } }';
+type Viewer = { viewer: { tier: Tier; limits: Record<string, number | null>; user: Record<string, string> } };
+const viewerOf = async (user: TestUser) => (await user.graphql<Viewer>(VIEWER)).data!.viewer;
+
+/** A token of this subject that says nothing of a tier. */
+const plain = async (subject: string) => app.caller(await app.issuer.sign({ subject }));
+
+describe('a tier', () => {
+  test.each([
+    ['STARTER', 60, 0],
+    ['PRO', 300, 5],
+    ['BUSINESS', 1000, 15],
+    ['ENTERPRISE', null, null],
+  ] as const)('%s allows %s requests a minute and %s connectors', async (tier, requestsPerMinute, maxConnectors) => {
+    const user = await app.user(`user-${tier}`, tier);
+    expect(await viewerOf(user)).toMatchObject({
+      tier,
+      limits: { requestsPerMinute, maxConnectors, connectorCount: 0 },
+    });
+    const { headers } = await rest.send(user, 'GET', '/api/projects');
+    const policy = requestsPerMinute === null ? null : `"default";q=${requestsPerMinute};w=60`;
+    expect(headers.get('ratelimit-policy')).toBe(policy);
+  });
+
+  test('is STARTER for a new user of whom nobody says anything', async () => {
+    expect(await viewerOf(await plain('nobody'))).toMatchObject({ tier: 'STARTER' });
+  });
+
+  test('stays what a trusted token said last', async () => {
+    const user = await app.user('climber', 'PRO');
+    expect((await viewerOf(user)).tier).toBe('PRO');
+    expect((await viewerOf(await plain('climber'))).tier).toBe('PRO');
+    expect((await viewerOf(await app.user('climber', 'BUSINESS'))).tier).toBe('BUSINESS');
+    expect((await viewerOf(await plain('climber'))).tier).toBe('BUSINESS');
+  });
+
+  test('that an operator sets counts with the next request, for keys too', async () => {
+    const user = await plain('promoted');
+    const { base } = await createProject(user);
+    const { key } = await createKey(user, base);
+    expect((await viewerOf(app.caller(key))).tier).toBe('STARTER');
+    await pool.query(`UPDATE "User" SET "tier" = 'BUSINESS' WHERE "subject" = 'promoted'`);
+    expect((await viewerOf(user)).tier).toBe('BUSINESS');
+    expect((await viewerOf(app.caller(key))).tier).toBe('BUSINESS');
+  });
+
+  test('of an enterprise may carry a rate of its own', async () => {
+    const user = app.caller(await app.issuer.sign({ subject: 'big', tier: 'ENTERPRISE', requestsPerMinute: 5000 }));
+    expect((await viewerOf(user)).limits.requestsPerMinute).toBe(5000);
+  });
+});
+
+describe('the rate', () => {
+  test('is one for the user and all keys of theirs, over REST and GraphQL', async () => {
+    const user = await app.user('busy', 'STARTER');
+    const { base } = await createProject(user);
+    const key = app.caller((await createKey(user, base)).key);
+    const send = [
+      () => rest.send(user, 'GET', '/api/projects').then(({ status }) => status),
+      () => rest.send(key, 'GET', base).then(({ status }) => status),
+      () => key.graphql('{ viewer { tier } }').then(({ errors }) => (errors ? 429 : 200)),
+    ];
+    const statuses: number[] = [];
+    for (let index = 0; index < 90; index++) statuses.push(await send[index % 3]!());
+    const refused = statuses.filter((status) => status === 429).length;
+    // Two requests went before; while these ran, at most a few more were earned.
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(58);
+    expect(refused).toBeGreaterThanOrEqual(15);
+
+    const answer = await rest.send(user, 'POST', '/api/projects', { body: GOOD.project });
+    expect(answer).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await rest.send(await app.user('calm', 'STARTER'), 'GET', '/api/projects')).status).toBe(200);
+  });
+});
+
+describe('the account', () => {
+  test('is made with the first request and stays the same', async () => {
+    const user = await app.user('newcomer');
+    const first = await viewerOf(user);
+    expect(first.user).toMatchObject({ subject: 'newcomer', issuer: app.issuer.config.issuer });
+    expect(first.user.id).toMatch(/^usr_/);
+    expect((await viewerOf(await app.user('newcomer'))).user).toEqual(first.user);
+  });
+
+  test('is made once when the first requests come at once', async () => {
+    const user = await app.user('twins');
+    const ids = await Promise.all(Array.from({ length: 20 }, async () => (await viewerOf(user)).user.id));
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test('counts the connectors of all its projects', async () => {
+    const user = await app.user('collector');
+    for (let index = 0; index < 2; index++) {
+      const { base } = await createProject(user);
+      await createConnector(user, base);
+    }
+    expect((await viewerOf(user)).limits).toMatchObject({ connectorCount: 2, maxConnectors: 5 });
+  });
+});

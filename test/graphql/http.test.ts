@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+
+const ORIGIN = 'https://dashboard.example';
+const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+const MUTATION = `mutation { createProject(input: { name: "x", walletAddress: "${WALLET}" }) { project { id } } }`;
+
+let app: TestApp;
+let alice: TestUser;
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { CORS_ORIGINS: ORIGIN } });
+  alice = await app.user('alice', 'ENTERPRISE');
+});
+
+afterAll(() => app?.stop());
+
+function ask(init: RequestInit & { headers?: Record<string, string> }, query = '') {
+  return fetch(`${app.url}/graphql${query}`, {
+    ...init,
+    headers: { authorization: `Bearer ${alice.token}`, ...init.headers },
+  });
+}
+
+describe('GraphQL over HTTP', () => {
+  test.each([
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/plain',
+    'application/graphql',
+  ])('takes no %s, which a foreign page could send without asking', async (type) => {
+    const response = await ask({ method: 'POST', headers: { 'content-type': type }, body: 'query={viewer{tier}}' });
+    expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] });
+  });
+
+  test('answers queries by GET, and no mutations', async () => {
+    const read = await ask(
+      { headers: { accept: 'application/json' } },
+      `?query=${encodeURIComponent('{ viewer { tier } }')}`,
+    );
+    expect(await read.json()).toMatchObject({ data: { viewer: { tier: 'ENTERPRISE' } } });
+    const write = await ask({ headers: { accept: 'application/json' } }, `?query=${encodeURIComponent(MUTATION)}`);
+    expect(write.status).toBe(405);
+    const { body } = await alice.rest<{ data: unknown[] }>('GET', '/api/projects');
+    expect(body.data).toEqual([]);
+  });
+
+  test('refuses a batch', async () => {
+    const response = await ask({
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ query: '{ viewer { tier } }' }]),
+    });
+    expect(response.status).toBe(400);
+    const { errors } = (await response.json()) as { errors: { extensions: Record<string, unknown> }[] };
+    expect(errors[0]!.extensions).toMatchObject({
+      code: 'BAD_REQUEST',
+      retryable: false,
+      requestId: expect.any(String),
+    });
+  });
+
+  test('shows nobody the schema without a credential', async () => {
+    const response = await fetch(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ __schema { types { name } } }' }),
+    });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+  });
+
+  test('names the methods it answers to', async () => {
+    const response = await ask({ method: 'DELETE' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
+  });
+});
+
+describe('a page of another origin', () => {
+  const preflight = (origin: string) =>
+    fetch(`${app.url}/graphql`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+
+  test('is let in when it is on the list, without cookies', async () => {
+    const response = await preflight(ORIGIN);
+    expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    expect(response.headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  test('is not when it is not', async () => {
+    const response = await preflight('https://evil.example');
+    expect(response.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
+    expect(response.headers.get('access-control-allow-origin')).not.toBe('*');
+  });
+});
+
+test('the explorer is a page of its own that needs nothing from elsewhere', async () => {
+  const response = await fetch(`${app.url}/graphql`, { headers: { accept: 'text/html' } });
+  expect(response.status).toBe(200);
+  const html = await response.text();
+  expect(html).toContain('Tollgate GraphQL');
+  const loaded = [...html.matchAll(/<(?:script|link|img)[^>]+(?:src|href)="([^"]+)"/g)].map(([, target]) => target!);
+  expect(loaded.filter((target) => /^(https?:)?\/\//.test(target))).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import { type GraphQLNamedType, isEnumType, isInterfaceType, isNonNullType, isObjectType } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { schema } from '../../src/graphql/schema.ts';
+
+const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
+const mutations = Object.values(schema.getMutationType()!.getFields());
+const roots = [schema.getQueryType()!, schema.getMutationType()!, schema.getSubscriptionType()!];
+
+type Described = [place: string, description: string | null | undefined];
+
+/** Every place of a type where a description belongs, with the description that is there. */
+function described(type: GraphQLNamedType): Described[] {
+  const own: Described = [type.name, type.description];
+  const members: { name: string; description?: string | null }[] = isEnumType(type)
+    ? [...type.getValues()]
+    : 'getFields' in type
+      ? Object.values(type.getFields())
+      : [];
+  const ofMembers = members.map(({ name, description }): Described => [`${type.name}.${name}`, description]);
+  const fields = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
+  const ofArguments = fields.flatMap((field) =>
+    field.args.map(({ name, description }): Described => [`${type.name}.${field.name}(${name})`, description]),
+  );
+  return [own, ...ofMembers, ...ofArguments];
+}
+
+describe('the schema', () => {
+  test('describes everything', () => {
+    // The Relay plugin leaves no way to describe this one.
+    const exceptions = ['Query.node(id)'];
+    const missing = types.flatMap(described).filter(([place, text]) => !text && !exceptions.includes(place));
+    expect(missing.map(([place]) => place)).toEqual([]);
+  });
+
+  test('has nullable roots, so that one failing field takes nothing else with it', () => {
+    const strict = roots.flatMap((root) =>
+      Object.values(root.getFields())
+        .filter(({ type }) => isNonNullType(type))
+        .map(({ name }) => name),
+    );
+    expect(strict).toEqual([]);
+  });
+
+  test('takes one input for a mutation and answers with its payload', () => {
+    expect(mutations.length).toBeGreaterThan(10);
+    for (const { name, args, type } of mutations) {
+      const Name = name[0]!.toUpperCase() + name.slice(1);
+      expect(args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual([`input: ${Name}Input!`]);
+      expect(String(type)).toBe(`${Name}Payload`);
+    }
+  });
+
+  test('carries no clientMutationId, which is an echo and no more', () => {
+    expect(types.flatMap(described).filter(([place]) => place.endsWith('.clientMutationId'))).toEqual([]);
+  });
+
+  test('spells enum values in upper case', () => {
+    const names = types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => name));
+    expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);
+  });
+
+  test('has no field through which a secret could be read, besides those that show one once', () => {
+    const fields = types
+      .filter(isObjectType)
+      .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`));
+    expect(
+      fields.filter((field) => /\.(secret|key|hash|secretConfig|previousSecret|token|password)$/i.test(field)).sort(),
+    ).toEqual([
+      'ConnectorTypeField.secret',
+      'CreateApiKeyPayload.key',
+      'CreateWebhookPayload.secret',
+      'RotateWebhookSecretPayload.secret',
+    ]);
+  });
+});

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+export type SocketMessage = { type: string; id?: string; payload?: unknown };
+export type SocketClose = { code: number; reason: string };
+
+export type SocketClient = {
+  socket: WebSocket;
+  /** Everything that has arrived. */
+  received: SocketMessage[];
+  /** Sends text as it is, anything else as JSON. */
+  send(message: unknown): void;
+  /** The next message that was not taken yet and fits. Rejects when the socket closes instead. */
+  next(fits?: (message: SocketMessage) => boolean): Promise<SocketMessage>;
+  /** What the socket was or will be closed with. */
+  closed: Promise<SocketClose>;
+  /** Closes it and waits until it is closed. */
+  close(): Promise<void>;
+};
+
+/** Opens a socket at `/graphql` and speaks the protocol by hand. */
+export async function openSocket(
+  url: string,
+  options: { protocols?: string[]; headers?: Record<string, string>; path?: string } = {},
+): Promise<SocketClient> {
+  const { protocols = ['graphql-transport-ws'], headers = {}, path = '/graphql' } = options;
+  const socket = new WebSocket(url.replace(/^http/, 'ws') + path, protocols, { headers });
+  const received: SocketMessage[] = [];
+  const untaken: SocketMessage[] = [];
+  const waiting = new Set<() => void>();
+  const closed = new Promise<SocketClose>((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
+  });
+  socket.on('message', (data) => {
+    const message = JSON.parse(String(data)) as SocketMessage;
+    received.push(message);
+    untaken.push(message);
+    for (const check of [...waiting]) check();
+  });
+  await once(socket, 'open');
+
+  return {
+    socket,
+    received,
+    closed,
+    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    next(fits = () => true) {
+      const arrived = new Promise<SocketMessage>((resolve) => {
+        const check = () => {
+          const index = untaken.findIndex(fits);
+          if (index < 0) return;
+          waiting.delete(check);
+          resolve(untaken.splice(index, 1)[0]!);
+        };
+        waiting.add(check);
+        check();
+      });
+      const tooLate = closed.then(({ code, reason }) => {
+        throw new Error(`The socket was closed with ${code} ${reason}. It got ${JSON.stringify(received)}`);
+      });
+      tooLate.catch(() => {});
+      return Promise.race([arrived, tooLate]);
+    },
+    async close() {
+      socket.close();
+      await closed;
+    },
+  };
+}
+
+/** Opens a socket and has its credential accepted. */
+export async function connectSocket(url: string, token: string): Promise<SocketClient> {
+  const client = await openSocket(url);
+  client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } });
+  await client.next(({ type }) => type === 'connection_ack');
+  return client;
+}

@@ -1,0 +1,217 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pino from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import type { Viewer } from '../../src/auth/viewer.ts';
+import { AppError } from '../../src/errors.ts';
+import type { GraphQLContext } from '../../src/graphql/context.ts';
+import { createStreams } from '../../src/graphql/streams.ts';
+import { serveWebSocket } from '../../src/graphql/websocket.ts';
+import { createGraphQLServer } from '../../src/graphql/yoga.ts';
+import type { Admission } from '../../src/http/admission.ts';
+import { newId } from '../../src/ids.ts';
+import { connectSocket, openSocket } from './socket-client.ts';
+
+const SUBSCRIPTION = `subscription { eventRecorded(projectId: "${newId('Project')}") { cursor } }`;
+const viewer: Viewer = {
+  kind: 'user',
+  userId: newId('User'),
+  tier: 'ENTERPRISE',
+  requestsPerMinute: null,
+  expiresAt: new Date(Date.now() + 3_600_000),
+};
+
+type Item = { cursor: string };
+type Feed = () => AsyncIterableIterator<Item> | Promise<AsyncIterableIterator<Item>>;
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** The real protocol and the real schema over a feed of the test's own. */
+async function serve(feed: Feed, options: { admission?: Partial<Admission>; pingMilliseconds?: number } = {}) {
+  const logged: { msg: string; err?: { message: string } }[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
+  const admission: Admission = {
+    identify: async () => viewer,
+    count: async () => ({}),
+    watch: () => () => {},
+    ...options.admission,
+  };
+  const streams = createStreams(admission);
+  const httpServer: Server = createServer().listen(0, '127.0.0.1');
+  await once(httpServer, 'listening');
+  const { pingMilliseconds } = options;
+  const sockets = serveWebSocket(httpServer, {
+    server: createGraphQLServer({ log, ownDocuments: new Set() }),
+    admission,
+    streams,
+    log,
+    addressOf: () => '127.0.0.1',
+    contextOf: (who, requestId) =>
+      ({ viewer: who, requestId, services: { feed: { events: feed } } }) as unknown as GraphQLContext,
+    ...(pingMilliseconds && { pingMilliseconds }),
+  });
+  closers.push(async () => {
+    await sockets.close();
+    httpServer.close();
+  });
+  const url = `http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`;
+  return { url, streams, sockets, logged };
+}
+
+/** A feed that gives nothing by itself and knows when it was ended. */
+function silentFeed() {
+  const ended = Promise.withResolvers<void>();
+  const feed = {
+    next: () => ended.promise.then(() => ({ done: true as const, value: undefined })),
+    async return() {
+      ended.resolve();
+      return { done: true as const, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return feed;
+    },
+  };
+  return { feed, ended: ended.promise };
+}
+
+test('completing a subscription ends what feeds it', async () => {
+  const { feed, ended } = silentFeed();
+  const { url } = await serve(() => feed);
+  const client = await connectSocket(url, 'token');
+  client.send({ id: '1', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  client.send({ type: 'ping' });
+  await client.next(({ type }) => type === 'pong');
+  client.send({ id: '1', type: 'complete' });
+  await ended;
+  await client.close();
+});
+
+test('a socket that breaks off ends what feeds its subscriptions', async () => {
+  const { feed, ended } = silentFeed();
+  const { url, streams } = await serve(() => feed);
+  const client = await connectSocket(url, 'token');
+  client.send({ id: '1', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  client.send({ type: 'ping' });
+  await client.next(({ type }) => type === 'pong');
+  expect(streams.count()).toBe(1);
+  client.socket.terminate();
+  await ended;
+  await expect.poll(() => streams.count()).toBe(0);
+});
+
+test('a feed that ends by itself completes the subscription', async () => {
+  const { url } = await serve(async function* () {
+    yield { cursor: 'a' };
+    yield { cursor: 'b' };
+  });
+  const client = await connectSocket(url, 'token');
+  client.send({ id: '1', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  expect(await client.next()).toMatchObject({ payload: { data: { eventRecorded: { cursor: 'a' } } } });
+  expect(await client.next()).toMatchObject({ payload: { data: { eventRecorded: { cursor: 'b' } } } });
+  expect(await client.next()).toEqual({ id: '1', type: 'complete' });
+  await client.close();
+});
+
+test('a feed that fails ends the subscription with a masked error, and the socket lives on', async () => {
+  const { url } = await serve(async function* () {
+    yield { cursor: 'a' };
+    throw new Error('password of the database is 1234');
+  });
+  const client = await connectSocket(url, 'token');
+  client.send({ id: '1', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  await client.next(({ type }) => type === 'next');
+  const { payload } = await client.next();
+  expect(payload).toMatchObject([{ extensions: { code: 'INTERNAL', requestId: expect.stringMatching(/^req_/) } }]);
+  expect(JSON.stringify(payload)).not.toContain('1234');
+  client.send({ type: 'ping' });
+  expect(await client.next(({ type }) => type === 'pong')).toBeTruthy();
+  await client.close();
+});
+
+test('a feed that cannot be opened is a masked error and is logged', async () => {
+  const { url, logged } = await serve(async () => {
+    throw new Error('password of the database is 1234');
+  });
+  const client = await connectSocket(url, 'token');
+  client.send({ id: '1', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  const { payload } = await client.next();
+  expect(payload).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL', retryable: true } }] });
+  expect(JSON.stringify(payload)).not.toContain('1234');
+  expect(logged).toMatchObject([{ err: { message: 'password of the database is 1234' } }]);
+  await client.close();
+});
+
+test('a consumer that does not read makes the feed wait, and is cut off when it answers no ping', async () => {
+  let produced = 0;
+  const filler = 'x'.repeat(10_000);
+  const feed = async function* () {
+    for (;;) {
+      produced += 1;
+      yield { cursor: filler };
+    }
+  };
+  const { url, streams } = await serve(feed, { pingMilliseconds: 300 });
+  const client = await connectSocket(url, 'token');
+  client.socket.pause();
+  for (let index = 0; index < 20; index++) {
+    client.socket.send(JSON.stringify({ id: `${index}`, type: 'subscribe', payload: { query: SUBSCRIPTION } }));
+  }
+  await expect.poll(() => produced).toBeGreaterThan(0);
+  await expect.poll(() => streams.count(), { timeout: 10_000 }).toBe(0);
+  // What fits into the buffers of two sockets, not what could be produced.
+  expect(produced * filler.length).toBeLessThan(50_000_000);
+  const producedInAll = produced;
+  client.socket.resume();
+  expect(await client.closed).toMatchObject({ code: 1006 });
+  expect(produced).toBe(producedInAll);
+});
+
+test('an operation is refused, and the socket closed, once the credential is no longer good', async () => {
+  let isGood = true;
+  const identify = async () => {
+    if (!isGood) throw new AppError('UNAUTHENTICATED');
+    return viewer;
+  };
+  const { url } = await serve(() => silentFeed().feed, { admission: { identify } });
+  const client = await connectSocket(url, 'token');
+  isGood = false;
+  client.send({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } });
+  expect(await client.closed).toMatchObject({ code: 4403 });
+  expect(client.received.filter(({ type }) => type === 'next')).toEqual([]);
+});
+
+test('a server that cannot check credentials asks to try again later', async () => {
+  const identify = async () => {
+    throw new AppError('UNAVAILABLE');
+  };
+  const { url } = await serve(() => silentFeed().feed, { admission: { identify } });
+  const client = await openSocket(url);
+  client.send({ type: 'connection_init', payload: { Authorization: 'Bearer x' } });
+  expect(await client.closed).toMatchObject({ code: 1013 });
+});
+
+test('a failure at the door is logged and not told', async () => {
+  const identify = async () => {
+    throw new Error('password of the database is 1234');
+  };
+  const { url, logged } = await serve(() => silentFeed().feed, { admission: { identify } });
+  const client = await openSocket(url);
+  client.send({ type: 'connection_init', payload: { Authorization: 'Bearer x' } });
+  expect(await client.closed).toEqual({ code: 1013, reason: 'Try again later' });
+  expect(logged).toMatchObject([{ err: { message: 'password of the database is 1234' } }]);
+});
+
+test('closing tells every client that the server is going away, and waits for none that does not answer', async () => {
+  const { url, sockets } = await serve(() => silentFeed().feed);
+  const polite = await connectSocket(url, 'token');
+  const deaf = await connectSocket(url, 'token');
+  deaf.socket.pause();
+  await sockets.close();
+  expect(await polite.closed).toMatchObject({ code: 1001 });
+  deaf.socket.resume();
+  await deaf.closed;
+});

@@ -1,0 +1,112 @@
+import { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { firstIdAt, ID_PREFIXES, type IdType, isId, millisecondsOfId, newId, typeOfId } from '../src/ids.ts';
+
+const TYPES = Object.keys(ID_PREFIXES) as IdType[];
+const anyType = fc.constantFrom(...TYPES);
+/** 48 bits, as many as a UUIDv7 has for the time. */
+const anyTime = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+
+describe('a new id', () => {
+  test.each(TYPES)('of %s has its prefix and 26 characters that are hard to mistake', (type) => {
+    const id = newId(type);
+    expect(id).toMatch(new RegExp(`^${ID_PREFIXES[type]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
+    expect(typeOfId(id)).toBe(type);
+    for (const other of TYPES) expect(isId(other, id)).toBe(other === type);
+  });
+
+  test('is a UUID of version 7', () => {
+    const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+    let value = 0n;
+    for (const character of newId('Event').slice(4)) value = value * 32n + BigInt(alphabet.indexOf(character));
+    expect((value >> 76n) & 0xfn).toBe(7n);
+    expect((value >> 62n) & 0x3n).toBe(2n);
+    expect(value < 1n << 128n).toBe(true);
+  });
+
+  test('carries its time', () => {
+    const before = Date.now();
+    const milliseconds = millisecondsOfId(newId('Project'));
+    expect(milliseconds).toBeGreaterThanOrEqual(before);
+    // Many ids within a millisecond borrow from the next ones.
+    expect(milliseconds).toBeLessThanOrEqual(Date.now() + 100);
+  });
+
+  test('is greater than every one before, also when thousands are made at once', () => {
+    const ids = Array.from({ length: 50_000 }, () => newId('Delivery'));
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('is greater than every one before, also when the clock steps back', () => {
+    const now = Date.now();
+    const ids = [0, -1, -60_000, 1, -5, 2, 0].map((step) => newId('Event', now + 1_000 + step));
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('is unique among threads that make ids at once', async () => {
+    const source = `
+      const { parentPort } = require('node:worker_threads');
+      import(${JSON.stringify(new URL('../src/ids.ts', import.meta.url).href)}).then(({ newId }) =>
+        parentPort.postMessage(Array.from({ length: 20000 }, () => newId('Delivery'))));`;
+    const made = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const worker = new Worker(source, { eval: true });
+        const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+        worker.once('message', resolve).once('error', reject);
+        return promise.finally(() => worker.terminate());
+      }),
+    );
+    expect(new Set(made.flat()).size).toBe(80_000);
+  });
+});
+
+describe('the first id of a time', () => {
+  test('comes back as that time', () => {
+    fc.assert(fc.property(anyType, anyTime, (type, time) => millisecondsOfId(firstIdAt(type, time)) === time));
+  });
+
+  test('is well-formed and sorts as its time does', () => {
+    const property = fc.property(anyType, anyTime, anyTime, (type, one, other) => {
+      const [left, right] = [firstIdAt(type, one), firstIdAt(type, other)];
+      expect(isId(type, left)).toBe(true);
+      expect(Math.sign(one - other)).toBe(left < right ? -1 : left > right ? 1 : 0);
+    });
+    fc.assert(property);
+  });
+
+  test('is no greater than any id made then, and greater than any made before', () => {
+    const now = Date.now() + 10_000;
+    const id = newId('Event', now);
+    expect(firstIdAt('Event', now) <= id).toBe(true);
+    expect(firstIdAt('Event', now + 1) > id).toBe(true);
+  });
+
+  test('of a time before 1970 is the first of all', () => {
+    expect(firstIdAt('Event', -20_000)).toBe('evt_00000000000000000000000000');
+  });
+});
+
+describe('what is no id', () => {
+  const good = newId('Project');
+  test.each([
+    ...['', '_', 'proj', 'proj_', good.slice(0, -1), `${good}0`, ` ${good}`, `${good} `, `${good}\n`, `${good}\0`],
+    ...[good.toUpperCase(), good.replace('_', '-'), good.replace('proj', 'prj'), good.replace('proj_', '_')],
+    ...['proj_80000000000000000000000000', 'proj_i0000000000000000000000000', 'proj_0000000000000000000000000u'],
+    ...[
+      '__proto___00000000000000000000000000',
+      'toString',
+      'proj_００００００００００００００００００００００００００',
+    ],
+  ])('%j', (text) => {
+    expect(typeOfId(text)).toBeUndefined();
+    for (const type of TYPES) expect(isId(type, text)).toBe(false);
+  });
+
+  test('is told from ids whatever the text', () => {
+    const property = fc.property(fc.string({ unit: 'binary' }), (text) => typeOfId(text) === undefined);
+    fc.assert(property, { numRuns: 2_000 });
+  });
+});

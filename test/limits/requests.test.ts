@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app?.stop());
+
+async function exhaust(user: TestUser, times: number) {
+  const answers = await Promise.all(Array.from({ length: times }, () => user.rest('GET', '/api/projects')));
+  return answers.map(({ status }) => status);
+}
+
+describe('requests of an account', () => {
+  test('are limited by its tier, all of them at once if need be, and the answer says how long to wait', async () => {
+    const starter = await app.user('starter', 'STARTER');
+    const statuses = await exhaust(starter, 70);
+    const admitted = statuses.filter((status) => status === 200).length;
+    // One more comes back each second while they run.
+    expect(admitted).toBeGreaterThanOrEqual(60);
+
+    let refused = await starter.rest<{ code: string }>('GET', '/api/projects');
+    while (refused.status === 200) refused = await starter.rest('GET', '/api/projects');
+    expect(refused).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+    expect(refused.headers.get('content-type')).toContain('application/problem+json');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=60;w=60');
+    expect(refused.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+  });
+
+  test('come out of one allowance over REST and GraphQL, of a user and their API keys', async () => {
+    const user = await app.user('shared', 'STARTER');
+    const { body: project } = await user.rest<{ id: string }>('POST', '/api/projects', {
+      name: 'Shop',
+      walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
+    });
+    const { body: minted } = await user.rest<{ key: string }>('POST', `/api/projects/${project.id}/keys`, {
+      name: 'ci',
+    });
+    const key = app.caller(minted.key);
+    // One more comes back each second: a slow machine needs more than sixty.
+    let answer = await user.graphql('{ viewer { tier } }');
+    while (!answer.errors) {
+      await exhaust(key, 20);
+      answer = await user.graphql('{ viewer { tier } }');
+    }
+    expect(answer.errors[0]!.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
+  });
+
+  test('are counted apart for another account', async () => {
+    const other = await app.user('somebody-else', 'STARTER');
+    expect((await other.rest('GET', '/api/projects')).status).toBe(200);
+  });
+
+  test('have no limit for an enterprise that has agreed none, and its number where it has', async () => {
+    const unlimited = await app.user('unlimited', 'ENTERPRISE');
+    expect(new Set(await exhaust(unlimited, 150))).toEqual(new Set([200]));
+    expect((await unlimited.rest('GET', '/api/projects')).headers.get('ratelimit')).toBeNull();
+
+    const token = await app.issuer.sign({ subject: 'agreed', tier: 'ENTERPRISE', requestsPerMinute: 90 });
+    const agreed = app.caller(token);
+    expect((await agreed.rest('GET', '/api/projects')).headers.get('ratelimit-policy')).toBe('"default";q=90;w=60');
+    const statuses = new Set<number>();
+    while (!statuses.has(429)) for (const status of await exhaust(agreed, 50)) statuses.add(status);
+    expect(statuses).toEqual(new Set([200, 429]));
+  });
+});
+
+test('whoever tries out credentials is slowed down, before they are even looked at', async () => {
+  const own = await startTestApp();
+  try {
+    const statuses = new Set<number>();
+    for (let count = 0; count < 40; count++) {
+      statuses.add((await own.caller(`not-a-token-${count}`).rest('GET', '/api/projects')).status);
+    }
+    expect(statuses).toEqual(new Set([401, 429]));
+  } finally {
+    await own.stop();
+  }
+});

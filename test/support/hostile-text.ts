@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+
+/** Texts that have broken programs before: controls, half characters, lookalikes, directions, syntax of other languages. */
+const KNOWN = [
+  '\0',
+  '\ud800',
+  '\udfff\ud800',
+  '\uFEFF',
+  '\u202Egnp.exe',
+  'مرحبا بالعالم',
+  '👩‍👩‍👧‍👦',
+  'Ω≈ç√∫˜µ≤≥÷',
+  'Z̮̞̠͙͔ͅḀ̗̞͈̻̗Ḷ͙͎̯̹̞͓G̻O̭̗̮',
+  'ﷺ',
+  '\u2028\u2029\u0085',
+  `'; DROP TABLE "Project"; --`,
+  '" OR ""="',
+  '%s%n%x',
+  '$\u007b7*7} {{7*7}} <%= 7*7 %>',
+  '../../../../etc/passwd',
+  '<script>alert(1)</script>',
+  'null',
+  'undefined',
+  'NaN',
+  '-0',
+  '1e309',
+  '\\',
+  '\\u0000',
+  '__proto__',
+  'constructor',
+  'a\r\nSet-Cookie: x=1',
+];
+
+/** Any text, half characters and very long ones included. */
+export function hostileText(maxLength = 300): fc.Arbitrary<string> {
+  const anyUnits = fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength })
+    .map((units) => String.fromCharCode(...units));
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.string({ maxLength }) },
+    { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength }) },
+    { weight: 3, arbitrary: anyUnits },
+    { weight: 4, arbitrary: fc.constantFrom(...KNOWN) },
+    { weight: 1, arbitrary: fc.constantFrom(1_000, 5_000, 100_000).map((length) => 'x'.repeat(length)) },
+  );
+}
+
+/** Any JSON value, with such texts as keys and values. */
+export function hostileJson(): fc.Arbitrary<unknown> {
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3, depthSize: 'small' },
+      hostileText(),
+      fc.constantFrom(null, true, false),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.integer(),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(fc.string({ maxLength: 12 }), tie('value'), { maxKeys: 4 }),
+    ),
+  }));
+  return value;
+}
