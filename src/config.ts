@@ -16,6 +16,10 @@ const list = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean);
 
+<<<<<<< HEAD
+/** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
+const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
+=======
 /** A list each of whose members has to pass. */
 const checkedList = (isGood: (item: string) => boolean, form: string) =>
   z
@@ -34,6 +38,7 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max, `must be from ${min} to ${max}`));
 
+>>>>>>> gateway-on-main
 const TEST_NETWORK = 'eip155:84532';
 /** Free, and for test networks only: https://docs.x402.org */
 const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
@@ -85,7 +90,7 @@ export const SETTINGS = {
   },
   EGRESS_ALLOW: {
     schema: z.string().optional(),
-    help: 'Non-public targets that may be called, as `CIDR:port`, separated by commas. Default in development `127.0.0.1/32:4010,127.0.0.1/32:4011`, else none.',
+    help: 'Non-public targets that may be called, as `CIDR:port`, separated by commas. Default in development the ports 4010 to 4012 of `127.0.0.1`, else none.',
   },
   NETWORK: {
     schema: z
@@ -197,8 +202,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
   const nothing = parseEgressAllow('');
   const network = findNetwork(settings.NETWORK ?? TEST_NETWORK)!;
-  const allowText =
-    settings.EGRESS_ALLOW ?? (settings.NODE_ENV === 'development' ? '127.0.0.1/32:4010,127.0.0.1/32:4011' : '');
+  const allowText = settings.EGRESS_ALLOW ?? (settings.NODE_ENV === 'development' ? DEVELOPMENT_TARGETS : '');
   const config: Config = {
     production,
     port: settings.PORT,
@@ -234,7 +238,8 @@ function facilitatorCredential(settings: Environment): FacilitatorCredential {
 }
 
 /** The sandbox is one test network on this machine, for whoever develops. */
-function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK }: Environment): boolean {
+function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK, ROLES: roles }: Environment): boolean {
+  if (!roles.includes('gateway')) return false;
   if (SANDBOX !== undefined) return SANDBOX === 'on';
   const isTestNetwork = NETWORK === undefined || findNetwork(NETWORK)?.isTestnet === true;
   return NODE_ENV === 'development' && FACILITATOR_URL === undefined && isTestNetwork;

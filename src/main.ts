@@ -1,7 +1,9 @@
+import type { Logger } from 'pino';
 import { startApp } from './app.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
 import { startEmbeddedPostgres } from './database/embedded-postgres.ts';
 import { createLog } from './log.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 
 /** After this the process ends, whatever still runs: orchestrators kill it soon after anyway. */
 const SHUTDOWN_MILLISECONDS = 28_000;
@@ -10,7 +12,14 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel);
   const postgres = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir: config.dataDir, log });
-  const app = await startApp({ config, databaseUrl: config.databaseUrl ?? postgres!.url, log }).catch(async (error) => {
+  const sandbox = config.sandbox ? await runSandbox(config, log) : undefined;
+  const app = await startApp({
+    config,
+    databaseUrl: config.databaseUrl ?? postgres!.url,
+    log,
+    ...(sandbox && { rails: sandbox.rails }),
+  }).catch(async (error) => {
+    await sandbox?.stop();
     await postgres?.stop();
     throw error;
   });
@@ -25,6 +34,7 @@ async function main(): Promise<void> {
       process.exit(1);
     }, SHUTDOWN_MILLISECONDS).unref();
     await app.stop();
+    await sandbox?.stop();
     await postgres?.stop();
     log.info('stopped');
     process.exit(0);
@@ -33,10 +43,16 @@ async function main(): Promise<void> {
   process.on('SIGINT', shutDown);
 
   log.info({ url: app.url, roles: [...config.roles] }, 'listening');
-  if (!config.production) welcome(app.url);
+  if (!config.production) welcome(app.url, sandbox);
 }
 
-function welcome(url: string): void {
+async function runSandbox({ network, dataDir }: Config, log: Logger): Promise<Sandbox | undefined> {
+  // Where it does not run, what it is made of is not loaded.
+  const { startSandbox } = await import('./sandbox/sandbox.ts');
+  return startSandbox({ network, dataDir, log });
+}
+
+function welcome(url: string, sandbox: Sandbox | undefined): void {
   process.stdout.write(`
   Tollgate is running.
 
@@ -45,8 +61,20 @@ function welcome(url: string): void {
     Health, metrics    ${url}/readyz  ${url}/metrics
 
   Get a token:         npm run --silent token -- --sub alice --tier pro
-
+${sandbox ? describe(sandbox) : ''}
 `);
+}
+
+function describe({ rpcUrl, upstreamUrl, wallet }: Sandbox): string {
+  return `
+  Sandbox, on this machine alone:
+
+    Chain              ${rpcUrl}     Base Sepolia's id and USDC
+    Demo API           ${upstreamUrl ?? 'off, its port is taken'}
+    Wallet             ${wallet.address}, 1000 USDC
+
+  See it all at work:  npm run demo
+`;
 }
 
 main().catch((error) => {

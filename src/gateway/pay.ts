@@ -36,6 +36,8 @@ export type PaidRequest = {
   fingerprint(bodyDigest: string | null): string;
   /** The answer 402 with the terms, and why this payment is not accepted. */
   demand(error: string): GatewayAnswer;
+  /** Told when the facilitator refuses it. */
+  onRefused(): void;
   /** Aborted when the buyer has gone. */
   gone: AbortSignal;
 };
@@ -118,7 +120,7 @@ export function createPay(options: PayOptions) {
   /** The answer 402 when the payment is not good; undefined when it is. */
   async function verify(
     claimed: Payment,
-    { route, resource, payment, demand }: PaidRequest,
+    { route, resource, payment, demand, onRefused }: PaidRequest,
   ): Promise<GatewayAnswer | undefined> {
     let verification: Verification;
     try {
@@ -132,6 +134,7 @@ export function createPay(options: PayOptions) {
     if (verification.isValid) return undefined;
     const { reason, message } = verification;
     await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason, message });
+    onRefused();
     const answer = demand(reason);
     return { ...answer, headers: { ...answer.headers, 'tollgate-payment-id': claimed.id } };
   }

@@ -100,7 +100,7 @@ function createHandler(options: GatewayOptions) {
 
     refusedPayments.check(request.ip);
     checkAnnouncedLength(request.raw);
-    const paid = await pay({
+    return pay({
       route,
       resource,
       method: request.method,
@@ -117,10 +117,9 @@ function createHandler(options: GatewayOptions) {
         payment: header.payment,
       }),
       demand,
+      onRefused: () => refusedPayments.record(request.ip),
       gone: goneSignal(reply),
     });
-    if (paid.statusCode === 402) refusedPayments.record(request.ip);
-    return paid;
   }
 
   function resourceUrl(request: FastifyRequest, route: Route, path: string): string {

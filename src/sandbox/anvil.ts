@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -61,15 +61,16 @@ export async function startAnvil(options: { binary: string; chainId: number; por
  * the operating system brings about.
  */
 function spawnBound(program: string, args: string[]): ChildProcess {
-  const options = { stdio: ['pipe', 'pipe', 'pipe'] as const, cwd: dirname(program) };
-  if (process.platform === 'win32') return spawn(program, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
+  // Apart from the terminal, whose interrupt would end it before the service has stopped.
+  const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe'], cwd: dirname(program), detached: true };
+  if (process.platform === 'win32') return spawn(program, args, { ...options, detached: false });
   const script = `exec 3<&0
 "$0" "$@" 3<&- & child=$!
 trap 'kill $child' TERM INT
 (cat <&3 >/dev/null; kill $child) 2>/dev/null & guard=$!
-wait $child
+while kill -0 $child 2>/dev/null; do wait $child; done
 kill $guard 2>/dev/null`;
-  return spawn('/bin/sh', ['-c', script, program, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
+  return spawn('/bin/sh', ['-c', script, program, ...args], options);
 }
 
 function untilListening(child: ChildProcess, ended: Promise<void>): Promise<number> {

@@ -1,0 +1,72 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterEach, expect, test } from 'vitest';
+import { findAnvil, startAnvil } from '../../src/sandbox/anvil.ts';
+import { startDemoUpstream } from '../../src/sandbox/demo-upstream.ts';
+import { type Sandbox, type SandboxFile, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { accepted, sign } from './sign.ts';
+import { NETWORK } from './support.ts';
+
+const log = pino({ level: 'silent' });
+let dataDir: string;
+let sandbox: Sandbox | undefined;
+
+afterEach(async () => {
+  await sandbox?.stop();
+  sandbox = undefined;
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+test('the sandbox has a funded wallet whose payments its facilitator settles', async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
+  sandbox = (await startSandbox({ network: NETWORK, dataDir, log }))!;
+  const file = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
+  expect(file).toMatchObject({ network: NETWORK.id, asset: NETWORK.asset.address, rpcUrl: sandbox.rpcUrl });
+
+  const { facilitator } = sandbox.rails;
+  const payload = await sign(privateKeyToAccount(file.wallet.privateKey as `0x${string}`));
+  const request = {
+    x402Version: 2 as const,
+    paymentPayload: { x402Version: 2, accepted: accepted(), payload },
+    paymentRequirements: accepted(),
+  };
+  expect(await facilitator.verify(request)).toEqual({ isValid: true });
+  expect(await facilitator.settle(request)).toMatchObject({ kind: 'settled' });
+  // The nonce is used: whether by this payment only the chain can tell.
+  expect(await facilitator.settle(request)).toMatchObject({ kind: 'ambiguous' });
+  expect(await facilitator.supported()).toContainEqual({ x402Version: 2, scheme: 'exact', network: NETWORK.id });
+
+  const { privateKey } = file.wallet;
+  await sandbox.stop();
+  await expect(readFile(join(dataDir, 'sandbox.json'))).rejects.toThrow('ENOENT');
+  sandbox = (await startSandbox({ network: NETWORK, dataDir, log }))!;
+  expect(sandbox.wallet.privateKey).toBe(privateKey);
+});
+
+test('the sandbox goes on without the demo API when its port is taken', async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
+  const other = await startDemoUpstream(4011).catch(() => undefined);
+  sandbox = await startSandbox({ network: NETWORK, dataDir, log });
+  expect(sandbox).toMatchObject({ upstreamUrl: null });
+  await other?.stop();
+});
+
+test('the chain keeps time without transactions', async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
+  const anvil = await startAnvil({ binary: findAnvil()!, chainId: NETWORK.chainId });
+  const blockNumber = async () => {
+    const answer = await fetch(anvil.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }),
+    });
+    return Number(((await answer.json()) as { result: string }).result);
+  };
+  const first = await blockNumber();
+  await expect.poll(blockNumber, { timeout: 10_000 }).toBeGreaterThan(first);
+  await anvil.stop();
+  await expect(fetch(anvil.rpcUrl)).rejects.toThrow();
+});
