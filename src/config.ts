@@ -16,10 +16,9 @@ const list = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean);
 
-<<<<<<< HEAD
 /** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
 const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
-=======
+
 /** A list each of whose members has to pass. */
 const checkedList = (isGood: (item: string) => boolean, form: string) =>
   z
@@ -38,7 +37,6 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max, `must be from ${min} to ${max}`));
 
->>>>>>> gateway-on-main
 const TEST_NETWORK = 'eip155:84532';
 /** Free, and for test networks only: https://docs.x402.org */
 const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';

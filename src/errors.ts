@@ -57,10 +57,6 @@ export const ERRORS = {
     status: 502,
     message: 'The API behind this endpoint gave no answer that could be passed on. Nothing was charged.',
   },
-  UPSTREAM_TIMEOUT: {
-    status: 504,
-    message: 'The API behind this endpoint did not answer in time. Nothing was charged.',
-  },
   FACILITATOR_UNAVAILABLE: {
     status: 503,
     message: 'Payments cannot be verified right now. Nothing was charged: repeat the request with the same payment.',
@@ -71,6 +67,10 @@ export const ERRORS = {
       'Whether the payment was settled is not known yet. Do not pay again: repeat the same request with the same payment.',
   },
   UNAVAILABLE: { status: 503, message: 'The service cannot answer right now. Send the request again later.' },
+  UPSTREAM_TIMEOUT: {
+    status: 504,
+    message: 'The API behind this endpoint did not answer in time. Nothing was charged.',
+  },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

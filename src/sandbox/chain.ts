@@ -1,7 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createTestClient, defineChain, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
 import { generatePrivateKey, nonceManager, privateKeyToAccount } from 'viem/accounts';
 import type { Network } from '../gateway/networks.ts';
-import contracts from './contracts.json' with { type: 'json' };
+
+/** Made by `scripts/compile-contracts.ts` of the Solidity files beside it. */
+const CONTRACTS = join(import.meta.dirname, 'contracts.json');
+type Compiled = { runtimeCode: { LocalUsdc: Hex; LocalMulticall: Hex } };
 
 /** Where every chain has it. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
@@ -32,9 +37,10 @@ export async function prepareChain({ network, transport }: { network: Network; t
   const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })
     .extend(publicActions)
     .extend(walletActions);
+  const { runtimeCode } = JSON.parse(await readFile(CONTRACTS, 'utf8')) as Compiled;
   const token = { address: network.asset.address, abi: TOKEN_ABI } as const;
-  await client.setCode({ address: token.address, bytecode: contracts.runtimeCode.LocalUsdc as Hex });
-  await client.setCode({ address: MULTICALL3, bytecode: contracts.runtimeCode.LocalMulticall as Hex });
+  await client.setCode({ address: token.address, bytecode: runtimeCode.LocalUsdc });
+  await client.setCode({ address: MULTICALL3, bytecode: runtimeCode.LocalMulticall });
   const minter = privateKeyToAccount(generatePrivateKey(), { nonceManager });
   await client.setBalance({ address: minter.address, value: GAS_MONEY });
 
