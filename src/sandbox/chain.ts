@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTestClient, defineChain, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
-import { generatePrivateKey, nonceManager, privateKeyToAccount } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Network } from '../gateway/networks.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 /** Made by `scripts/compile-contracts.ts` of the Solidity files beside it. */
 const CONTRACTS = join(import.meta.dirname, 'contracts.json');
@@ -41,7 +42,8 @@ export async function prepareChain({ network, transport }: { network: Network; t
   const token = { address: network.asset.address, abi: TOKEN_ABI } as const;
   await client.setCode({ address: token.address, bytecode: runtimeCode.LocalUsdc });
   await client.setCode({ address: MULTICALL3, bytecode: runtimeCode.LocalMulticall });
-  const minter = privateKeyToAccount(generatePrivateKey(), { nonceManager });
+  const minter = privateKeyToAccount(generatePrivateKey());
+  const inTurn = oneAtATime();
   await client.setBalance({ address: minter.address, value: GAS_MONEY });
 
   return {
@@ -50,12 +52,8 @@ export async function prepareChain({ network, transport }: { network: Network; t
     giveGas: (address: Hex) => client.setBalance({ address, value: GAS_MONEY }),
     /** Gives an address dollars, in atomic units. */
     async giveDollars(address: Hex, amountAtomic: bigint): Promise<void> {
-      const hash = await client.writeContract({
-        ...token,
-        account: minter,
-        functionName: 'mint',
-        args: [address, amountAtomic],
-      });
+      const call = { ...token, account: minter, functionName: 'mint', args: [address, amountAtomic] } as const;
+      const hash = await inTurn(() => client.writeContract(call));
       await client.waitForTransactionReceipt({ hash });
     },
     balanceOf: (address: Hex) => client.readContract({ ...token, functionName: 'balanceOf', args: [address] }),

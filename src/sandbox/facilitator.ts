@@ -3,7 +3,7 @@ import type { Network as NetworkId, PaymentPayload, PaymentRequirements } from '
 import { toFacilitatorEvmSigner } from '@x402/evm';
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { createWalletClient, publicActions, type Transport } from 'viem';
-import { generatePrivateKey, nonceManager, privateKeyToAccount } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import {
   type Facilitator,
   FacilitatorError,
@@ -14,6 +14,7 @@ import {
 } from '../gateway/facilitator.ts';
 import type { Network } from '../gateway/networks.ts';
 import { viemChain } from './chain.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 const CONFIRMATION_MILLISECONDS = 20_000;
 
@@ -33,8 +34,8 @@ export function createLocalFacilitator({
   network: Network;
   transport: Transport;
 }): FacilitatorEndpoints {
-  // Transactions of one account need successive numbers; the manager counts them, also for many at once.
-  const account = privateKeyToAccount(generatePrivateKey(), { nonceManager });
+  const account = privateKeyToAccount(generatePrivateKey());
+  const inTurn = oneAtATime();
   const client = createWalletClient({ account, chain: viemChain(network), transport, pollingInterval: 50 }).extend(
     publicActions,
   );
@@ -43,8 +44,8 @@ export function createLocalFacilitator({
       address: account.address,
       readContract: (call) => client.readContract({ ...call, args: call.args ?? [] }),
       verifyTypedData: (data) => client.verifyTypedData(data as Parameters<typeof client.verifyTypedData>[0]),
-      writeContract: (call) => client.writeContract(call),
-      sendTransaction: (transaction) => client.sendTransaction(transaction),
+      writeContract: (call) => inTurn(() => client.writeContract(call)),
+      sendTransaction: (transaction) => inTurn(() => client.sendTransaction(transaction)),
       waitForTransactionReceipt: (wanted) => client.waitForTransactionReceipt(wanted),
       getCode: ({ address }) => client.getCode({ address }),
     },
