@@ -72,6 +72,13 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
     // Broken off, it reports an error also to nobody, which would end the process.
     answer.body.on('error', () => {});
     const { statusCode } = answer;
+    if (statusCode > 599) {
+      answer.body.destroy();
+      throw new UpstreamError(
+        'upstream_answer_invalid',
+        `The upstream answered with status ${statusCode}, which is none.`,
+      );
+    }
     if (REDIRECTS.has(statusCode)) {
       answer.body.destroy();
       throw new UpstreamError('upstream_redirect', 'The upstream redirects; its address has to be corrected.');

@@ -106,6 +106,23 @@ describe('a paid request', () => {
     expect(answer.headers.get('cache-control')).toBe('max-age=60, private');
   });
 
+  test('is answered whatever bytes the headers of the upstream have', async () => {
+    const utf8 = Buffer.from('Zürich ☀').toString('latin1');
+    upstream.handle((_request, response) => {
+      response.socket!.end(
+        `HTTP/1.1 200 OK\r\nX-City: ${utf8}\r\nX-Raw: \xe9\xff\r\nContent-Length: 2\r\n\r\nok`,
+        'latin1',
+      );
+      return undefined;
+    });
+    const headers = v2Headers(await sign(await rails.wallet()));
+    for (let time = 0; time < 2; time++) {
+      const answer = await fetch(`${shop.url}/weather`, { headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('x-city')).toBe(utf8);
+    }
+  });
+
   test('with a body is passed on as it streams in', async () => {
     const body = randomBytes(3_000_000);
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`, {
@@ -152,6 +169,22 @@ describe('what the upstream fails at', () => {
     expect(await answer.json()).toMatchObject({ code: 'UPSTREAM_FAILED' });
     expect(answer.headers.get('payment-required')).toBeNull();
     expect(answer.headers.get('location')).toBeNull();
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+  });
+
+  test.each([
+    ['a status that is none', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
+  ])('by answering %s is 502 and costs nothing', async (_what, bytes) => {
+    upstream.handle((_request, response) => {
+      response.socket!.end(bytes);
+      return undefined;
+    });
+    const buyer = await rails.wallet(10_000n);
+    const answer = await payingFetch(buyer)(`${shop.url}/weather`);
+    expect(answer.status).toBe(502);
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
