@@ -29,5 +29,5 @@ USER node
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4000}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Needs DATABASE_URL, AUTH_ISSUERS and SECRET_KEYS, see docs/deployment.md.
+# Needs DATABASE_URL, AUTH_ISSUERS, SECRET_KEYS, NETWORK and FACILITATOR_URL, see docs/deployment.md.
 CMD ["node", "src/main.ts"]

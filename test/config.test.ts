@@ -4,7 +4,8 @@ import { ConfigError, readConfig, SETTINGS } from '../src/config.ts';
 
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks.json', audience: 'tollgate' };
-const PRODUCTION = { NODE_ENV: 'production', SECRET_KEYS, AUTH_ISSUERS: JSON.stringify([ISSUER]) };
+const PAYMENTS = { NETWORK: 'eip155:8453', FACILITATOR_URL: 'https://facilitator.example.com/v2/x402' };
+const PRODUCTION = { NODE_ENV: 'production', SECRET_KEYS, AUTH_ISSUERS: JSON.stringify([ISSUER]), ...PAYMENTS };
 
 /** What is said of a configuration that cannot be started with. */
 function problemsOf(env: Record<string, string | undefined>): string[] {
@@ -36,6 +37,15 @@ describe('without any variable', () => {
   test('tests open nothing of the own machine', () => {
     expect(readConfig({ NODE_ENV: 'test' }).egressAllow.privateEntries).toEqual([]);
   });
+
+  test('payments are made on the test network, in the sandbox', () => {
+    const { network, sandbox, facilitatorCredential } = readConfig({});
+    expect({ network: network.id, sandbox, facilitatorCredential }).toEqual({
+      network: 'eip155:84532',
+      sandbox: true,
+      facilitatorCredential: { kind: 'none' },
+    });
+  });
 });
 
 describe('a variable', () => {
@@ -56,6 +66,14 @@ describe('a variable', () => {
     ['CORS_ORIGINS', '*', { corsOrigins: ['*'] }],
     ['TRUSTED_PROXIES', '10.0.0.0/8,::1', { trustedProxies: ['10.0.0.0/8', '::1'] }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
+    ['NETWORK', 'eip155:8453', { network: { chainId: 8453 }, rpcUrl: 'https://mainnet.base.org', sandbox: false }],
+    ['NETWORK', 'base-sepolia', { network: { chainId: 84_532 } }],
+    ['FACILITATOR_URL', 'https://f.example', { facilitatorUrl: 'https://f.example', sandbox: false }],
+    ['FACILITATOR_TOKEN', 'abc', { facilitatorCredential: { kind: 'token', token: 'abc' } }],
+    ['RPC_URL', 'https://node.example', { rpcUrl: 'https://node.example' }],
+    ['SANDBOX', 'off', { sandbox: false }],
+    ['ROLES', 'api,worker', { sandbox: false }],
+    ['NODE_ENV', 'test', { sandbox: false }],
   ])('%s=%s is read', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toMatchObject(expected);
   });
@@ -73,6 +91,13 @@ describe('a variable', () => {
     ]),
     ...['x', '10.0.0.0/33', '10.0.0.0/8,x'].map((value) => ['TRUSTED_PROXIES', value]),
     ...['verbose', 'INFO'].map((value) => ['LOG_LEVEL', value]),
+    ...['eip155:1', 'solana', '8453'].map((value) => ['NETWORK', value]),
+    ...['f.example', 'ws://f.example'].flatMap((value) => [
+      ['FACILITATOR_URL', value],
+      ['RPC_URL', value],
+    ]),
+    ...['yes', 'true'].map((value) => ['SANDBOX', value]),
+    ['FACILITATOR_KEY_SECRET', randomBytes(64).toString('base64')],
     ...['127.0.0.1', '127.0.0.1/32', '169.254.169.254/32:80', 'x'].map((value) => ['EGRESS_ALLOW', value]),
     ...['x', '{}', '[{}]', '[{"issuer":"https://a.example"}]'].map((value) => ['AUTH_ISSUERS', value]),
     ...['k1', 'k1:short', `${SECRET_KEYS},${SECRET_KEYS}`].map((value) => ['SECRET_KEYS', value]),
@@ -97,6 +122,8 @@ describe('a variable', () => {
     const secret = randomBytes(20).toString('base64');
     expect(problemsOf({ SECRET_KEYS: `k1:${secret}` }).join()).not.toContain(secret);
     expect(problemsOf({ DATABASE_URL: `mysql://u:${secret}@db/x` }).join()).not.toContain(secret);
+    const key = { FACILITATOR_KEY_ID: 'id', FACILITATOR_KEY_SECRET: secret };
+    expect(problemsOf(key)).toEqual(['FACILITATOR_KEY_SECRET: must be an Ed25519 key in base64, or an EC key in PEM']);
   });
 
   test.each(Object.entries(SETTINGS))('%s is explained', (_name, { help }) => {
@@ -117,6 +144,12 @@ describe('production', () => {
     ['with an empty list of issuers', { AUTH_ISSUERS: '[]' }, 'AUTH_ISSUERS'],
     ['without a key for stored secrets', { SECRET_KEYS: undefined }, 'SECRET_KEYS'],
     ['with the dev issuer', issuer({ issuer: 'https://dev.tollgate.invalid' }), 'AUTH_ISSUERS'],
+    ['without a network', { NETWORK: undefined }, 'NETWORK'],
+    ['without a facilitator', { FACILITATOR_URL: undefined }, 'FACILITATOR_URL'],
+    ['with a facilitator by plain http', { FACILITATOR_URL: 'http://facilitator.example.com' }, 'FACILITATOR_URL'],
+    ['with a facilitator of this machine', { FACILITATOR_URL: 'https://127.0.0.1:4022' }, 'FACILITATOR_URL'],
+    ['with a node of this machine', { RPC_URL: 'http://127.0.0.1:8545' }, 'RPC_URL'],
+    ['with the sandbox', { SANDBOX: 'on' }, 'SANDBOX'],
     ['with loopback opened', { EGRESS_ALLOW: '127.0.0.1/32:4010' }, 'EGRESS_ALLOW'],
     ['with IPv6 loopback opened', { EGRESS_ALLOW: '[::1]/128:*' }, 'EGRESS_ALLOW'],
     ['with everything opened', { EGRESS_ALLOW: '0.0.0.0/0:*' }, 'EGRESS_ALLOW'],
@@ -148,6 +181,10 @@ describe('production', () => {
 
   test('starts with an issuer that is a name and no URL', () => {
     expect(problemsOf({ ...PRODUCTION, ...issuer({ issuer: 'privy.io' }) })).toEqual([]);
+  });
+
+  test('needs no facilitator where there is no gateway', () => {
+    expect(problemsOf({ ...PRODUCTION, ROLES: 'api', NETWORK: undefined, FACILITATOR_URL: undefined })).toEqual([]);
   });
 
   test('may open public targets that are not https', () => {
