@@ -131,7 +131,16 @@ function corsOptions(request: FastifyRequest, origins: string[]): FastifyCorsOpt
     credentials: false,
     methods: ['GET', 'POST', 'PATCH', 'DELETE'],
     allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
-    exposedHeaders: ['location', 'link', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id'],
+    exposedHeaders: [
+      'location',
+      'link',
+      'allow',
+      'idempotency-replayed',
+      'ratelimit',
+      'ratelimit-policy',
+      'retry-after',
+      'x-request-id',
+    ],
     hideOptionsRoute: true,
   };
 }
