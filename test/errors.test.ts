@@ -51,7 +51,7 @@ describe('an error', () => {
 describe('a problem', () => {
   test('has all members of the documented form', () => {
     expect(toProblem(invalidField('/a', 'No.'), '/api/projects', 'req_1')).toEqual({
-      type: 'https://tollgate.dev/errors/validation-failed',
+      type: 'urn:tollgate:problem:validation-failed',
       title: ERRORS.VALIDATION_FAILED.message,
       status: 422,
       detail: ERRORS.VALIDATION_FAILED.message,
