@@ -80,8 +80,6 @@ export function createHttpServer(options: {
     if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, done);
   });
-  // Reading a body leaves the context of the request: it goes on in that of the socket.
-  app.addHook('preValidation', (request, _reply, done) => runInRequest({ requestId: request.id }, done));
   app.addHook('onResponse', (request, reply, done) => {
     const { viewer } = request;
     request.log.info(
