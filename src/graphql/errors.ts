@@ -28,7 +28,8 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
           // Yoga's own refusals have a code already.
           ...describe(statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID'),
           ...fieldOf(graphqlError.message),
-          ...(http !== undefined && { http }),
+          // `spec` leaves the status to the media type. A request that is none is 400 in both.
+          ...(http !== undefined && { http: code === 'BAD_REQUEST' ? { ...http, spec: false } : http }),
         },
       });
     }

@@ -80,6 +80,8 @@ export function createAdmission(options: {
           : undefined;
       const unsubscribe =
         viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
+      // It may have been revoked since it was looked at, before anybody listened.
+      if (viewer.kind === 'apiKey') check();
       function stop() {
         ended = true;
         clearInterval(recheck);

@@ -84,8 +84,6 @@ export function createHttpServer(options: {
     if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, done);
   });
-  // Reading a body leaves the context of the request: it goes on in that of the socket.
-  app.addHook('preValidation', (request, _reply, done) => runInRequest({ requestId: request.id }, done));
   app.addHook('onResponse', (request, reply, done) => {
     const { viewer } = request;
     request.log.info(
@@ -135,7 +133,16 @@ function corsOptions(request: FastifyRequest, origins: string[]): FastifyCorsOpt
     credentials: false,
     methods: ['GET', 'POST', 'PATCH', 'DELETE'],
     allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
-    exposedHeaders: ['location', 'link', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id'],
+    exposedHeaders: [
+      'location',
+      'link',
+      'allow',
+      'idempotency-replayed',
+      'ratelimit',
+      'ratelimit-policy',
+      'retry-after',
+      'x-request-id',
+    ],
     hideOptionsRoute: true,
   };
 }

@@ -22,89 +22,89 @@ export type LookableTable = {
 
 type SnapshotRow = { horizon: string; nowMilliseconds: number };
 type ResultRow = SnapshotRow & { id: string | null; milliseconds: number | null; ahead: number | null };
+type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => Promise<Look>;
 
 /**
- * Rows behind a position, and rows up to it that the transaction `horizon` or a later one has written. `xmin` is the
- * transaction that wrote the row as it is; `age` compares such numbers across their wraparound. Everything comes from one
- * statement, and so from one snapshot: every transaction before its `horizon` has ended and is seen.
+ * Rows that came late, up to a position, and a page of those behind it. A row is late if the transaction `horizon` or a
+ * later one has written it: `xmin` is the transaction that wrote a row as it is, and `age` compares such numbers across
+ * their wraparound. Everything comes from one statement, and so from one snapshot: every transaction before the horizon
+ * that it tells has ended and is seen, and every other is seen with all its rows or with none.
  */
-const look = (rows: string) => `
+const look = (late: string, behind: string) => `
   WITH snapshot AS (
     SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon, floor(extract(epoch FROM now()) * 1000)::float8 AS now
   )
   SELECT snapshot.horizon::text AS "horizon", snapshot.now AS "nowMilliseconds",
          found.id, found.milliseconds, age(snapshot.horizon::xid) - found.age AS "ahead"
-    FROM snapshot LEFT JOIN LATERAL (${rows} LIMIT ${PAGE_SIZE}) AS found ON true`;
+    FROM snapshot LEFT JOIN LATERAL ((${late}) UNION ALL (${behind} LIMIT ${PAGE_SIZE})) AS found ON true
+   ORDER BY found.milliseconds, found.id`;
 
-const EVENTS = look(`
-    SELECT e."id", NULL::float8 AS milliseconds, age(e.xmin) AS age
-      FROM "Event" e
-     WHERE e."projectId" = $1 AND e."id" >= $2 AND e."id" > $5
-       AND (e."id" > $3 OR age(e.xmin) <= age(coalesce($4::xid, snapshot.horizon::xid)))
-       AND ($6::text[] IS NULL OR e."type" = ANY ($6))
-     ORDER BY e."id"`);
+const isLate = (row: string, horizon: string) =>
+  `age(${row}.xmin) <= age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
 
-// A claim, and the extension of its lease, leave the time of a delivery as it is: they are not news.
-const DELIVERIES = look(`
+const EVENT = `
+    SELECT e."id", 0::float8 AS milliseconds, age(e.xmin) AS age FROM "Event" e
+     WHERE e."projectId" = $1 AND ($5::text[] IS NULL OR e."type" = ANY ($5))`;
+
+const EVENTS = look(
+  `${EVENT} AND e."id" >= $2 AND e."id" <= $3 AND ${isLate('e', '$4')}`,
+  `${EVENT} AND e."id" > $3 ORDER BY e."id"`,
+);
+
+const DELIVERY = `
     SELECT d."id", (extract(epoch FROM d."updatedAt") * 1000)::float8 AS milliseconds, age(d.xmin) AS age
       FROM "Delivery" d
-     WHERE d."projectId" = $1 AND d."updatedAt" >= $2
-       AND ((d."updatedAt", d."id") > ($3::timestamptz, $4)
-            OR (age(d.xmin) <= age(coalesce($5::xid, snapshot.horizon::xid)) AND d."status" <> 'RUNNING'))
-       AND (d."updatedAt", d."id") > ($6::timestamptz, $7)
-       AND ($8::text[] IS NULL OR d."status"::text = ANY ($8))
-       AND ($9::text[] IS NULL OR d."eventType" = ANY ($9))
-       AND ($10::timestamptz IS NULL OR d."createdAt" >= $10)
-     ORDER BY d."updatedAt", d."id"`);
+     WHERE d."projectId" = $1
+       AND ($6::text[] IS NULL OR d."status"::text = ANY ($6))
+       AND ($7::text[] IS NULL OR d."eventType" = ANY ($7))
+       AND ($8::timestamptz IS NULL OR d."createdAt" >= $8)`;
 
-// A lease that is taken or extended leaves the time as it is: such a row may come a second time.
-const PAYMENTS = look(`
+// A claim, and the extension of its lease, leave the time of a delivery as it is: they are not news.
+const DELIVERIES = look(
+  `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
+       AND ${isLate('d', '$5')} AND d."status" <> 'RUNNING'`,
+  `${DELIVERY} AND (d."updatedAt", d."id") > ($3::timestamptz, $4) ORDER BY d."updatedAt", d."id"`,
+);
+
+const PAYMENT = `
     SELECT p."id", (extract(epoch FROM p."updatedAt") * 1000)::float8 AS milliseconds, age(p.xmin) AS age
       FROM "Payment" p
-     WHERE p."projectId" = $1 AND p."updatedAt" >= $2
-       AND ((p."updatedAt", p."id") > ($3::timestamptz, $4)
-            OR age(p.xmin) <= age(coalesce($5::xid, snapshot.horizon::xid)))
-       AND (p."updatedAt", p."id") > ($6::timestamptz, $7)
-       AND ($8::text[] IS NULL OR p."status"::text = ANY ($8))
-       AND ($9::text IS NULL OR p."endpointId" = $9)
-       AND ($10::text IS NULL OR p."customerId" = $10)
-       AND ($11::text IS NULL OR p."payer" = $11)
-       AND ($12::text IS NULL OR p."transactionHash" = $12)
-       AND ($13::text IS NULL OR p."id" >= $13)
-       AND ($14::text IS NULL OR p."id" < $14)
-     ORDER BY p."updatedAt", p."id"`);
+     WHERE p."projectId" = $1
+       AND ($6::text[] IS NULL OR p."status"::text = ANY ($6))
+       AND ($7::text IS NULL OR p."endpointId" = $7)
+       AND ($8::text IS NULL OR p."customerId" = $8)
+       AND ($9::text IS NULL OR p."payer" = $9)
+       AND ($10::text IS NULL OR p."transactionHash" = $10)
+       AND ($11::text IS NULL OR p."id" >= $11)
+       AND ($12::text IS NULL OR p."id" < $12)`;
+
+// A lease that is taken or extended leaves the time as it is: such a row may come a second time.
+const PAYMENTS = look(
+  `${PAYMENT} AND p."updatedAt" >= $2 AND (p."updatedAt", p."id") <= ($3::timestamptz, $4) AND ${isLate('p', '$5')}`,
+  `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
+);
 
 const BEGINNING: Position = { milliseconds: 0, id: '' };
 
 export function lookAtEvents(pool: pg.Pool, projectId: string, types: readonly string[] | null): LookableTable {
   const placeOf = (id: string): Position => ({ milliseconds: millisecondsOfId(id), id });
-  const read = async (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) =>
-    toLook(
-      await pool.query<ResultRow>({
-        name: 'live-events',
-        text: EVENTS,
-        values: [
-          projectId,
-          firstIdAt('Event', Math.max(0, request.sinceMilliseconds)),
-          request.position.id,
-          toXid(request.horizon),
-          request.from?.id ?? '',
-          types,
-        ],
-      }),
-      ({ id }) => placeOf(id!),
-    );
-  return {
-    look: read,
-    present: () =>
-      seeAll(read, async () => {
-        const { rows } = await pool.query<{ id: string }>(
-          'SELECT "id" FROM "Event" WHERE "projectId" = $1 ORDER BY "id" DESC LIMIT 1',
-          [projectId],
-        );
-        return rows[0] && placeOf(rows[0].id);
-      }),
+
+  const read: Read = async ({ sinceMilliseconds, position, horizon }) => {
+    const since = firstIdAt('Event', Math.max(0, sinceMilliseconds));
+    const values = [projectId, since, position.id, toXid(horizon), types];
+    const { rows } = await pool.query<ResultRow>({ name: 'live-events', text: EVENTS, values });
+    return toLook(rows, position, ({ id }) => placeOf(id!));
   };
+
+  async function findNewest(): Promise<Position | undefined> {
+    const { rows } = await pool.query<{ id: string }>(
+      'SELECT "id" FROM "Event" WHERE "projectId" = $1 ORDER BY "id" DESC LIMIT 1',
+      [projectId],
+    );
+    return rows[0] && placeOf(rows[0].id);
+  }
+
+  return { look: read, present: async () => seeAll(read, await findNewest()) };
 }
 
 export type DeliveryFilter = {
@@ -132,63 +132,50 @@ function lookAtVersions(
   text: string,
   filter: unknown[],
 ): LookableTable {
-  const read = async (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => {
-    const { sinceMilliseconds, position, from = BEGINNING } = request;
-    return toLook(
-      await pool.query<ResultRow>({
-        name: `live-${table}`,
-        text,
-        values: [
-          projectId,
-          new Date(Math.max(0, sinceMilliseconds)),
-          ...[new Date(position.milliseconds), position.id, toXid(request.horizon)],
-          ...[new Date(from.milliseconds), from.id],
-          ...filter,
-        ],
-      }),
-      ({ id, milliseconds }) => ({ id: id!, milliseconds: milliseconds! }),
+  const read: Read = async ({ sinceMilliseconds, position, horizon }) => {
+    const since = new Date(Math.max(0, sinceMilliseconds));
+    const place = [new Date(position.milliseconds), position.id];
+    const values = [projectId, since, ...place, toXid(horizon), ...filter];
+    const { rows } = await pool.query<ResultRow>({ name: `live-${table}`, text, values });
+    return toLook(rows, position, ({ id, milliseconds }) => ({ id: id!, milliseconds: milliseconds! }));
+  };
+
+  async function findNewest(): Promise<Position | undefined> {
+    const { rows } = await pool.query<{ id: string; updatedAt: Date }>(
+      `SELECT "id", "updatedAt" FROM "${table}" WHERE "projectId" = $1 ORDER BY "updatedAt" DESC, "id" DESC LIMIT 1`,
+      [projectId],
     );
-  };
-  return {
-    look: read,
-    present: () =>
-      seeAll(read, async () => {
-        const { rows } = await pool.query<{ id: string; updatedAt: Date }>(
-          `SELECT "id", "updatedAt" FROM "${table}" WHERE "projectId" = $1 ORDER BY "updatedAt" DESC, "id" DESC LIMIT 1`,
-          [projectId],
-        );
-        return rows[0] && { milliseconds: rows[0].updatedAt.getTime(), id: rows[0].id };
-      }),
-  };
+    return rows[0] && { milliseconds: rows[0].updatedAt.getTime(), id: rows[0].id };
+  }
+
+  return { look: read, present: async () => seeAll(read, await findNewest()) };
 }
 
-type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => Promise<Look>;
-
-/** The newest row first, then one look for what later ones cannot tell from news: written by transactions of this moment. */
-async function seeAll(read: Read, findNewest: () => Promise<Position | undefined>): Promise<Progress> {
-  const position = (await findNewest()) ?? BEGINNING;
-  const { rows, horizon, nowMilliseconds } = await read({
-    position,
-    horizon: null,
-    sinceMilliseconds: Math.min(position.milliseconds, Date.now()) - MAX_LATENESS_MILLISECONDS,
-    from: undefined,
-  });
-  const seen = rows.filter((row) => !isBehind(row, position));
+/**
+ * Once the newest row is known, one look for what later ones could not tell from news: rows that transactions of this
+ * moment have written.
+ */
+async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {
+  const position = newest ?? BEGINNING;
+  const sinceMilliseconds = Math.min(position.milliseconds, Date.now()) - MAX_LATENESS_MILLISECONDS;
+  const { rows, horizon, nowMilliseconds } = await read({ position, horizon: null, sinceMilliseconds });
+  const late = rows.filter((row) => !isBehind(row, position));
   return {
     position,
     horizon,
     lookedAtMilliseconds: nowMilliseconds,
-    shown: new Map(seen.map(({ transaction, milliseconds }) => [transaction, milliseconds])),
+    shown: new Map(late.map(({ transaction, milliseconds }) => [transaction, milliseconds])),
   };
 }
 
-function toLook({ rows }: pg.QueryResult<ResultRow>, placeOf: (row: ResultRow) => Position): Look {
+function toLook(rows: ResultRow[], position: Position, placeOf: (row: ResultRow) => Position): Look {
   const { horizon: horizonText, nowMilliseconds } = rows[0]!;
   const horizon = BigInt(horizonText);
   const found: FoundRow[] = rows
     .filter(({ id }) => id !== null)
     .map((row) => ({ ...placeOf(row), transaction: horizon + BigInt(row.ahead!) }));
-  return { rows: found, isFull: found.length === PAGE_SIZE, horizon, nowMilliseconds };
+  const isFull = found.filter((row) => isBehind(row, position)).length === PAGE_SIZE;
+  return { rows: found, isFull, horizon, nowMilliseconds };
 }
 
 /** The 32 bits that the database keeps in a row. */

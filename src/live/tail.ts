@@ -22,17 +22,15 @@ export type Progress = {
 };
 
 export type LookRequest = {
-  /** Asks for the rows behind this place, */
+  /** Asks for the rows behind this place, a page of them, */
   position: Position;
-  /** and for those up to it that this transaction or a later one has written. */
+  /** and for all those up to it that this transaction or a later one has written. */
   horizon: bigint;
   /** Rows before this time cannot be new. */
   sinceMilliseconds: number;
-  /** The next page of a look: leaves out what is not behind this place. */
-  from: Position | undefined;
 };
 
-/** What is to be seen at one moment, oldest first. `isFull` tells that there may be more. */
+/** What is to be seen at one moment, in the table's order. `isFull` tells that there may be more behind the last. */
 export type Look = { rows: FoundRow[]; isFull: boolean; horizon: bigint; nowMilliseconds: number };
 
 export type TailOptions<Row, Item> = {
@@ -58,6 +56,8 @@ export const MAX_LATENESS_MILLISECONDS = 30_000;
 const MIN_PAUSE_MILLISECONDS = 40;
 /** The pause after a look is at least this many times as long as the look took. */
 const PAUSES_PER_LOOK = 3;
+/** So many rows are read at once. */
+const LOAD_SIZE = 200;
 /** So many reads in a row may fail, as they do while the database is restarted. */
 const MAX_FAILURES = 15;
 
@@ -102,48 +102,36 @@ async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: Abort
 }
 
 /** Shows what one look finds: first the rows that came late, then those behind the position. */
-async function* lookOnce<Row, Item>(
-  { present }: TailOptions<Row, Item>,
-  reader: Reader<Row>,
+export async function* lookOnce<Row, Item>(
+  { present }: Pick<TailOptions<Row, Item>, 'present'>,
+  reader: Pick<TailOptions<Row, Item>, 'look' | 'load'>,
   progress: Progress,
 ): AsyncGenerator<Item, { reached: Progress; isFull: boolean }> {
   const { position, horizon, shown } = progress;
   const sinceMilliseconds = Math.min(position.milliseconds, progress.lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
+  const seen = await reader.look({ position, horizon, sinceMilliseconds });
+  const unseen = seen.rows.filter((row) => isBehind(row, position) || !shown.has(row.transaction));
+  // A cursor may say that a transaction was shown only from its last late row on.
+  const lastLate = new Map(unseen.filter((row) => !isBehind(row, position)).map((row) => [row.transaction, row]));
   const shownWithLate = new Map(shown);
   const shownWithAll = new Map(shown);
-  let moment: Look | undefined;
-  let from: Position | undefined;
-  for (;;) {
-    const page = await reader.look({ position, horizon, sinceMilliseconds, from });
-    // Later pages see more, but not of the places before them.
-    moment ??= page;
-    const unseen = page.rows.filter((row) => isBehind(row, position) || !shown.has(row.transaction));
-    const loaded = await reader.load(unseen);
-    const lastLate = lastLateRows(unseen, page, position);
-    for (const row of unseen) {
+
+  for (let start = 0; start < unseen.length; start += LOAD_SIZE) {
+    const rows = unseen.slice(start, start + LOAD_SIZE);
+    const loaded = await reader.load(rows);
+    for (const row of rows) {
       const { id, transaction, milliseconds } = row;
       shownWithAll.set(transaction, milliseconds);
       if (lastLate.get(transaction) === row) shownWithLate.set(transaction, milliseconds);
       const found = loaded.get(id);
       if (found === undefined) continue;
       const isLate = !isBehind(row, position);
-      yield present(found, isLate ? { ...progress, shown: shownWithLate } : reach(row, moment, shownWithAll));
+      yield present(found, isLate ? { ...progress, shown: shownWithLate } : reach(row, seen, shownWithAll));
     }
-    from = page.rows.at(-1) ?? from;
-    const end = from && isBehind(from, position) ? from : position;
-    if (!page.isFull || end === from) return { reached: reach(end, moment, shownWithAll), isFull: page.isFull };
   }
-}
-
-/**
- * The last late row of each transaction: only from there on may a cursor say that the transaction was shown. One that
- * may go on in the next page has none yet.
- */
-function lastLateRows(rows: FoundRow[], { isFull }: Look, position: Position): Map<bigint, FoundRow> {
-  const late = rows.filter((row) => !isBehind(row, position));
-  const last = new Map(late.map((row) => [row.transaction, row]));
-  if (isFull && late.length > 0 && late.length === rows.length) last.delete(late.at(-1)!.transaction);
-  return last;
+  const last = seen.rows.at(-1);
+  const end = last && isBehind(last, position) ? last : position;
+  return { reached: reach(end, seen, shownWithAll), isFull: seen.isFull };
 }
 
 function reach(position: Position, { horizon, nowMilliseconds }: Look, shown: ReadonlyMap<bigint, number>): Progress {
@@ -185,7 +173,7 @@ function createReader<Row>(
 
   return {
     look: (request) => read(() => look(request)),
-    load: (rows) => (rows.length > 0 ? read(() => load(rows)) : Promise.resolve(new Map())),
+    load: (rows) => read(() => load(rows)),
     pauseMilliseconds() {
       const pause = Math.max(MIN_PAUSE_MILLISECONDS, PAUSES_PER_LOOK * spentMilliseconds);
       spentMilliseconds = 0;

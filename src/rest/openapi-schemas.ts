@@ -25,7 +25,8 @@ export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: 
   return bareSchema(type.ofType, schemas);
 }
 
-function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
+/** The same without null. */
+export function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (isListType(type)) return { type: 'array', items: typeSchema(type.ofType, schemas) };
   if (!isEnumType(type)) return { ...(SCALARS[getNamedType(type).name] ?? {}) };
   schemas[type.name] ??= {
@@ -51,11 +52,21 @@ function wrapList(type: GraphQLOutputType, inner: Json): Json {
   return isListType(type) ? { type: 'array', items: wrapLike(type.ofType, inner) } : inner;
 }
 
+export function header(description: string, options: { required?: boolean } = {}): Json {
+  return { description, ...options, schema: { type: 'string' } };
+}
+
+const PROBLEM_HEADERS: Record<number, Json> = {
+  401: { 'WWW-Authenticate': header('Which credentials are accepted (RFC 6750).', { required: true }) },
+  429: { 'Retry-After': header('Seconds to wait.', { required: true }) },
+};
+
 /** The answer of a status that is an error: every code of the catalogue with that status. */
 export function problem(status: number): Json {
   const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status);
   return {
     description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
+    ...(PROBLEM_HEADERS[status] && { headers: PROBLEM_HEADERS[status] }),
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   };
 }

@@ -4,13 +4,14 @@ import {
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
+  getNullableType,
   isInputObjectType,
   isNonNullType,
   isObjectType,
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
+import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
 import type { Route } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
@@ -77,12 +78,23 @@ function operation(schema: GraphQLSchema, route: Route, schemas: Json): Json {
           ? { description: 'Done.' }
           : {
               description: 'The answer.',
+              headers: answerHeaders(route),
               content: { 'application/json': { schema: answerSchema(schema, route, schemas) } },
             },
       ...Object.fromEntries(
         PROBLEMS.filter(({ when }) => when(route)).map(({ status }) => [String(status), problem(status)]),
       ),
     },
+  };
+}
+
+function answerHeaders({ kind, method }: Route): Json {
+  return {
+    ...(kind === 'create' && { Location: header('Path of the new resource.', { required: true }) }),
+    ...(kind === 'list' && { Link: header('Path of the next page, as `rel="next"`, when there is one.') }),
+    ...(method === 'POST' && {
+      'Idempotency-Replayed': header('`true` when the answer is the stored one of an earlier request.'),
+    }),
   };
 }
 
@@ -106,7 +118,7 @@ function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] 
     name,
     in: 'query',
     description,
-    schema: typeSchema(typeAt(schema, route.document, to), schemas),
+    schema: bareSchema(getNullableType(typeAt(schema, route.document, to)), schemas),
     explode: true,
   }));
   const idempotency = {

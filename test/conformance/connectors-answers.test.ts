@@ -164,20 +164,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         const context = contextOf(definition, step);
         const secrets = secretsOf(definition, context.config);
         expect(secrets.length).toBeGreaterThan(0);
-        for (const status of [
-          200,
-          201,
-          202,
-          204,
-          207,
-          300,
-          302,
-          ...Object.keys(DEFAULTS).map(Number),
-          402,
-          409,
-          423,
-          540,
-        ]) {
+        for (const status of [200, 201, 202, 207, 300, 400, 401, 402, 403, 404, 409, 422, 429, 500, 540]) {
           for (const body of echoes(secrets)) {
             const outcome = definition.classify(answer(status, body, { 'x-echo': secrets.join() }), context);
             expectPresentable(outcome, secrets);

@@ -1,0 +1,102 @@
+import { getNamedType, isEnumType, isLeafType, isObjectType } from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { schema } from '../../src/graphql/schema.ts';
+import { fromResult } from '../../src/rest/values.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  type Resource,
+} from '../support/resources.ts';
+import { openRest, type Rest } from '../support/rest.ts';
+
+let app: TestApp;
+let rest: Rest;
+let alice: TestUser;
+let paths: Record<string, string>;
+let projectId: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+  rest = await openRest(app);
+  alice = await app.user('alice', 'ENTERPRISE');
+  const { base, id } = await createProject(alice);
+  projectId = id;
+  const webhook = await createWebhook(alice, base);
+  const endpoint = await createEndpoint(alice, base);
+  const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/deliveries`);
+  const delivery = body.data[0]!;
+  paths = {
+    Project: base,
+    Endpoint: `${base}/endpoints/${endpoint.id}`,
+    ApiKey: `${base}/keys/${(await createKey(alice, base)).id}`,
+    Webhook: `${base}/webhooks/${webhook.id}`,
+    Connector: `${base}/connectors/${(await createConnector(alice, base)).id}`,
+    Delivery: `${base}/deliveries/${delivery.id}`,
+    Event: `${base}/events/${delivery.eventId}`,
+  };
+});
+afterAll(() => app?.stop());
+
+/** The types that have an identifier of their own, by their interface. */
+const NODES = Object.values(schema.getTypeMap())
+  .filter(isObjectType)
+  .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'))
+  .map(({ name }) => name);
+
+test('every kind of resource is compared', () => {
+  expect(Object.keys(paths).sort()).toEqual(NODES.toSorted());
+});
+
+describe.each(NODES)('a resource of the kind %s', (name) => {
+  const type = schema.getType(name);
+  if (!isObjectType(type)) throw new Error(`${name} is no object`);
+  const leaves = Object.values(type.getFields()).filter(({ type: field }) => isLeafType(getNamedType(field)));
+
+  test('has the same fields with the same values over REST and GraphQL', async () => {
+    const one = await rest.send<Resource>(alice, 'GET', paths[name]!);
+    expect(one.status).toBe(200);
+    const selection = leaves.map((field) => field.name).join(' ');
+    const { data, errors } = await alice.graphql<{ node: Record<string, unknown> }>(
+      `query ($id: ID!) { node(id: $id) { ... on ${name} { ${selection} } } }`,
+      { id: one.body.id },
+    );
+    expect(errors).toBeUndefined();
+    // Fields that hold other objects are REST's own to leave out or to name by their id.
+    const { attempts: _attempts, ...fields } = one.body;
+    expect(fields).toEqual(fromResult(type, data!.node));
+  });
+
+  test('spells enum values by the documented words in one and by names in the other', async () => {
+    const { body } = await rest.send<Resource>(alice, 'GET', paths[name]!);
+    for (const { name: field, type: fieldType } of leaves) {
+      const named = getNamedType(fieldType);
+      if (!isEnumType(named)) continue;
+      const allowed = new Set(named.getValues().map(({ value }) => value as string));
+      for (const value of [body[field]].flat()) expect(allowed).toContain(value);
+    }
+  });
+});
+
+test('lists hold the same things in the same order', async () => {
+  for (const [list, field] of Object.entries({ endpoints: 'endpoints', keys: 'apiKeys', webhooks: 'webhooks' })) {
+    for (let count = 0; count < 3; count++) {
+      if (list === 'endpoints') await createEndpoint(alice, paths.Project!);
+      else if (list === 'keys') await createKey(alice, paths.Project!);
+      else await createWebhook(alice, paths.Project!);
+    }
+    const page = await rest.send<{ data: Resource[]; nextCursor: string }>(
+      ...([alice, 'GET', `${paths.Project}/${list}?limit=2`] as const),
+    );
+    const { data } = await alice.graphql<{ project: Record<string, { nodes: Resource[]; pageInfo: object }> }>(
+      `query ($id: ID!) { project(id: $id) { ${field}(first: 2) { nodes { id } pageInfo { endCursor hasNextPage } } } }`,
+      { id: projectId },
+    );
+    const connection = data!.project[field]!;
+    expect(connection.nodes.map(({ id }) => id)).toEqual(page.body.data.map(({ id }) => id));
+    expect(connection.pageInfo).toEqual({ endCursor: page.body.nextCursor, hasNextPage: true });
+  }
+});

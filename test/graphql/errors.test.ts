@@ -1,0 +1,163 @@
+import { GraphQLError, Kind } from 'graphql';
+import pino from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { AppError, invalidField } from '../../src/errors.ts';
+import type { GraphQLContext } from '../../src/graphql/context.ts';
+import { createErrorMask } from '../../src/graphql/errors.ts';
+import { createGraphQLServer } from '../../src/graphql/yoga.ts';
+import { runInRequest } from '../../src/http/request-context.ts';
+import { newId } from '../../src/ids.ts';
+
+const SECRET = 'password of the database is xyzzy';
+const REQUEST_ID = 'req_87654321';
+
+type Logged = { level: number; err?: { message: string } };
+let logged: Logged[];
+const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
+const mask = createErrorMask(log);
+
+beforeEach(() => {
+  logged = [];
+});
+
+const masked = (error: unknown) => runInRequest({ requestId: REQUEST_ID }, () => mask(error));
+
+describe('the mask of errors', () => {
+  test('keeps errors of the catalogue, with what a caller can do about them', () => {
+    const error = masked(new GraphQLError('x', { path: ['a'], originalError: invalidField('/name', 'Is too long.') }));
+    expect(error.toJSON()).toMatchObject({
+      path: ['a'],
+      extensions: {
+        code: 'VALIDATION_FAILED',
+        retryable: false,
+        requestId: REQUEST_ID,
+        field: '/name',
+        errors: [{ pointer: '/name', message: 'Is too long.' }],
+      },
+    });
+    expect(logged).toEqual([]);
+  });
+
+  test('tells when to come back', () => {
+    const { extensions } = masked(new AppError('RATE_LIMITED', { retryAfterSeconds: 7 }));
+    expect(extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 7 });
+  });
+
+  test.each<[string, unknown]>([
+    ['an error', new Error(SECRET)],
+    ['a text', SECRET],
+    ['nothing', undefined],
+    ['an error of a resolver', new GraphQLError(SECRET, { path: ['a'], originalError: new Error(SECRET) })],
+    [
+      'an error within an error',
+      new GraphQLError('a', { originalError: new GraphQLError('b', { originalError: new TypeError(SECRET) }) }),
+    ],
+    // Such as "Enum cannot represent value", which graphql-js throws over what a resolver returned.
+    [
+      'a value that does not fit its field',
+      new GraphQLError('a', { path: ['a'], originalError: new GraphQLError(SECRET) }),
+    ],
+    [
+      'an error that calls itself one of the catalogue',
+      Object.assign(new Error(SECRET), { code: 'NOT_FOUND', status: 404 }),
+    ],
+  ])('hides and logs what is unexpected: %s', (_name, thrown) => {
+    const error = masked(thrown);
+    expect(error.extensions).toMatchObject({ code: 'INTERNAL', retryable: true, requestId: REQUEST_ID });
+    expect(JSON.stringify(error)).not.toContain('xyzzy');
+    expect(error.originalError).toBeUndefined();
+    expect(logged).toMatchObject([{ level: 50 }]);
+  });
+
+  test('leaves errors of the document readable, with a code', () => {
+    const error = masked(
+      new GraphQLError('Cannot query field "nothing" on type "Query".', { nodes: [{ kind: Kind.NAME, value: 'a' }] }),
+    );
+    expect(error.message).toBe('Cannot query field "nothing" on type "Query".');
+    expect(error.extensions).toMatchObject({ code: 'GRAPHQL_INVALID', retryable: false, requestId: REQUEST_ID });
+    expect(logged).toEqual([]);
+  });
+
+  test('believes no code that is not of the catalogue', () => {
+    for (const code of ['GRAPHQL_VALIDATION_FAILED', 'constructor', '__proto__', 5]) {
+      expect(masked(new GraphQLError('x', { extensions: { code } })).extensions.code).toBe('GRAPHQL_INVALID');
+    }
+  });
+
+  test('changes nothing that it has masked already', () => {
+    for (const thrown of [new Error(SECRET), new AppError('NOT_FOUND'), new GraphQLError('Syntax Error: x')]) {
+      const once = masked(thrown);
+      expect(masked(once).toJSON()).toEqual(once.toJSON());
+    }
+  });
+
+  test('quotes documents shortly', () => {
+    expect(masked(new GraphQLError(`Cannot query field "${'x'.repeat(10_000)}".`)).message.length).toBeLessThan(310);
+    expect(masked(new GraphQLError(`${'x'.repeat(299)}\u{1F600}`)).message.isWellFormed()).toBe(true);
+  });
+});
+
+describe('a server', () => {
+  const projectId = newId('Project');
+  const ask = async (query: string, services: unknown) => {
+    const { yoga } = createGraphQLServer({ log, ownDocuments: new Set() });
+    const response = await yoga.fetch(
+      'http://server/graphql',
+      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ query }) },
+      { viewer: { kind: 'user' }, services, requestId: REQUEST_ID } as unknown as GraphQLContext,
+    );
+    return (await response.json()) as { data?: unknown; errors?: { path?: unknown; extensions: unknown }[] };
+  };
+
+  test('answers what did work beside a masked error', async () => {
+    const services = { projects: { find: () => Promise.reject(new Error(SECRET)) } };
+    const answer = await ask(`{ __typename project(id: "${projectId}") { name } }`, services);
+    expect(answer).toMatchObject({
+      data: { __typename: 'Query', project: null },
+      errors: [{ path: ['project'], extensions: { code: 'INTERNAL', retryable: true } }],
+    });
+    expect(JSON.stringify(answer)).not.toContain('xyzzy');
+    expect(logged).toMatchObject([{ err: { message: SECRET } }]);
+  });
+
+  test('hides a value that does not fit the schema', async () => {
+    const project = { id: projectId, name: { toString: undefined, secret: SECRET } };
+    const answer = await ask(`{ project(id: "${projectId}") { name } }`, { projects: { find: async () => project } });
+    expect(answer.errors).toMatchObject([{ extensions: { code: 'INTERNAL' } }]);
+    expect(JSON.stringify(answer)).not.toContain('xyzzy');
+    expect(logged).toHaveLength(1);
+  });
+
+  test.each([
+    ['costs too much', '{ projects(first: 100) { nodes { endpoints(first: 100) { nodes { id path } } } } }'],
+    ['nests too deep', `{ project(id: "${projectId}") ${'{ events { nodes '.repeat(6)} { id } ${'} }'.repeat(6)} }`],
+    ['has too many aliases', `{ ${Array.from({ length: 31 }, (_, index) => `a${index}: viewer { tier }`).join(' ')} }`],
+    ['has too many directives', `{ viewer ${'@skip(if: false) '.repeat(21)} { tier } }`],
+    ['has too many tokens', `{ ${'viewer { tier } '.repeat(600)} }`],
+    ['is too long', `{ viewer { tier } } # ${'x'.repeat(33_000)}`],
+    ['is wrong in one place only', '{ viewer { tier } nothing }'],
+    ['is expensive in an operation that is not the first', '{ __typename }'],
+  ])('calls no resolver for a document that %s', async (why, query) => {
+    const touched: PropertyKey[] = [];
+    const services = new Proxy({}, { get: (_target, name) => void touched.push(name) });
+    const { yoga } = createGraphQLServer({ log, ownDocuments: new Set() });
+    const isSecond = why.includes('not the first');
+    const document = isSecond
+      ? 'query Cheap { __typename } query Dear { projects(first: 100) { nodes { events(first: 100) { nodes { id type } } } } }'
+      : query;
+    const response = await yoga.fetch(
+      'http://server/graphql',
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
+        body: JSON.stringify({ query: document, ...(isSecond && { operationName: 'Dear' }) }),
+      },
+      { viewer: { kind: 'user' }, services, requestId: REQUEST_ID } as unknown as GraphQLContext,
+    );
+    const { data, errors } = (await response.json()) as { data?: unknown; errors: { extensions: { code: string } }[] };
+    expect(response.status).toBe(400);
+    expect(data).toBeUndefined();
+    expect(errors[0]!.extensions.code).toMatch(/^GRAPHQL_/);
+    expect(touched).toEqual([]);
+  });
+});

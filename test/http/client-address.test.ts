@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { clientAddress, trustProxies } from '../../src/http/client-address.ts';
+import { openSocket } from '../graphql/socket-client.ts';
+import { startTestApp } from '../support/app.ts';
+
+const request = (remoteAddress: string | undefined, forwarded?: string | string[]) =>
+  ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
+const trusts = trustProxies(['10.0.0.0/8', '192.0.2.1', 'fd00::/8']);
+
+describe('the address of a client', () => {
+  test.each([
+    ['is that of the connection when no proxy is in between', '203.0.113.9', undefined, '203.0.113.9'],
+    ['is not what the client claims', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['is what a trusted proxy says', '10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    [
+      'is what the nearest trusted proxy was told by, not what is claimed before',
+      '10.1.2.3',
+      '1.1.1.1, 198.51.100.1',
+      '198.51.100.1',
+    ],
+    ['is found behind several trusted proxies', '10.1.2.3', '198.51.100.1, 192.0.2.1, 10.9.9.9', '198.51.100.1'],
+    ['is that of the farthest proxy when all are trusted', '10.1.2.3', '10.4.5.6', '10.4.5.6'],
+    ['is known for IPv4 within IPv6', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['is known for IPv6', 'fd12::1', '2001:db8::1', '2001:db8::1'],
+    ['is what stands there even if it is no address', '10.1.2.3', 'unknown', 'unknown'],
+    ['is that of the proxy when it says nothing', '10.1.2.3', ' , ', '10.1.2.3'],
+    ['is nothing when the connection is gone', undefined, undefined, ''],
+  ])('%s', (_name, remote, forwarded, expected) => {
+    expect(clientAddress(request(remote, forwarded), trusts)).toBe(expected);
+  });
+
+  test('counts repeated headers as one list', () => {
+    expect(clientAddress(request('10.1.2.3', ['1.1.1.1', '198.51.100.1']), trusts)).toBe('198.51.100.1');
+  });
+
+  test('nobody is trusted unless told', () => {
+    expect(clientAddress(request('127.0.0.1', '198.51.100.1'), trustProxies([]))).toBe('127.0.0.1');
+  });
+
+  test.each(['10.0.0.0/33', 'proxy.example', ''])('%j is no proxy', (text) => {
+    expect(() => trustProxies([text])).toThrow('TRUSTED_PROXIES');
+  });
+});
+
+test('sockets and requests behind a trusted proxy are told apart by their clients', async () => {
+  const app = await startTestApp({ env: { ROLES: 'api', TRUSTED_PROXIES: '127.0.0.1' } });
+  try {
+    const alice = await app.user('alice', 'ENTERPRISE');
+    const connect = async (client: string, token: string) => {
+      const socket = await openSocket(app.url, { headers: { 'x-forwarded-for': client } });
+      socket.send({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } });
+      const outcome = await Promise.race([
+        socket.next().then(({ type }) => type),
+        socket.closed.then(({ code }) => code),
+      ]);
+      socket.socket.terminate();
+      return outcome;
+    };
+    const outcomes = new Set<unknown>();
+    for (let count = 0; count < 40; count++) outcomes.add(await connect('198.51.100.1', `guess-${count}`));
+    expect(outcomes).toEqual(new Set([4403, 1013]));
+    expect(await connect('198.51.100.1', alice.token)).toBe(1013);
+    expect(await connect('198.51.100.2', alice.token)).toBe('connection_ack');
+    const from = (client: string) => alice.rest('GET', '/api/projects', undefined, { 'x-forwarded-for': client });
+    expect((await from('198.51.100.1')).status).toBe(429);
+    expect((await from('198.51.100.2')).status).toBe(200);
+  } finally {
+    await app.stop();
+  }
+});

@@ -1,0 +1,478 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Viewer } from '../../src/auth/viewer.ts';
+import { type Database, openDatabase } from '../../src/database/client.ts';
+import { firstIdAt, newId } from '../../src/ids.ts';
+import type { Bus } from '../../src/live/bus.ts';
+import { createLiveFeed, type LiveFeed } from '../../src/live/feed.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+type Client = Pick<pg.Client, 'query'>;
+type Feed<Item> = AsyncIterableIterator<Item>;
+
+let testDatabase: TestDatabase;
+let db: Database;
+let feed: LiveFeed;
+let alice: Viewer;
+let projectId: string;
+/** Hints reach the feed only when the test gives them. */
+const listeners = new Set<() => void>();
+const hint = () => {
+  for (const listener of listeners) listener();
+};
+const bus: Bus = {
+  publish: () => {},
+  subscribe(_topic, listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  close: async () => {},
+};
+const open: AsyncIterableIterator<unknown>[] = [];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  db = await openDatabase({ url: testDatabase.url, poolSize: 10, log: pino({ level: 'silent' }) });
+  feed = createLiveFeed({ db, bus });
+});
+
+beforeEach(async () => {
+  alice = await createUser();
+  projectId = await createProject(alice);
+});
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((items) => items.return!()));
+  expect(listeners.size).toBe(0);
+});
+
+afterAll(async () => {
+  await db?.close();
+  await testDatabase?.drop();
+});
+
+async function createUser(): Promise<Viewer> {
+  const userId = newId('User');
+  await db.pool.query(`INSERT INTO "User" (id, issuer, subject) VALUES ($1, 'test', $1)`, [userId]);
+  return { kind: 'user', userId, tier: 'PRO', requestsPerMinute: null, expiresAt: new Date(Date.now() + 3_600_000) };
+}
+
+async function createProject({ userId }: Viewer): Promise<string> {
+  const id = newId('Project');
+  await db.pool.query(`INSERT INTO "Project" (id, "userId", name, "walletAddress") VALUES ($1, $2, 'Shop', '0x')`, [
+    id,
+    userId,
+  ]);
+  return id;
+}
+
+async function insertEvent(client: Client = db.pool, options: { type?: string; id?: string } = {}): Promise<string> {
+  const { type = 'endpoint.created', id = newId('Event') } = options;
+  await client.query(`INSERT INTO "Event" (id, "projectId", type, data) VALUES ($1, $2, $3, '{}')`, [
+    id,
+    projectId,
+    type,
+  ]);
+  return id;
+}
+
+async function insertDelivery(client: Client = db.pool, eventType = 'endpoint.created'): Promise<string> {
+  const id = newId('Delivery');
+  const eventId = await insertEvent(client, { type: eventType });
+  await client.query(`INSERT INTO "Delivery" (id, "projectId", "eventId", "eventType") VALUES ($1, $2, $3, $4)`, [
+    id,
+    projectId,
+    eventId,
+    eventType,
+  ]);
+  return id;
+}
+
+const update = (id: string, set: string, client: Client = db.pool) =>
+  client.query(`UPDATE "Delivery" SET ${set} WHERE id = $1`, [id]);
+
+/** An id as a machine would make it whose clock shows that time. */
+const eventIdAt = (milliseconds: number) => firstIdAt('Event', milliseconds).slice(0, 14) + newId('Event').slice(14);
+
+/** A transaction of its own connection, to be committed whenever the test likes. */
+async function begin(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: testDatabase.url });
+  await client.connect();
+  await client.query('BEGIN');
+  return client;
+}
+
+async function commit(client: pg.Client): Promise<void> {
+  await client.query('COMMIT');
+  await client.end();
+}
+
+function followed<Item>(items: Feed<Item>): Feed<Item> {
+  open.push(items);
+  return items;
+}
+
+const events = async (options: { after?: string; types?: string[] } = {}) =>
+  followed(await feed.events(alice, { projectId, ...options }));
+const deliveries = async (options: Omit<Parameters<LiveFeed['deliveries']>[1], 'projectId'> = {}) =>
+  followed(await feed.deliveries(alice, { projectId, ...options }));
+
+async function take<Item>(items: Feed<Item>, count: number): Promise<Item[]> {
+  const taken: Item[] = [];
+  for (let index = 0; index < count; index++) {
+    const next = items.next();
+    hint();
+    taken.push((await next).value!);
+  }
+  return taken;
+}
+
+async function cursorAfter(items: Feed<{ cursor: string }>, count: number): Promise<string> {
+  return (await take(items, count)).at(-1)!.cursor;
+}
+
+const idsOf = (items: { event: { id: string } }[]) => items.map(({ event }) => event.id);
+
+/** Marks the present with an event, and takes everything that the feed shows before it. */
+async function untilNow(items: Awaited<ReturnType<typeof events>>): Promise<string[]> {
+  const marker = await insertEvent();
+  hint();
+  const seen: string[] = [];
+  for await (const { event } of { [Symbol.asyncIterator]: () => ({ next: () => items.next() }) }) {
+    if (event.id === marker) break;
+    seen.push(event.id);
+  }
+  return seen;
+}
+
+describe('from now on', () => {
+  test('shows what is written later, and not what was there', async () => {
+    await insertEvent();
+    const items = await events();
+    const written = [await insertEvent(), await insertEvent()];
+    expect(idsOf(await take(items, 2))).toEqual(written);
+  });
+
+  test('does not show what was there though an older transaction was still running', async () => {
+    const older = await begin();
+    await older.query('SELECT pg_current_xact_id()');
+    await insertEvent();
+    const items = await events();
+    await commit(older);
+    expect(await untilNow(items)).toEqual([]);
+  });
+
+  test('shows what was written before but committed later', async () => {
+    const writer = await begin();
+    const written = await insertEvent(writer);
+    await insertEvent();
+    const items = await events();
+    await commit(writer);
+    expect(await untilNow(items)).toEqual([written]);
+  });
+
+  test('shows what is committed in another order than it was written, each once', async () => {
+    const items = await events();
+    const slow = await begin();
+    const first = await insertEvent(slow);
+    const second = await insertEvent();
+    expect(idsOf(await take(items, 1))).toEqual([second]);
+    await commit(slow);
+    expect(idsOf(await take(items, 1))).toEqual([first]);
+    expect(await untilNow(items)).toEqual([]);
+  });
+
+  test('shows rows of savepoints and of several events in one transaction', async () => {
+    const items = await events();
+    const writer = await begin();
+    const written = [await insertEvent(writer)];
+    await writer.query('SAVEPOINT inner_one');
+    written.push(await insertEvent(writer));
+    await insertEvent();
+    await take(items, 1);
+    await writer.query('RELEASE inner_one');
+    written.push(await insertEvent(writer));
+    await commit(writer);
+    expect(await untilNow(items)).toEqual(written);
+  });
+
+  test('shows nothing of a transaction that was rolled back', async () => {
+    const items = await events();
+    const writer = await begin();
+    await insertEvent(writer);
+    await writer.query('ROLLBACK');
+    await writer.end();
+    expect(await untilNow(items)).toEqual([]);
+  });
+
+  test('shows what machines with other clocks write', async () => {
+    const items = await events();
+    const written = [
+      await insertEvent(db.pool, { id: eventIdAt(Date.now() + 600_000) }),
+      await insertEvent(db.pool, { id: eventIdAt(Date.now() - 8_000) }),
+      await insertEvent(),
+    ];
+    const seen = idsOf(await take(items, 3));
+    expect(seen.sort()).toEqual(written.sort());
+    expect(await untilNow(items)).toEqual([]);
+  });
+
+  test('heals lost hints by looking by itself', async () => {
+    const items = await events();
+    const pending = items.next();
+    // By now it has looked and waits.
+    await sleep(100);
+    const written = await insertEvent();
+    expect((await pending).value!.event.id).toBe(written);
+  });
+});
+
+describe('from a cursor on', () => {
+  test('shows exactly what was missed, then what comes', async () => {
+    const first = await events();
+    await insertEvent();
+    await insertEvent();
+    const cursor = await cursorAfter(first, 2);
+    await first.return!();
+    const missed = [await insertEvent(), await insertEvent(), await insertEvent()];
+
+    const second = await events({ after: cursor });
+    expect(idsOf(await take(second, 3))).toEqual(missed);
+    expect(await untilNow(second)).toEqual([]);
+  });
+
+  test('shows what was written before the cursor and committed while nobody looked', async () => {
+    const first = await events();
+    const slow = await begin();
+    const late = await insertEvent(slow);
+    await insertEvent();
+    const cursor = await cursorAfter(first, 1);
+    await first.return!();
+    await commit(slow);
+    expect(await untilNow(await events({ after: cursor }))).toEqual([late]);
+  });
+
+  test('does not show again what was seen while an older transaction was running', async () => {
+    const first = await events();
+    const older = await begin();
+    await older.query('SELECT pg_current_xact_id()');
+    await insertEvent();
+    await insertEvent();
+    const cursor = await cursorAfter(first, 2);
+    await first.return!();
+    expect(await untilNow(await events({ after: cursor }))).toEqual([]);
+    await commit(older);
+    const again = await events({ after: cursor });
+    expect(await untilNow(again)).toHaveLength(1);
+  });
+
+  test('catches up over many pages', async () => {
+    const first = await events();
+    await insertEvent();
+    const cursor = await cursorAfter(first, 1);
+    await first.return!();
+    const missed: string[] = [];
+    for (let index = 0; index < 450; index++) missed.push(await insertEvent());
+    const second = await events({ after: cursor });
+    expect(idsOf(await take(second, 450))).toEqual(missed);
+    expect(await untilNow(second)).toEqual([]);
+  });
+
+  test('goes on from the cursor of another database cluster, whose transactions count differently', async () => {
+    const first = await events();
+    await insertEvent();
+    const cursor = await cursorAfter(first, 1);
+    await first.return!();
+    const missed = await insertEvent();
+    for (const horizon of ['1', (2 ** 31).toString(36), (2 ** 40 + 5).toString(36)]) {
+      const elsewhere = cursor.split('.').with(3, horizon).join('.');
+      const seen = await untilNow(await events({ after: elsewhere }));
+      expect(seen).toContain(missed);
+      await Promise.all(open.splice(0).map((items) => items.return!()));
+    }
+  });
+
+  test.each(['', 'x', '1.2.3.4.', '\u0000', 'evt_01jc9x2v5qe3w8k4m6n7p9r0st'])(
+    'refuses %j with its field',
+    async (after) => {
+      const refused = expect.objectContaining({
+        code: 'VALIDATION_FAILED',
+        fields: [{ pointer: '/after', message: expect.any(String) }],
+      });
+      await expect(feed.events(alice, { projectId, after })).rejects.toEqual(refused);
+      await expect(feed.deliveries(alice, { projectId, after })).rejects.toEqual(refused);
+    },
+  );
+});
+
+describe('while many write', () => {
+  test('a follower that is cut off again and again gets every event once', async () => {
+    const writers = 6;
+    const perWriter = 40;
+    const written: string[] = [];
+    const seen: string[] = [];
+    let items = await events();
+    await insertEvent();
+    let cursor = await cursorAfter(items, 1);
+
+    const writing = Promise.all(
+      Array.from({ length: writers }, async (_, writer) => {
+        const client = new pg.Client({ connectionString: testDatabase.url });
+        await client.connect();
+        for (let index = 0; index < perWriter; index++) {
+          await client.query('BEGIN');
+          written.push(await insertEvent(client));
+          await client.query('SELECT pg_sleep($1)', [((writer * 7 + index * 3) % 10) / 500]);
+          await client.query('COMMIT');
+          hint();
+        }
+        await client.end();
+      }),
+    );
+    while (seen.length < writers * perWriter) {
+      const { value } = await items.next();
+      seen.push(value!.event.id);
+      cursor = value!.cursor;
+      if (seen.length % 17 === 0) {
+        await items.return!();
+        items = await events({ after: cursor });
+      }
+    }
+    await writing;
+    expect(await untilNow(items)).toEqual([]);
+    expect(seen.sort()).toEqual(written.sort());
+  });
+});
+
+describe('deliveries', () => {
+  test('shows each change of a delivery, in order, with its state', async () => {
+    const items = await deliveries();
+    const id = await insertDelivery();
+    const [made] = await take(items, 1);
+    expect(made!.delivery).toMatchObject({ id, status: 'PENDING' });
+    await update(id, `"status" = 'SUCCEEDED', "statusCode" = 200, "updatedAt" = now()`);
+    const [done] = await take(items, 1);
+    expect(done!.delivery).toMatchObject({ id, status: 'SUCCEEDED', statusCode: 200 });
+    expect(done!.delivery.updatedAt.getTime()).toBeGreaterThanOrEqual(made!.delivery.updatedAt.getTime());
+  });
+
+  test('a claim and the extension of its lease are no news, the result is', async () => {
+    const items = await deliveries();
+    const id = await insertDelivery();
+    await take(items, 1);
+    for (let lease = 1; lease <= 3; lease++) {
+      await update(id, `"status" = 'RUNNING', "leasedUntil" = now(), "leaseToken" = ${lease}`);
+      hint();
+    }
+    const other = await insertDelivery();
+    expect((await take(items, 1))[0]!.delivery.id).toBe(other);
+    await update(id, `"status" = 'FAILED', "updatedAt" = now()`);
+    expect((await take(items, 1))[0]!.delivery).toMatchObject({ id, status: 'FAILED' });
+  });
+
+  test('two changes within the same millisecond are both shown', async () => {
+    const items = await deliveries();
+    const id = await insertDelivery();
+    const { delivery, cursor } = (await take(items, 1))[0]!;
+    const same = `"updatedAt" = '${delivery.updatedAt.toISOString()}'`;
+    await update(id, `"status" = 'SUCCEEDED', ${same}`);
+    expect((await take(items, 1))[0]!.delivery.status).toBe('SUCCEEDED');
+    const returned = await deliveries({ after: cursor });
+    expect((await take(returned, 1))[0]!.delivery.status).toBe('SUCCEEDED');
+  });
+
+  test('from a cursor on, shows the latest state of what changed meanwhile, once', async () => {
+    const first = await deliveries();
+    const ids = [await insertDelivery(), await insertDelivery(), await insertDelivery()];
+    const cursor = await cursorAfter(first, 3);
+    await first.return!();
+    await update(ids[0]!, `"status" = 'FAILED', "updatedAt" = now()`);
+    await update(ids[2]!, `"status" = 'PENDING', "reason" = 'again', "updatedAt" = now()`);
+    await update(ids[2]!, `"status" = 'SUCCEEDED', "updatedAt" = now()`);
+    const second = await deliveries({ after: cursor });
+    const seen = (await take(second, 2)).map(({ delivery: { id, status } }) => [id, status]);
+    expect(seen).toEqual([
+      [ids[0], 'FAILED'],
+      [ids[2], 'SUCCEEDED'],
+    ]);
+    const last = await insertDelivery();
+    expect((await take(second, 1))[0]!.delivery.id).toBe(last);
+  });
+
+  test('a batch that one transaction writes is shown whole, also when it is committed late', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 250; index++) ids.push(await insertDelivery());
+    const items = await deliveries();
+    const batch = await begin();
+    await batch.query(`UPDATE "Delivery" SET "status" = 'SUCCEEDED', "updatedAt" = now() WHERE id = ANY ($1)`, [ids]);
+    const between = await insertDelivery();
+    expect((await take(items, 1))[0]!.delivery.id).toBe(between);
+    await commit(batch);
+    const seen = (await take(items, 250)).map(({ delivery }) => delivery.id);
+    expect(seen.sort()).toEqual(ids.sort());
+  });
+});
+
+describe('filters', () => {
+  test('events of the kinds asked for', async () => {
+    const items = await events({ types: ['endpoint.created', 'payment.failed'] });
+    await insertEvent(db.pool, { type: 'payment.settled' });
+    const wanted = [await insertEvent(), await insertEvent(db.pool, { type: 'payment.failed' })];
+    expect(idsOf(await take(items, 2))).toEqual(wanted);
+  });
+
+  test('deliveries of the states, kinds and age asked for', async () => {
+    const before = await insertDelivery();
+    const { rows } = await db.pool.query<{ now: Date }>(`SELECT now() + interval '1 millisecond' AS now`);
+    await expect
+      .poll(async () => (await db.pool.query(`SELECT now() > $1 AS past`, [rows[0]!.now])).rows[0].past)
+      .toBe(true);
+    const since = new Date();
+    const items = await deliveries({ filter: { status: ['FAILED'], eventTypes: ['payment.failed'], since } });
+    const other = await insertDelivery();
+    const wanted = await insertDelivery(db.pool, 'payment.failed');
+    for (const id of [before, other, wanted]) await update(id, `"status" = 'FAILED', "updatedAt" = now()`);
+    expect((await take(items, 1))[0]!.delivery.id).toBe(wanted);
+    const last = await insertDelivery(db.pool, 'payment.failed');
+    await update(last, `"status" = 'FAILED', "updatedAt" = now()`);
+    expect((await take(items, 1))[0]!.delivery.id).toBe(last);
+  });
+});
+
+describe('tenancy', () => {
+  test.each(['events', 'deliveries'] as const)(
+    '%s of a project of somebody else, or of none, are not found',
+    async (kind) => {
+      const mallory = await createUser();
+      const key: Viewer = {
+        ...mallory,
+        kind: 'apiKey',
+        apiKeyId: newId('ApiKey'),
+        projectId: newId('Project'),
+        expiresAt: null,
+      };
+      const refused = expect.objectContaining({ code: 'NOT_FOUND' });
+      for (const viewer of [mallory, key]) {
+        await expect(feed[kind](viewer, { projectId })).rejects.toEqual(refused);
+      }
+      await expect(feed[kind](alice, { projectId: newId('Project') })).rejects.toEqual(refused);
+      await expect(feed[kind](alice, { projectId: 'x\u0000' })).rejects.toEqual(refused);
+    },
+  );
+
+  test('a project that goes over to somebody else is silent from then on', async () => {
+    const items = await events();
+    await insertEvent();
+    await take(items, 1);
+    const { userId } = await createUser();
+    await db.pool.query(`UPDATE "Project" SET "userId" = $1 WHERE id = $2`, [userId, projectId]);
+    await insertEvent();
+    const pending = items.next();
+    hint();
+    await sleep(300);
+    await items.return!();
+    expect(await pending).toEqual({ done: true, value: undefined });
+  });
+});

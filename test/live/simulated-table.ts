@@ -1,0 +1,118 @@
+import { newId } from '../../src/ids.ts';
+import { type FoundRow, isBehind, type Look, type LookRequest, type Progress } from '../../src/live/tail.ts';
+
+export type SimulatedRow = {
+  id: string;
+  milliseconds: number;
+  transaction: bigint;
+  /** Counts the changes that are news. */
+  version: number;
+  /** Written since without being news, as a claim writes a delivery. */
+  isQuiet: boolean;
+};
+
+type OpenTransaction = { milliseconds: number; written: Map<string, SimulatedRow> };
+
+/**
+ * A table as concurrent transactions write it and as a snapshot sees it: rows carry the time at which their transaction
+ * thought it began, and are seen when it commits.
+ */
+export function createSimulatedTable(pageSize: number) {
+  const rows = new Map<string, SimulatedRow>();
+  const sizes = new Map<bigint, number>();
+  const open = new Map<bigint, OpenTransaction>();
+  let now = 1_700_000_000_000;
+  let nextTransaction = 1000n;
+
+  const oldestOpen = () => [...open.keys()].reduce((a, b) => (a < b ? a : b), nextTransaction);
+  const pick = <T>(items: T[], choice: number): T | undefined => items[choice % Math.max(1, items.length)];
+  const isLocked = (id: string) => [...open.values()].some(({ written }) => written.has(id));
+
+  function write(
+    choice: number,
+    change: (row: SimulatedRow | undefined, at: OpenTransaction) => SimulatedRow | undefined,
+  ) {
+    const [transaction, at] = pick([...open], choice) ?? [];
+    if (transaction === undefined || !at) return;
+    const target = pick(
+      [...rows.values()].filter(({ id }) => !isLocked(id)),
+      choice,
+    );
+    const row = change(target, at);
+    if (row) at.written.set(row.id, { ...row, transaction });
+  }
+
+  return {
+    rows,
+    /** How many rows a transaction wrote. */
+    sizeOf: (transaction: bigint) => sizes.get(transaction) ?? 0,
+    /** Lets time pass. */
+    tick(milliseconds: number) {
+      now += milliseconds;
+    },
+    /** Starts a transaction on a machine whose clock differs by so much. */
+    begin(skewMilliseconds: number) {
+      open.set(nextTransaction++, { milliseconds: now + skewMilliseconds, written: new Map() });
+    },
+    insert(choice: number) {
+      write(choice, (_target, { milliseconds }) => ({
+        id: newId('Delivery'),
+        milliseconds,
+        transaction: 0n,
+        version: 1,
+        isQuiet: false,
+      }));
+    },
+    update(choice: number) {
+      write(choice, (row, { milliseconds }) => {
+        if (!row) return undefined;
+        const changed = milliseconds === row.milliseconds ? milliseconds + 1 : milliseconds;
+        return { ...row, milliseconds: changed, version: row.version + 1, isQuiet: false };
+      });
+    },
+    /** Writes a row without news in it. */
+    claim(choice: number) {
+      write(choice, (row) => row && { ...row, isQuiet: true });
+    },
+    commit(choice: number) {
+      const [transaction, at] = pick([...open], choice) ?? [];
+      if (transaction === undefined || !at) return;
+      open.delete(transaction);
+      sizes.set(transaction, at.written.size);
+      for (const row of at.written.values()) rows.set(row.id, row);
+    },
+    commitAll() {
+      while (open.size > 0) this.commit(0);
+    },
+    /** The progress of one who has seen nothing of it. */
+    beginning(): Progress {
+      return {
+        position: { milliseconds: 0, id: newId('Delivery', 0) },
+        lookedAtMilliseconds: now,
+        horizon: oldestOpen(),
+        shown: new Map(),
+      };
+    },
+    async look({ position, horizon, sinceMilliseconds }: LookRequest): Promise<Look> {
+      const ordered: FoundRow[] = [...rows.values()].sort((a, b) => (isBehind(a, b) ? 1 : -1));
+      const isLate = ({ milliseconds, transaction, id }: FoundRow) =>
+        milliseconds >= sinceMilliseconds && transaction >= horizon && !rows.get(id)!.isQuiet;
+      const late = ordered.filter((row) => !isBehind(row, position) && isLate(row));
+      const behind = ordered.filter((row) => isBehind(row, position)).slice(0, pageSize);
+      return {
+        rows: [...late, ...behind],
+        isFull: behind.length === pageSize,
+        horizon: oldestOpen(),
+        nowMilliseconds: now,
+      };
+    },
+    /** Rows as they are now, under the transaction that the look found. */
+    async load(wanted: readonly FoundRow[]): Promise<Map<string, SimulatedRow>> {
+      const found = wanted.flatMap(({ id, milliseconds, transaction }) => {
+        const row = rows.get(id);
+        return row?.milliseconds === milliseconds ? [{ ...row, transaction }] : [];
+      });
+      return new Map(found.map((row) => [row.id, row]));
+    },
+  };
+}

@@ -1,0 +1,359 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { decodeCursor, encodeCursor } from '../../src/live/cursor.ts';
+import { type Look, type LookRequest, lookOnce, type Progress, type TailOptions, tail } from '../../src/live/tail.ts';
+import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
+
+type Item = { cursor: string; row: SimulatedRow };
+const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
+
+const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
+  start: createSimulatedTable(10).beginning(),
+  look: async () => ({ rows: [], isFull: false, horizon: 1n, nowMilliseconds: 0 }),
+  load: async () => new Map(),
+  present,
+  subscribe: () => () => {},
+  pollMilliseconds: 60_000,
+  ...overrides,
+});
+
+describe('a follower', () => {
+  const choosing = (kind: 'insert' | 'update' | 'claim' | 'commit', weight: number) => ({
+    weight,
+    arbitrary: fc.record({ kind: fc.constant(kind), value: fc.nat() }),
+  });
+  const action = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constant('begin' as const), value: fc.integer({ min: -5000, max: 5000 }) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('tick' as const), value: fc.integer({ min: 0, max: 100 }) }),
+    },
+    choosing('insert', 8),
+    choosing('update', 4),
+    choosing('claim', 1),
+    choosing('commit', 2),
+  );
+  /** How many actions happen before each read of the database, and after how many items the client is cut off. */
+  const pace = fc.record({ actionsPerRead: fc.nat(6), itemsUntilCut: fc.option(fc.nat(4)) });
+
+  // Only in the middle of what one transaction wrote can a client be cut off so that it gets rows again.
+  test('shows every row that was committed, and every state of it once, however often it is cut off', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(action, { minLength: 60, maxLength: 200 }),
+        fc.infiniteStream(pace),
+        async (actions, paces) => {
+          const table = createSimulatedTable(3);
+          const pending = [...actions];
+          const act = (count: number) => {
+            for (const { kind, value } of pending.splice(0, count)) table[kind](value);
+          };
+          const shown = new Set<string>();
+          const again: string[] = [];
+          let cursor = encodeCursor(table.beginning());
+          let progress = decodeCursor('Delivery', cursor);
+
+          /** One look, as long as the client stays. Returns whether there was something to see. */
+          async function look(): Promise<boolean> {
+            const { actionsPerRead, itemsUntilCut } = paces.next().value!;
+            const reader = {
+              look(request: LookRequest) {
+                act(actionsPerRead);
+                return table.look(request);
+              },
+              load(rows: Parameters<typeof table.load>[0]) {
+                act(actionsPerRead);
+                return table.load(rows);
+              },
+            };
+            const items = lookOnce(options({ ...reader }), reader, progress);
+            for (let count = 0; ; count++) {
+              if (count === itemsUntilCut) {
+                progress = decodeCursor('Delivery', cursor);
+                return true;
+              }
+              const { done, value } = await items.next();
+              if (done) {
+                progress = value.reached;
+                return value.isFull || count > 0;
+              }
+              cursor = value.cursor;
+              const state = `${value.row.id} ${value.row.version}`;
+              if (shown.has(state) && table.sizeOf(value.row.transaction) === 1) again.push(state);
+              shown.add(state);
+            }
+          }
+
+          while (pending.length > 0) {
+            act(1);
+            await look();
+          }
+          table.commitAll();
+          while (await look());
+
+          expect(again).toEqual([]);
+          // A claimed delivery is about to change again, and then it is news.
+          const missing = [...table.rows.values()].filter(
+            ({ id, version, isQuiet }) => !isQuiet && !shown.has(`${id} ${version}`),
+          );
+          expect(missing).toEqual([]);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('shows no state of a row twice while it stays', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 60, maxLength: 200 }), async (actions) => {
+        const table = createSimulatedTable(3);
+        const shown: string[] = [];
+        let progress = table.beginning();
+        for (const { kind, value } of actions) {
+          table[kind](value);
+          const items = lookOnce({ present }, table, progress);
+          let next = await items.next();
+          for (; !next.done; next = await items.next()) shown.push(`${next.value.row.id} ${next.value.row.version}`);
+          progress = next.value.reached;
+        }
+        expect(shown).toEqual([...new Set(shown)]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('shows a row that is committed long after others with a later time', async () => {
+    const table = createSimulatedTable(10);
+    const items = tail(options({ ...table, start: table.beginning(), pollMilliseconds: 10 }));
+    table.begin(0);
+    table.insert(0);
+    table.tick(20_000);
+    table.begin(0);
+    table.insert(1);
+    table.commit(1);
+    const first = await items.next();
+    table.commit(0);
+    const second = await items.next();
+    expect(second.value!.row.milliseconds).toBeLessThan(first.value!.row.milliseconds);
+    await items.return!();
+  });
+
+  test('goes on though a machine writes times of the future', async () => {
+    const table = createSimulatedTable(10);
+    const items = tail(options({ ...table, start: table.beginning(), pollMilliseconds: 10 }));
+    table.begin(3_600_000);
+    table.insert(0);
+    table.commit(0);
+    await items.next();
+    for (let index = 0; index < 5; index++) {
+      table.tick(10_000);
+      table.begin(0);
+      table.insert(0);
+      table.commit(0);
+      expect((await items.next()).done).toBe(false);
+    }
+    await items.return!();
+  });
+});
+
+describe('what a follower asks for', () => {
+  const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
+
+  test('leaves out what is older than any transaction lasts, and old times altogether when nothing happened since', async () => {
+    const requests: LookRequest[] = [];
+    const position = { milliseconds: 995_000, id: newId('Delivery') };
+    const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };
+    const reader = {
+      look: async (request: LookRequest) => {
+        requests.push(request);
+        return look();
+      },
+      load: async () => new Map(),
+    };
+    const { value } = await lookOnce(options({}), reader, start).next();
+    expect(requests).toEqual([{ position, horizon: 10n, sinceMilliseconds: 969_000 }]);
+    const reached = (value as { reached: Progress }).reached;
+    expect(reached).toMatchObject({ position, horizon: 50n, lookedAtMilliseconds: 1_000_000 });
+
+    const later = { ...reached, lookedAtMilliseconds: 99_000_000 };
+    await lookOnce(options({}), reader, later).next();
+    expect(requests[1]).toMatchObject({ sinceMilliseconds: position.milliseconds });
+  });
+
+  test('remembers only transactions that could be met again', async () => {
+    const rows = Array.from({ length: 1000 }, (_, index) => ({
+      id: newId('Delivery'),
+      milliseconds: index < 500 ? 900_000 : 999_000,
+      transaction: BigInt(index),
+    }));
+    const reader = { look: async () => look(rows), load: async () => new Map() };
+    const { value } = await lookOnce(options({}), reader, createSimulatedTable(1).beginning()).next();
+    const { shown } = (value as { reached: Progress }).reached;
+    expect([...shown.keys()].every((transaction) => transaction >= 500n)).toBe(true);
+  });
+});
+
+describe('waiting', () => {
+  test('ends at once when the consumer returns, though nothing happens', async () => {
+    let isSubscribed = false;
+    const items = tail(
+      options({
+        subscribe() {
+          isSubscribed = true;
+          return () => {
+            isSubscribed = false;
+          };
+        },
+      }),
+    );
+    const pending = items.next();
+    await expect.poll(() => isSubscribed).toBe(true);
+    expect(await items.return!()).toEqual({ done: true, value: undefined });
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(isSubscribed).toBe(false);
+  });
+
+  test('reads nothing before the first item is asked for, and nothing when it is never', async () => {
+    let looks = 0;
+    const items = tail(
+      options({
+        look: async () => {
+          looks += 1;
+          return { rows: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
+        },
+      }),
+    );
+    await items.return!();
+    expect(looks).toBe(0);
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('a storm of hints is answered by few looks', async () => {
+    let looks = 0;
+    let wake = () => {};
+    const items = tail(
+      options({
+        look: async () => {
+          looks += 1;
+          return { rows: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
+        },
+        subscribe(listener) {
+          wake = listener;
+          return () => {};
+        },
+      }),
+    );
+    items.next();
+    await expect.poll(() => looks).toBe(1);
+    for (let index = 0; index < 100; index++) {
+      wake();
+      await sleep(1);
+    }
+    await items.return!();
+    expect(looks).toBeGreaterThan(1);
+    expect(looks).toBeLessThan(10);
+  });
+
+  test('a hint that comes while it looks is not lost', async () => {
+    const table = createSimulatedTable(10);
+    let wake = () => {};
+    let looks = 0;
+    const items = tail(
+      options({
+        ...table,
+        start: table.beginning(),
+        look: async (request) => {
+          const seen = await table.look(request);
+          if (++looks === 1) {
+            table.begin(0);
+            table.insert(0);
+            table.commit(0);
+            wake();
+          }
+          return seen;
+        },
+        subscribe(listener) {
+          wake = listener;
+          return () => {};
+        },
+      }),
+    );
+    expect((await items.next()).value!.row.version).toBe(1);
+    await items.return!();
+  });
+
+  test('reads go on after the database was away, and nothing is shown twice', async () => {
+    const table = createSimulatedTable(2);
+    for (let index = 0; index < 5; index++) {
+      table.begin(0);
+      table.insert(0);
+      table.commit(0);
+      table.tick(1);
+    }
+    let reads = 0;
+    const flaky = <T>(read: () => Promise<T>): Promise<T> =>
+      ++reads % 2 === 1 ? Promise.reject(new Error('away')) : read();
+    const items = tail(
+      options({
+        start: table.beginning(),
+        look: (request) => flaky(() => table.look(request)),
+        load: (rows) => flaky(() => table.load(rows)),
+        pollMilliseconds: 5,
+      }),
+    );
+    const seen = new Set<string>();
+    for (let index = 0; index < 5; index++) seen.add((await items.next()).value!.row.id);
+    expect(seen.size).toBe(5);
+    await items.return!();
+  });
+
+  test('a database that stays away ends it with the error', async () => {
+    const items = tail(options({ look: () => Promise.reject(new Error('away')), pollMilliseconds: 1 }));
+    await expect(items.next()).rejects.toThrow('away');
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe('a cursor', () => {
+  const progress: Progress = {
+    position: { milliseconds: 1_763_714_013_123, id: newId('Event') },
+    lookedAtMilliseconds: 1_763_714_013_200,
+    horizon: 4_294_967_290n,
+    shown: new Map([
+      [4_294_967_291n, 1],
+      [4_294_967_300n, 2],
+    ]),
+  };
+
+  test('brings the progress back', () => {
+    const read = decodeCursor('Event', encodeCursor(progress));
+    expect({ ...read, shown: [...read.shown.keys()] }).toEqual({ ...progress, shown: [...progress.shown.keys()] });
+  });
+
+  test('stays short, whatever is in doubt', () => {
+    const shown = new Map(Array.from({ length: 5000 }, (_, index) => [progress.horizon + BigInt(index), 0]));
+    const cursor = encodeCursor({ ...progress, shown });
+    expect(cursor.length).toBeLessThan(400);
+    expect(decodeCursor('Event', cursor).shown.size).toBe(60);
+  });
+
+  test.each([
+    ['', 'nothing'],
+    ['x', 'a letter'],
+    [newId('Event'), 'an id'],
+    [encodeCursor(progress).replace('evt_', 'dlv_'), 'a cursor of another feed'],
+    [`${encodeCursor(progress)}x.`, 'a cursor with something behind it'],
+    [encodeCursor(progress).toUpperCase(), 'another case'],
+    [`\u0000${encodeCursor(progress)}`, 'a NUL byte'],
+    ['1.2.3.4.5', 'numbers'],
+  ])('that is none is refused with its field: %j, %s', (cursor) => {
+    expect(() => decodeCursor('Event', cursor)).toThrow(
+      expect.objectContaining({ code: 'VALIDATION_FAILED', fields: [expect.objectContaining({ pointer: '/after' })] }),
+    );
+  });
+});
