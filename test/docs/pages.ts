@@ -14,13 +14,17 @@ export async function readPage(path: string): Promise<string> {
   return readFile(join(ROOT, path), 'utf8');
 }
 
-/** The text from a heading to the next one of the same or a higher level. */
+/** The text from a heading to the next one of the same or a higher level. Comments in code (`# …`) are no headings. */
 export function section(page: string, heading: string): string {
   const lines = page.split('\n');
   const start = lines.indexOf(heading);
   if (start < 0) throw new Error(`There is no heading "${heading}"`);
   const level = heading.indexOf(' ');
-  const isEnd = (line: string) => /^#+ /.test(line) && line.indexOf(' ') <= level;
+  let isCode = false;
+  const isEnd = (line: string) => {
+    if (line.startsWith('```')) isCode = !isCode;
+    return !isCode && /^#+ /.test(line) && line.indexOf(' ') <= level;
+  };
   const length = lines.slice(start + 1).findIndex(isEnd);
   return lines.slice(start, length < 0 ? undefined : start + 1 + length).join('\n');
 }
