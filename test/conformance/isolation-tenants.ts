@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { getAddress } from 'viem';
 import { ID_PREFIXES, newId } from '../../src/ids.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
+import { insertPayment } from '../support/payments.ts';
 import {
   createConnector,
   createEndpoint,
@@ -110,7 +109,11 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
      VALUES ($1, $2, 1, 'SCHEDULED', now(), 5, $3, $3, $3)`,
     [attemptId, delivery.id, `${mark} answer`],
   );
-  const payment = await pay(sql, mark, delivery.projectId, endpoint.id);
+  const { paymentId, customerId } = await insertPayment(sql, {
+    projectId: delivery.projectId,
+    endpointId: endpoint.id,
+    mark,
+  });
   return {
     mark,
     key: key.key,
@@ -124,33 +127,10 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       Delivery: delivery.id,
       Attempt: attemptId,
       User: delivery.userId,
-      ...payment,
+      Payment: paymentId,
+      Customer: customerId,
     },
   };
-}
-
-/** A settled payment of a new customer, as the gateway would have written it. */
-async function pay(sql: pg.Pool, mark: string, projectId: string, endpointId: string) {
-  const [customerId, paymentId] = [newId('Customer'), newId('Payment')];
-  const wallet = `0x${randomBytes(20).toString('hex')}`;
-  await sql.query(
-    `INSERT INTO "Customer" (id, "projectId", "walletAddress", "paymentCount", "totalAtomic", "firstPaymentAt", "lastPaymentAt")
-     VALUES ($1, $2, $3, 1, 10000, now(), now())`,
-    [customerId, projectId, getAddress(wallet)],
-  );
-  await sql.query(
-    `INSERT INTO "Payment" (id, "projectId", "endpointId", "endpointPath", method, "customerId", status, "x402Version",
-       network, asset, "assetAddress", payer, "payTo", nonce, "amountAtomic", "validAfter", "validBefore",
-       "requestFingerprint", "transactionHash", "settledAt")
-     VALUES ($1, $2, $3, $4, 'GET', $5, 'SETTLED', 2, 'eip155:84532', 'USDC', $6, $6, $6, $1, 10000, now(), now(), $1, $1, now())`,
-    [paymentId, projectId, endpointId, `/${mark}`, customerId, wallet],
-  );
-  await sql.query(
-    `INSERT INTO "RevenueDay" ("projectId", day, "endpointId", "totalAtomic", "paymentCount")
-     VALUES ($1, (now() AT TIME ZONE 'UTC')::date, $2, 10000, 1)`,
-    [projectId, endpointId],
-  );
-  return { Payment: paymentId, Customer: customerId };
 }
 
 /** Deletes what `furnish` put into a project, and a project of its own in place of the one it stands in. */

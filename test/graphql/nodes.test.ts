@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ID_PREFIXES, newId } from '../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createPayment } from '../support/payments.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }';
@@ -39,6 +40,11 @@ beforeAll(async () => {
     { id: project.id },
   );
   const delivery = delivered.data!.project.deliveries.nodes[0]!;
+  const { paymentId, customerId } = await createPayment(app, {
+    projectId: project.id,
+    endpointId: endpoint.id,
+    mark: 'weather',
+  });
   ids = {
     Project: project.id,
     Endpoint: endpoint.id,
@@ -47,6 +53,8 @@ beforeAll(async () => {
     Connector: connector.id,
     Event: delivery.eventId,
     Delivery: delivery.id,
+    Payment: paymentId,
+    Customer: customerId,
   };
   keyOfProject = app.caller(key.key!);
   keyOfOtherProject = app.caller((await make(`/api/projects/${other.id}/keys`, { name: 'Key' })).key!);
