@@ -2,11 +2,15 @@
  * Shows the whole way of a payment on a server in development with its sandbox: `npm start` in one terminal, then
  * `npm run demo` in another. Makes a project with paid routes by the API, pays them with the stock client of x402, and
  * prints the events as they arrive at a webhook.
+ *
+ *   npm run demo                   the webhook is received on port 4012
+ *   npm run demo -- --port 4010    elsewhere; the server must be allowed to call it (`EGRESS_ALLOW`)
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
 import { x402Client } from '@x402/core/client';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment } from '@x402/fetch';
@@ -17,10 +21,11 @@ import type { SandboxFile } from '../src/sandbox/sandbox.ts';
 
 const DATA_DIR = process.env.DATA_DIR || '.data';
 const SERVER = process.env.PUBLIC_URL || `http://127.0.0.1:${process.env.PORT || 4000}`;
-const RECEIVER_PORT = 4012;
 const EVENTS_MILLISECONDS = 15_000;
 /** Vitalik Buterin's, as an example of a wallet that is somebody else's. */
 const SELLER = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+
+const { values } = parseArgs({ options: { port: { type: 'string', default: '4012' } } });
 
 type Event = { type: string; data: Record<string, unknown> };
 
@@ -44,7 +49,7 @@ async function demo(): Promise<void> {
   const project = await api<{ id: string }>('POST', '/api/projects', { name: 'Demo', walletAddress: SELLER });
   const base = `/api/projects/${project.id}`;
   const webhook = await api<{ secret: string }>('POST', `${base}/webhooks`, {
-    url: `http://127.0.0.1:${RECEIVER_PORT}/events`,
+    url: `http://127.0.0.1:${values.port}/events`,
     eventTypes: ['*'],
   });
   receiver.use(webhook.secret);
@@ -85,7 +90,8 @@ async function demo(): Promise<void> {
   const revenue = await api<{ totals: { totalUsd: string; paymentCount: number } }>('GET', `${base}/revenue`);
   heading('The books');
   line(`revenue ${revenue.totals.totalUsd} USD of ${revenue.totals.paymentCount} payments`);
-  line(`more at ${SERVER}${base}/payments, /customers and /revenue`);
+  line(`more at ${SERVER}${base}/payments, /customers and /revenue,`);
+  line('with a token of: npm run --silent token -- --sub demo');
 }
 
 async function readSandbox(): Promise<SandboxFile> {
@@ -131,8 +137,8 @@ async function startReceiver() {
     wake();
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', () => reject(new Error(`Port ${RECEIVER_PORT} is taken; the demo's webhook needs it.`)));
-    server.listen(RECEIVER_PORT, '127.0.0.1', resolve);
+    server.once('error', () => reject(new Error(`Port ${values.port} is taken. End what uses it, or pass --port.`)));
+    server.listen(Number(values.port), '127.0.0.1', resolve);
   });
   return {
     use(secret: string) {

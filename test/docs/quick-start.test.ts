@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { freePort } from '../support/free-port.ts';
 import { codeBlocks, ROOT, readPage, section } from './pages.ts';
 
 let app: TestApp;
@@ -72,11 +72,3 @@ test('the quick start works as it is written, block by block', { timeout: 120_00
   expect(output.match(/signature: valid/g)).toHaveLength(3);
   await type(end!);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type DemoUpstream, startDemoUpstream } from '../../src/sandbox/demo-upstream.ts';
+import type { SandboxFile } from '../../src/sandbox/sandbox.ts';
+import { NETWORK, type Rails, startRails } from '../gateway/support.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { freePort } from '../support/free-port.ts';
+import { ROOT, readPage } from './pages.ts';
+
+let rails: Rails;
+let app: TestApp;
+let upstream: DemoUpstream;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startDemoUpstream(await freePort());
+  app = await startTestApp({ env: rails.env });
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await upstream?.stop();
+  await rails?.close();
+});
+
+test('the demo pays a paid route with the stock client and shows the events that arrive', async () => {
+  expect(await readPage('README.md')).toContain('\nnpm run demo\n');
+  const privateKey = generatePrivateKey();
+  const { address } = privateKeyToAccount(privateKey);
+  await rails.chain.giveDollars(address, 1_000_000_000n);
+  const sandbox: SandboxFile = {
+    network: NETWORK.id,
+    asset: NETWORK.asset.address,
+    rpcUrl: rails.rpcUrl,
+    upstreamUrl: upstream.url,
+    wallet: { address, privateKey },
+  };
+  await writeFile(join(app.dataDir, 'sandbox.json'), JSON.stringify(sandbox));
+
+  const { stdout } = await promisify(execFile)('npm', ['run', 'demo', '--', '--port', String(await freePort())], {
+    cwd: ROOT,
+    env: { ...process.env, DATA_DIR: app.dataDir, PUBLIC_URL: app.url },
+  });
+
+  expect(stdout).toMatch(/GET \S+\/weather → 402/);
+  expect(stdout).toMatch(/GET \/weather\?city=Bern → 200/);
+  expect(stdout).toMatch(/GET \/broken → 500/);
+  expect(
+    stdout
+      .match(/^ +(payment|customer)\.\w+/gm)
+      ?.map((line) => line.trim())
+      .sort(),
+  ).toEqual([
+    'customer.first_payment',
+    'payment.failed',
+    ...['payment.settled', 'payment.settled'],
+    ...['payment.verified', 'payment.verified', 'payment.verified'],
+  ]);
+  expect(stdout).toContain('revenue 0.012 USD of 2 payments');
+  expect(await rails.chain.balanceOf(address)).toBe(1_000_000_000n - 12_000n);
+});
