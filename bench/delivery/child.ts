@@ -1,0 +1,64 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+
+type Methods = Record<string, (...args: never[]) => unknown>;
+type Call = { id: number; method: string; args: unknown[] };
+type Reply = { id: number; result?: unknown; error?: string };
+
+/** A process of its own whose methods are called over IPC. */
+export type Child<M extends Methods> = {
+  call<K extends keyof M & string>(method: K, ...args: Parameters<M[K]>): Promise<Awaited<ReturnType<M[K]>>>;
+  end(): Promise<void>;
+};
+
+/** Starts `file` of this folder, which answers with `serve`. */
+export function startChild<M extends Methods>(file: string, env: Record<string, string> = {}): Child<M> {
+  const child: ChildProcess = fork(join(import.meta.dirname, file), [], {
+    serialization: 'advanced',
+    // Its log is written, to nowhere.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...process.env, ...env },
+    execArgv: env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [],
+  });
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  child.on('message', ({ id, result, error }: Reply) => {
+    const call = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) call?.resolve(result);
+    else call?.reject(new Error(`${file}: ${error}`));
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  ended.then(() => {
+    for (const { reject } of waiting.values()) reject(new Error(`${file} has ended`));
+  });
+  return {
+    call(method, ...args) {
+      const call = Promise.withResolvers<unknown>();
+      waiting.set(++lastId, call);
+      child.send({ id: lastId, method, args } satisfies Call);
+      return call.promise as ReturnType<Child<M>['call']>;
+    },
+    async end() {
+      if (child.connected) child.disconnect();
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The other side: answers the calls of the parent, and ends when it goes away. */
+export function serve(methods: Methods): void {
+  process.on('message', async ({ id, method, args }: Call) => {
+    try {
+      process.send!({ id, result: await methods[method]!(...(args as never[])) } satisfies Reply);
+    } catch (error) {
+      process.send!({ id, error: (error as Error).stack ?? String(error) } satisfies Reply);
+    }
+  });
+  process.on('disconnect', () => process.exit(0));
+}
+
+/** Milliseconds of a clock that all processes of the machine share. */
+export const now = (): number => Number(process.hrtime.bigint()) / 1e6;

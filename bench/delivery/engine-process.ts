@@ -1,0 +1,49 @@
+/** A process with one engine in it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { now, serve } from './child.ts';
+import type { Engine, EngineName, EngineOptions } from './engine.ts';
+
+export type EngineMethods = typeof methods;
+
+export type Published = { id: string; scheduledAt: number; committedAt: number };
+export type Usage = { cpuMicroseconds: number; statements: number; maxRssMegabytes: number };
+
+// The peers are no dependencies of the project, so nothing of it may import them by name.
+const FILES: Record<EngineName, string> = {
+  tollgate: './engines/tollgate.ts',
+  'graphile-worker': '../peers/graphile-worker.mjs',
+  'pg-boss': '../peers/pg-boss.mjs',
+  bullmq: '../peers/bullmq.mjs',
+};
+
+let engine: Engine;
+
+const methods = {
+  async open(name: EngineName, options: EngineOptions): Promise<void> {
+    const { createEngine } = (await import(FILES[name])) as { createEngine(options: EngineOptions): Promise<Engine> };
+    engine = await createEngine(options);
+  },
+  prepare: () => engine.prepare(),
+  load: (count: number, urls: readonly string[]) => engine.load(count, urls),
+  start: () => engine.start(),
+  recorded: () => engine.recorded(),
+  stop: () => engine.stop(),
+  /** Publishes at a steady rate, whatever becomes of the ones before: each has its time, however late it is sent. */
+  async publish(perSecond: number, seconds: number): Promise<Published[]> {
+    const startAt = now() + 100;
+    const publishing = Array.from({ length: perSecond * seconds }, async (_, index) => {
+      const scheduledAt = startAt + (index * 1000) / perSecond;
+      await sleep(scheduledAt - now());
+      const id = await engine.publish();
+      return { id, scheduledAt, committedAt: now() };
+    });
+    return Promise.all(publishing);
+  },
+  usage(): Usage {
+    const { user, system } = process.cpuUsage();
+    const maxRssMegabytes = process.resourceUsage().maxRSS / 1024;
+    return { cpuMicroseconds: user + system, statements: engine.statements(), maxRssMegabytes };
+  },
+};
+
+serve(methods);

@@ -1,0 +1,27 @@
+/** What every engine under test can do, the same for all of them. It runs in a process of its own. */
+export type Engine = {
+  /** Makes its tables and destinations, in an empty database. */
+  prepare(): Promise<void>;
+  /** Puts deliveries of 1 KB in the queue, in bulk, spread over these of its destinations. */
+  load(count: number, urls: readonly string[]): Promise<void>;
+  /**
+   * Publishes one event as a program would, in a transaction of its own. Resolves after the commit with its id, the
+   * `webhook-id` of the requests that follow.
+   */
+  publish(): Promise<string>;
+  /** Begins to deliver. */
+  start(): Promise<void>;
+  /** How many attempts have been recorded in the history. */
+  recorded(): Promise<number>;
+  stop(): Promise<void>;
+  /** Statements sent to the database by this process so far. */
+  statements(): number;
+};
+
+export type EngineOptions = { databaseUrl: string; redisUrl: string | undefined; urls: readonly string[] };
+
+export const ENGINE_NAMES = ['tollgate', 'graphile-worker', 'pg-boss', 'bullmq'] as const;
+export type EngineName = (typeof ENGINE_NAMES)[number];
+
+/** About 1 KB with what is put around it. */
+export const FILLER = 'x'.repeat(760);

@@ -1,0 +1,133 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import pino from 'pino';
+import { type App, startApp } from '../../../src/app.ts';
+import { readConfig } from '../../../src/config.ts';
+import { openDatabase } from '../../../src/database/client.ts';
+import { applyMigrations } from '../../../src/database/migrations.ts';
+import { newWebhookSecret } from '../../../src/delivery/signing.ts';
+import { createEventService } from '../../../src/features/events/service.ts';
+import { newId } from '../../../src/ids.ts';
+import { openBus, topics } from '../../../src/live/bus.ts';
+import { createLog } from '../../../src/log.ts';
+import { parseKeyring } from '../../../src/secrets/keyring.ts';
+import { createSecretBox } from '../../../src/secrets/secret-box.ts';
+import { type Engine, type EngineOptions, FILLER } from '../engine.ts';
+
+const SECRET_KEYS = `bench:${Buffer.alloc(32, 7).toString('base64')}`;
+const MIGRATIONS = join(import.meta.dirname, '../../../prisma/migrations');
+const LOAD_CHUNK = 5_000;
+
+/** Tollgate as it is run with `ROLES=worker`, its log written to nowhere, and its event service to publish with. */
+export async function createEngine({ databaseUrl, urls }: EngineOptions): Promise<Engine> {
+  let statements = 0;
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: Parameters<typeof query>) {
+    statements++;
+    return query.apply(this, args);
+  } as typeof query;
+
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATA_DIR: mkdtempSync(join(tmpdir(), 'tollgate-bench-')),
+    ROLES: 'worker',
+    SANDBOX: 'off',
+    SECRET_KEYS,
+    EGRESS_ALLOW: '127.0.0.0/8:*',
+  });
+  const log = pino({ level: 'silent' });
+  const db = await openDatabase({ url: databaseUrl, poolSize: 10, log });
+  const bus = await openBus({ url: databaseUrl, pool: db.pool, log });
+  const events = createEventService({ db, bus });
+  const secretBox = createSecretBox(parseKeyring(SECRET_KEYS));
+  let app: App | undefined;
+  let projectId: string | undefined;
+
+  async function project(): Promise<string> {
+    projectId ??= (await db.pool.query<{ id: string }>('SELECT "id" FROM "Project" LIMIT 1')).rows[0]!.id;
+    return projectId;
+  }
+
+  const data = { endpointId: newId('Endpoint'), path: '/now', upstreamUrl: 'https://up.example', priceUsd: '0.01' };
+  const payload = { ...data, description: FILLER };
+
+  return {
+    async prepare() {
+      await applyMigrations(db.pool, MIGRATIONS, log);
+      const user = await db.prisma.user.create({
+        data: { id: newId('User'), issuer: 'https://id.example', subject: 'b' },
+      });
+      const { id } = await db.prisma.project.create({
+        data: { id: newId('Project'), userId: user.id, name: 'Bench', walletAddress: '0x0' },
+      });
+      const webhooks = urls.map((url) => {
+        const webhookId = newId('Webhook');
+        const cell = { table: 'Webhook', column: 'secret', rowId: webhookId, projectId: id };
+        return {
+          id: webhookId,
+          projectId: id,
+          url,
+          eventTypes: ['*'],
+          secret: secretBox.seal(newWebhookSecret(), cell),
+        };
+      });
+      for (let index = 0; index < webhooks.length; index += LOAD_CHUNK)
+        await db.prisma.webhook.createMany({ data: webhooks.slice(index, index + LOAD_CHUNK) });
+    },
+
+    async load(count, destinations) {
+      const { rows } = await db.pool.query<{ id: string }>(
+        `SELECT "id" FROM "Webhook" WHERE "url" = ANY($1) ORDER BY "id"`,
+        [destinations],
+      );
+      const text = JSON.stringify(payload);
+      for (let done = 0; done < count; done += LOAD_CHUNK) {
+        const indexes = Array.from({ length: Math.min(LOAD_CHUNK, count - done) }, (_, index) => done + index);
+        const columns = [
+          indexes.map(() => newId('Event')),
+          indexes.map(() => newId('Delivery')),
+          indexes.map((index) => rows[index % rows.length]!.id),
+        ];
+        await db.pool.query(
+          `WITH new AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS new(event, delivery, webhook)),
+           events AS (
+             INSERT INTO "Event" ("id", "projectId", "type", "data") SELECT event, $4, 'endpoint.created', $5 FROM new
+           )
+           INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId")
+           SELECT delivery, $4, event, 'endpoint.created', webhook FROM new`,
+          [...columns, await project(), text],
+        );
+      }
+      bus.publish(topics.deliveriesDue);
+    },
+
+    async publish() {
+      const id = await project();
+      const recorded = await db.prisma.$transaction((tx) =>
+        events.record(tx, { projectId: id, type: 'endpoint.created', data: payload }),
+      );
+      events.announce(id);
+      return recorded.eventId;
+    },
+
+    async start() {
+      app = await startApp({ config, databaseUrl, log: createLog('info') });
+    },
+
+    async recorded() {
+      const { rows } = await db.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM "Attempt"');
+      return rows[0]!.n;
+    },
+
+    async stop() {
+      await app?.stop();
+      await bus.close();
+      await db.close();
+    },
+
+    statements: () => statements,
+  };
+}

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FOLDER = join(import.meta.dirname, '../peers');
+const INSTALL = ['install', '--no-package-lock', '--omit=optional', '--ignore-scripts', '--loglevel=error'];
+
+/**
+ * Installs what is measured beside this project into bench/peers, unless it is there. It is kept out of the project's
+ * own packages, since nothing but this benchmark needs it.
+ *
+ * @returns whether it is there.
+ */
+export function installPeers(): boolean {
+  if (areInstalled()) return true;
+  console.error('Installing the peers …');
+  spawnSync('npm', INSTALL, { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'] });
+  return areInstalled();
+}
+
+function areInstalled(): boolean {
+  const read = (path: string) => JSON.parse(readFileSync(join(FOLDER, path), 'utf8'));
+  const { dependencies } = read('package.json') as { dependencies: Record<string, string> };
+  return Object.entries(dependencies).every(([name, version]) => {
+    const path = join('node_modules', name, 'package.json');
+    return existsSync(join(FOLDER, path)) && read(path).version === version;
+  });
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from './child.ts';
+import type { Published } from './engine-process.ts';
+import { type Bench, type EngineChild, type Receiver, until, usageOf } from './stage.ts';
+
+export type Drain = { perSecond: number; cpuMicroseconds: number; statements: number; maxRssMegabytes: number };
+
+/**
+ * Loads `count` deliveries, then starts the workers. Measured from when the first `warmUp` of them have arrived until
+ * the attempt of the last is recorded. It counts only when every one has arrived.
+ *
+ * @param limit stops looking after so many, where only the rate with a backlog is asked for
+ */
+export async function drain(
+  bench: Bench,
+  receiver: Receiver,
+  options: { urls: readonly string[]; count: number; warmUp: number; workers?: EngineChild[]; limit?: number },
+): Promise<Drain> {
+  const { urls, count, warmUp, workers = [bench.engine], limit = count } = options;
+  await receiver.call('reset');
+  await bench.engine.call('load', count, urls);
+  const usedToLoad = await usageOf(workers);
+  await Promise.all(workers.map((worker) => worker.call('start')));
+
+  const received = async (wanted: number) => (await receiver.call('count')).received >= wanted;
+  await until(() => received(warmUp), `${warmUp} deliveries to arrive`, 120_000);
+  const before = { ...(await usageOf(workers)), at: now(), received: (await receiver.call('count')).received };
+  await until(() => received(limit), `${limit} deliveries to arrive`, 300_000);
+  if (limit === count) await until(async () => (await bench.engine.call('recorded')) >= count, 'the last attempts');
+  const seconds = (now() - before.at) / 1000;
+  const after = { ...(await usageOf(workers)), received: (await receiver.call('count')).received };
+  const delivered = after.received - before.received;
+  return {
+    perSecond: delivered / seconds,
+    cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / delivered,
+    statements: (after.statements - usedToLoad.statements) / after.received,
+    maxRssMegabytes: after.maxRssMegabytes,
+  };
+}
+
+export type Latency = {
+  /** From the scheduled send to the receipt, in milliseconds; the commit and its wait are in it. */
+  fromSchedule: Percentiles;
+  fromCommit: Percentiles;
+  /** Of publisher and workers together. */
+  statements: number;
+  repeats: number;
+};
+export type Percentiles = { p50: number; p95: number; p99: number };
+
+/**
+ * Publishes at a steady rate from a process of its own and sees when each arrives.
+ *
+ * @throws Error when what was published is not what was received: such a run counts for nothing.
+ */
+export async function latency(
+  bench: Bench,
+  receiver: Receiver,
+  { perSecond, seconds, warmUpSeconds }: { perSecond: number; seconds: number; warmUpSeconds: number },
+): Promise<Latency> {
+  const publisher = await bench.another();
+  await publisher.call('publish', perSecond, warmUpSeconds);
+  await sleep(500);
+  await receiver.call('reset');
+  const processes = [bench.engine, publisher];
+  const before = await usageOf(processes);
+  const published = await publisher.call('publish', perSecond, seconds);
+  const received = async () => (await receiver.call('count')).received;
+  await until(async () => (await received()) >= published.length, 'what was published to arrive').catch(() => {});
+  const after = await usageOf(processes);
+
+  const receipts = await receiver.call('receipts');
+  const missing = published.filter(({ id }) => !receipts.has(id));
+  if (missing.length > 0 || receipts.size !== published.length)
+    throw new Error(`${published.length} published, ${receipts.size} received, ${missing.length} missing`);
+  const since = (pick: (item: Published) => number) =>
+    percentiles(published.map((item) => receipts.get(item.id)! - pick(item)));
+  return {
+    fromSchedule: since(({ scheduledAt }) => scheduledAt),
+    fromCommit: since(({ committedAt }) => committedAt),
+    statements: (after.statements - before.statements) / published.length,
+    repeats: (await receiver.call('count')).repeats,
+  };
+}
+
+function percentiles(values: readonly number[]): Percentiles {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)]!;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startChild } from './child.ts';
+import { ENGINE_NAMES, type EngineName } from './engine.ts';
+import { drain, latency } from './measure.ts';
+import type { RawMethods } from './raw-process.ts';
+import type { Stage } from './stage.ts';
+import { microseconds, milliseconds, rate, ratio, type Table } from './table.ts';
+
+export type Part = { title: string; run(stage: Stage, isQuick: boolean): Promise<Table> };
+
+const PEER_COUNTS: Record<EngineName, { quick: number; full: number }> = {
+  tollgate: { quick: 20_000, full: 60_000 },
+  'graphile-worker': { quick: 8_000, full: 30_000 },
+  'pg-boss': { quick: 8_000, full: 30_000 },
+  bullmq: { quick: 8_000, full: 30_000 },
+};
+
+/** Every part of the benchmark by its name. */
+export const PARTS = {
+  peers: { title: 'The same work by others: claim, sign, POST 1 KB, record', run: peers },
+  workers: { title: 'Worker processes', run: workers },
+  destinations: { title: 'Destinations, each an origin of its own', run: destinations },
+  backlog: { title: 'Backlog', run: backlog },
+  slow: { title: 'Receivers that take 200 ms', run: slow },
+  calm: { title: 'Calm: 200 events a second', run: calm },
+  'black-hole': { title: 'One destination of 100 never answers', run: blackHole },
+} satisfies Record<string, Part>;
+
+async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const raw = startChild<RawMethods>('raw-process.ts');
+  const posts = isQuick ? 30_000 : 150_000;
+  await raw.call('post', receiver.url, posts / 3);
+  const { seconds, cpuMicroseconds } = await raw.call('post', receiver.url, posts);
+  await raw.end();
+  const rawRate = posts / seconds;
+  const rows = [
+    ['undici Pool alone', rate(rawRate), ratio(1), microseconds(cpuMicroseconds / posts), '–', '–', '–', '–'],
+  ];
+
+  for (const name of ENGINE_NAMES) {
+    const obstacle = stage.obstacleTo(name);
+    if (obstacle) {
+      rows.push([name, obstacle, '', '', '', '', '', '']);
+      continue;
+    }
+    const count = PEER_COUNTS[name][isQuick ? 'quick' : 'full'];
+    const urls = [`${receiver.url}/in`];
+    rows.push(
+      await stage.withEngine(name, urls, async (bench) => {
+        const drained = await drain(bench, receiver, { urls, count, warmUp: count / 4 });
+        const { fromSchedule, statements } = await latency(bench, receiver, {
+          perSecond: 200,
+          seconds: isQuick ? 3 : 15,
+          warmUpSeconds: isQuick ? 1 : 3,
+        });
+        const times = [fromSchedule.p50, fromSchedule.p95, fromSchedule.p99].map(milliseconds);
+        return [
+          name,
+          rate(drained.perSecond),
+          ratio(drained.perSecond / rawRate),
+          microseconds(drained.cpuMicroseconds),
+          `${drained.statements.toFixed(2)} / ${statements.toFixed(1)}`,
+          ...times,
+        ];
+      }),
+    );
+  }
+  await receiver.end();
+  const columns = ['', 'deliveries/s', 'of the limit', 'CPU each', 'statements each', 'p50', 'p95', 'p99'];
+  return { columns, rows };
+}
+
+async function workers(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const count = isQuick ? 20_000 : 60_000;
+  const rows: string[][] = [];
+  for (const size of [1, 2, 4]) {
+    const urls = Array.from({ length: 100 }, (_, index) => `${receiver.url}/${index}`);
+    await stage.withEngine('tollgate', urls, async (bench) => {
+      const all = [bench.engine];
+      while (all.length < size) all.push(await bench.another());
+      const result = await drain(bench, receiver, { urls, count, warmUp: count / 4, workers: all });
+      rows.push([String(size), rate(result.perSecond), microseconds(result.cpuMicroseconds)]);
+    });
+  }
+  await receiver.end();
+  return { columns: ['workers', 'deliveries/s', 'CPU each'], rows };
+}
+
+async function destinations(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const count = isQuick ? 10_000 : 40_000;
+  const rows: string[][] = [];
+  for (const size of isQuick ? [10, 10_000] : [10, 100, 1_000, 10_000]) {
+    // The whole of 127.0.0.0/8 is this machine.
+    const urls = Array.from(
+      { length: size },
+      (_, index) => `http://127.1.${index >> 8}.${index & 255}:${receiver.port}/in`,
+    );
+    await stage.withEngine('tollgate', urls, async (bench) => {
+      const result = await drain(bench, receiver, { urls, count, warmUp: count / 4 });
+      rows.push([size.toLocaleString('en'), rate(result.perSecond), microseconds(result.cpuMicroseconds)]);
+    });
+  }
+  await receiver.end();
+  return { columns: ['destinations', 'deliveries/s', 'CPU each'], rows };
+}
+
+async function backlog(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const urls = Array.from({ length: 100 }, (_, index) => `${receiver.url}/${index}`);
+  const rows: string[][] = [];
+  for (const count of isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000]) {
+    await stage.withEngine('tollgate', urls, async (bench) => {
+      const result = await drain(bench, receiver, { urls, count, warmUp: 2_500, limit: 10_000 });
+      rows.push([count.toLocaleString('en'), rate(result.perSecond), microseconds(result.cpuMicroseconds)]);
+    });
+  }
+  await receiver.end();
+  return { columns: ['due', 'deliveries/s, the first 10,000', 'CPU each'], rows };
+}
+
+async function slow(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver(200);
+  const urls = Array.from({ length: 100 }, (_, index) => `http://127.1.1.${index}:${receiver.port}/in`);
+  const count = isQuick ? 20_000 : 60_000;
+  const row = await stage.withEngine('tollgate', urls, async (bench) => {
+    const result = await drain(bench, receiver, { urls, count, warmUp: count / 4 });
+    return [
+      rate(result.perSecond),
+      microseconds(result.cpuMicroseconds),
+      `${((result.cpuMicroseconds * result.perSecond) / 1e6).toFixed(2)}`,
+      `${result.maxRssMegabytes.toFixed(0)} MB`,
+    ];
+  });
+  await receiver.end();
+  return { columns: ['deliveries/s', 'CPU each', 'cores busy', 'largest memory'], rows: [row] };
+}
+
+async function calm(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const urls = [`${receiver.url}/in`];
+  const row = await stage.withEngine('tollgate', urls, async (bench) => {
+    await bench.engine.call('start');
+    const timing = { perSecond: 200, seconds: isQuick ? 5 : 30, warmUpSeconds: isQuick ? 2 : 10 };
+    const { fromCommit, fromSchedule, statements, repeats } = await latency(bench, receiver, timing);
+    const times = [fromCommit.p50, fromCommit.p95, fromCommit.p99, fromSchedule.p95].map(milliseconds);
+    return [...times, statements.toFixed(2), String(repeats)];
+  });
+  await receiver.end();
+  const columns = ['commit → receipt p50', 'p95', 'p99', 'scheduled → receipt p95', 'statements each', 'repeats'];
+  return { columns, rows: [row] };
+}
+
+async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const hole = await stage.receiver('never');
+  const due = isQuick ? 20_000 : 100_000;
+  const others = Array.from({ length: 99 }, (_, index) => `${receiver.url}/${index}`);
+  const timing = { perSecond: 4, seconds: isQuick ? 5 : 20, warmUpSeconds: isQuick ? 2 : 5 };
+  const rows = await stage.withEngine('tollgate', [...others, `${hole.url}/in`], async (bench) => {
+    await bench.engine.call('start');
+    // An event goes to all hundred.
+    const before = await latency(bench, receiver, timing);
+    await bench.engine.call('load', due, [`${hole.url}/in`]);
+    await sleep(1_000);
+    const after = await latency(bench, receiver, timing);
+    return [before, after].map(({ fromCommit }, index) => [
+      index === 0 ? 'nothing due to it' : `${due.toLocaleString('en')} due to it`,
+      ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
+      ratio(fromCommit.p95 / before.fromCommit.p95),
+    ]);
+  });
+  await hole.end();
+  await receiver.end();
+  return { columns: ['the others, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
+}

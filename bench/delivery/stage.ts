@@ -1,0 +1,141 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
+import { type Child, startChild } from './child.ts';
+import type { EngineName } from './engine.ts';
+import type { EngineMethods, Usage } from './engine-process.ts';
+import type { ReceiverMethods } from './receiver.ts';
+
+export type Receiver = Child<ReceiverMethods> & { port: number; url: string };
+export type EngineChild = Child<EngineMethods>;
+
+/** One engine with a database of its own. */
+export type Bench = {
+  engine: EngineChild;
+  /** Another process of the same engine. */
+  another(): Promise<EngineChild>;
+  query<T extends object>(sql: string): Promise<T[]>;
+};
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** Settings of a server that has the machine to itself; as durable as any. */
+const POSTGRES_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
+
+/** What all parts stand on: PostgreSQL, Redis where there is one, and processes that are ended with it. */
+export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
+  const postgres = await startThrowawayPostgres(POSTGRES_SETTINGS);
+  const admin = new pg.Client({ connectionString: postgres.url });
+  await admin.connect();
+  const redis = await startRedis();
+  const env: Record<string, string> = options.cpuProfile ? { CPU_PROFILE: options.cpuProfile } : {};
+
+  async function receiver(delayMilliseconds: number | 'never' = 0): Promise<Receiver> {
+    const child = startChild<ReceiverMethods>('receiver.ts');
+    const port = await child.call('listen', delayMilliseconds);
+    return { ...child, port, url: `http://127.0.0.1:${port}` };
+  }
+
+  /** Runs `use` with a prepared engine, and cleans up after it. */
+  async function withEngine<T>(
+    name: EngineName,
+    urls: readonly string[],
+    use: (bench: Bench) => Promise<T>,
+  ): Promise<T> {
+    const database = `bench_${randomBytes(6).toString('hex')}`;
+    await admin.query(`CREATE DATABASE ${database}`);
+    const databaseUrl = Object.assign(new URL(postgres.url), { pathname: `/${database}` }).href;
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    const children: EngineChild[] = [];
+    async function another(): Promise<EngineChild> {
+      const child = startChild<EngineMethods>('engine-process.ts', env);
+      children.push(child);
+      await child.call('open', name, { databaseUrl, redisUrl: redis?.url, urls });
+      return child;
+    }
+    try {
+      const engine = await another();
+      await engine.call('prepare');
+      return await use({ engine, another, query: async (sql) => (await client.query(sql)).rows });
+    } finally {
+      await Promise.all(children.map((child) => child.call('stop').catch(() => {})));
+      await Promise.all(children.map((child) => child.end()));
+      await client.end();
+      await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
+    }
+  }
+
+  return {
+    receiver,
+    withEngine,
+    /** Why an engine cannot be measured here; undefined when it can. */
+    obstacleTo(name: EngineName): string | undefined {
+      if (name !== 'tollgate' && !options.hasPeers) return 'not measured: it could not be installed';
+      return name === 'bullmq' && !redis ? 'not measured: redis-server is not installed' : undefined;
+    },
+    async close(): Promise<void> {
+      redis?.stop();
+      await admin.end();
+      await postgres.stop();
+    },
+  };
+}
+
+/** The CPU time, statements and memory of several processes between two looks. */
+export async function usageOf(children: readonly EngineChild[]): Promise<Usage> {
+  const usages = await Promise.all(children.map((child) => child.call('usage')));
+  const sum = (pick: (usage: Usage) => number) => usages.reduce((total, usage) => total + pick(usage), 0);
+  return {
+    cpuMicroseconds: sum(({ cpuMicroseconds }) => cpuMicroseconds),
+    statements: sum(({ statements }) => statements),
+    maxRssMegabytes: Math.max(...usages.map(({ maxRssMegabytes }) => maxRssMegabytes)),
+  };
+}
+
+/** Looks until it holds, or gives up and says what it waited for. */
+export async function until(
+  condition: () => Promise<boolean>,
+  what: string,
+  timeoutMilliseconds = 60_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMilliseconds;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Waited ${timeoutMilliseconds / 1000} s for ${what}.`);
+    await sleep(10);
+  }
+}
+
+/** A Redis that keeps nothing on disk; undefined where `redis-server` is not installed. */
+async function startRedis(): Promise<{ url: string; stop(): void } | undefined> {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
+  } catch {
+    return undefined;
+  }
+  const port = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-redis-'));
+  const settings = ['--port', String(port), '--save', '', '--appendonly', 'no', '--dir', directory];
+  const server: ChildProcess = spawn('redis-server', settings, { stdio: 'ignore' });
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    stop() {
+      server.kill();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
