@@ -15,6 +15,7 @@ import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike }
 import type { Route } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
+import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
 /** Answers that any route with these traits can give. */
 const PROBLEMS: readonly { status: number; when(route: Route): boolean }[] = [
@@ -51,7 +52,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
     },
     servers: [{ url: '/' }],
     security: [{ bearer: [] }],
-    tags: [...new Set(ROUTES.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(ROUTES.map(tagOf))].map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
     paths,
     components: {
       securitySchemes: {
@@ -226,10 +227,4 @@ function selected(route: Route, type: GraphQLNamedType, selection: SelectionSetN
     }),
   );
   return { type: 'object', required: nodes.map(({ name }) => name.value), properties, description: type.description };
-}
-
-function tagOf({ path }: Route): string {
-  return path.split('/').filter((part) => part && !part.startsWith(':') && part !== 'api')[
-    path.includes(':projectId/') ? 1 : 0
-  ]!;
 }

@@ -1,0 +1,127 @@
+/** Any object of an OpenAPI document. */
+type Json = { [key: string]: unknown };
+
+/**
+ * What in a document of REST breaks programs that were written for an earlier one: operations, answers and fields of answers
+ * that are gone or have become something else, parameters and fields of requests that have become required or are no
+ * longer taken. Each is a line that names the place.
+ */
+export function breakingChanges(before: Json, after: Json): string[] {
+  const changes: string[] = [];
+  for (const [name, was] of operationsOf(before)) {
+    const is = operationsOf(after).get(name);
+    if (!is) changes.push(`${name}: is gone`);
+    else changes.push(...operationChanges(was, is, { before, after }).map((change) => `${name}: ${change}`));
+  }
+  return changes;
+}
+
+type Documents = { before: Json; after: Json };
+type Direction = 'request' | 'answer';
+
+function operationsOf(document: Json): Map<string, Json> {
+  return new Map(
+    Object.entries(document.paths as Record<string, Record<string, Json>>).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+    ),
+  );
+}
+
+function operationChanges(was: Json, is: Json, documents: Documents): string[] {
+  const answers = Object.entries(was.responses as Record<string, Json>).flatMap(([status, answer]) => {
+    const now = (is.responses as Record<string, Json>)[status];
+    return now ? contentChanges(answer, now, 'answer', documents, status) : [`answers ${status} no longer`];
+  });
+  const bodies = contentChanges(
+    (was.requestBody ?? {}) as Json,
+    (is.requestBody ?? {}) as Json,
+    'request',
+    documents,
+    'body',
+  );
+  return [...parameterChanges(was, is, documents), ...bodies, ...answers];
+}
+
+function parameterChanges(was: Json, is: Json, documents: Documents): string[] {
+  const byName = ({ parameters = [] }: Json) =>
+    new Map((parameters as Json[]).map((parameter) => [`${parameter.in} parameter ${parameter.name}`, parameter]));
+  const [old, current] = [byName(was), byName(is)];
+  return [
+    ...[...old].flatMap(([name, parameter]) => {
+      const now = current.get(name);
+      if (!now) return [`${name} is no longer taken`];
+      return schemaChanges(parameter.schema as Json, now.schema as Json, 'request', documents, name);
+    }),
+    ...[...current]
+      .filter(([name, { required }]) => required && !old.get(name)?.required)
+      .map(([name]) => `${name} has become required`),
+  ];
+}
+
+function contentChanges(was: Json, is: Json, direction: Direction, documents: Documents, place: string): string[] {
+  const now = (is.content ?? {}) as Record<string, Json>;
+  const changes = Object.entries((was.content ?? {}) as Record<string, Json>).flatMap(([type, { schema }]) =>
+    now[type]
+      ? schemaChanges(schema as Json, now[type].schema as Json, direction, documents, place)
+      : [`${place}: ${type} is gone`],
+  );
+  return is.required && !was.required ? [...changes, `${place} has become required`] : changes;
+}
+
+function schemaChanges(was: Json, is: Json, direction: Direction, documents: Documents, place: string): string[] {
+  const old = resolved(was, documents.before);
+  const now = resolved(is, documents.after);
+  const changes = typeChanges(old, now, direction).map((change) => `${place} ${change}`);
+  if (old.items && now.items)
+    changes.push(...schemaChanges(old.items as Json, now.items as Json, direction, documents, `${place}[]`));
+
+  const oldRequired = new Set(old.required as string[] | undefined);
+  const nowRequired = new Set(now.required as string[] | undefined);
+  const nowProperties = (now.properties ?? {}) as Record<string, Json>;
+  for (const [name, property] of Object.entries((old.properties ?? {}) as Record<string, Json>)) {
+    const at = `${place}.${name}`;
+    const current = nowProperties[name];
+    if (!current) changes.push(`${at} is ${direction === 'request' ? 'no longer taken' : 'gone'}`);
+    else changes.push(...schemaChanges(property, current, direction, documents, at));
+    if (direction === 'answer' && current && oldRequired.has(name) && !nowRequired.has(name))
+      changes.push(`${at} may be missing`);
+  }
+  if (direction === 'request')
+    for (const name of nowRequired) if (!oldRequired.has(name)) changes.push(`${place}.${name} has become required`);
+  return changes;
+}
+
+/** Answers may say less than before, requests may take more. */
+function typeChanges(old: Json, now: Json, direction: Direction): string[] {
+  const changes: string[] = [];
+  for (const [keyword, of] of [
+    ['type', (value: unknown) => [value ?? []].flat()],
+    ['enum', (value: unknown) => (value ?? []) as unknown[]],
+  ] as const) {
+    const [was, is] = [of(old[keyword]), of(now[keyword])];
+    const lost = was.filter((value) => is.length > 0 && !is.includes(value));
+    const gained = is.filter((value) => !was.includes(value));
+    if (direction === 'request' && (lost.length > 0 || (was.length === 0 && is.length > 0)))
+      changes.push(`no longer takes the ${keyword} ${(lost.length > 0 ? lost : ['any']).join(', ')}`);
+    // A value more in an enum of an answer is growth that readers have to bear; another type is not.
+    if (direction === 'answer' && keyword === 'type' && gained.length > 0)
+      changes.push(`may be of the ${keyword} ${gained.join(', ')}`);
+  }
+  return changes;
+}
+
+/** A schema without references, its `allOf` and a nullable `anyOf` folded into one object. */
+function resolved(schema: Json, document: Json): Json {
+  if (typeof schema.$ref === 'string') {
+    const name = schema.$ref.split('/').at(-1)!;
+    return resolved((document.components as { schemas: Record<string, Json> }).schemas[name]!, document);
+  }
+  const parts = ((schema.allOf ?? schema.anyOf) as Json[] | undefined)?.map((part) => resolved(part, document));
+  if (!parts) return schema;
+  return {
+    type: schema.allOf ? 'object' : parts.flatMap(({ type }) => type ?? []),
+    enum: parts.flatMap((part) => (part.enum as unknown[]) ?? []),
+    required: parts.flatMap(({ required }) => (required as string[]) ?? []),
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+  };
+}
