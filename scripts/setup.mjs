@@ -61,9 +61,10 @@ once(
   [
     'codegen.ts',
     ...sources('src/rest/operations', '.graphql'),
+    ...sources('src/cli/operations', '.graphql'),
     ...sources('src/graphql', '.ts'),
     ...sources('src/features', 'schema.ts'),
   ],
-  ['src/generated/rest-documents.ts'],
+  ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts'],
   () => run(join(bin, 'node'), [join(bin, 'graphql-codegen'), '--config', 'codegen.ts']),
 );

@@ -96,6 +96,12 @@ describe('one direction: transport → feature → database', () => {
     ['nothing but the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
     ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
     ['nothing in the product imports tests or scripts', /^src\//, /^(test|scripts|bench)\//],
+    ['nothing of the service imports the command line', /^src\/(?!cli\/)/, /^src\/cli\//],
+    [
+      'the command line is a client of the API: it takes from the service what is pure, and its configuration',
+      /^src\/cli\/(?!doctor\/)/,
+      /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox|secrets|connectors)\/|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
+    ],
   ];
 
   test.each(RULES)('%s', (_rule, files, forbidden) => {
@@ -124,8 +130,9 @@ describe('one direction: transport → feature → database', () => {
   });
 });
 
-describe('one way out: sockets are opened in src/egress/ and by the driver of the database', () => {
-  const outside = (path: string) => !path.startsWith('src/egress/');
+describe('one way out: sockets are opened in src/egress/, by the driver of the database, and in the client of the command line', () => {
+  // The command line calls its own service and local ports, for whoever started it: there is nobody to guard against.
+  const outside = (path: string) => !path.startsWith('src/egress/') && path !== 'src/cli/http.ts';
 
   test('nothing else imports an HTTP client', () => {
     const clients =
@@ -201,7 +208,7 @@ describe('the house style', () => {
   });
 
   test('importing a file does nothing, but for the entry points and the definitions of the schema', () => {
-    const entryPoints = /^src\/(main\.ts|database\/postgres-supervisor\.ts)$/;
+    const entryPoints = /^src\/(main\.ts|cli\/main\.ts|database\/postgres-supervisor\.ts)$/;
     // Pothos collects types on its builder as the files that define them are loaded.
     const definitions = /^src\/(features\/.*\/schema|graphql\/(builder|scalars|schema))\.ts$/;
     const statement =

@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { createTokenVerifier, type TokenClaims } from '../../src/auth/jwt.ts';
 
-const SCRIPT = resolve(import.meta.dirname, '../../scripts/token.ts');
-const runFile = promisify(execFile);
 let dataDir: string;
 
 beforeEach(async () => {
@@ -66,49 +62,5 @@ describe('the dev issuer', () => {
   test('of another data directory is a stranger', async () => {
     const stranger = await openDevIssuer({ dataDir: join(dataDir, 'other') });
     await expect(verify(await stranger.sign({ subject: 'alice' }))).rejects.toThrow('No key of the issuer');
-  });
-});
-
-describe('the token command', () => {
-  const run = (...args: string[]) =>
-    runFile(process.execPath, [SCRIPT, ...args], { env: { ...process.env, DATA_DIR: dataDir } });
-
-  test('prints a token and nothing else', async () => {
-    const { stdout, stderr } = await run('--sub', 'alice', '--tier', 'pro', '--expires', '90s');
-    expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
-    expect(stderr).toBe('');
-    const claims = await verify(stdout.trim());
-    expect(claims).toMatchObject({ subject: 'alice', tier: 'PRO' });
-    expect(claims.expiresAt.getTime()).toBeLessThanOrEqual(Date.now() + 90_000);
-  });
-
-  test('signs in the user dev, whose tier stays as it is, when it is told nothing', async () => {
-    const claims = await verify((await run()).stdout.trim());
-    expect(claims.subject).toBe('dev');
-    expect(claims).not.toHaveProperty('tier');
-  });
-
-  test('takes a rate for enterprise users', async () => {
-    const limited = await run('--tier', 'enterprise', '--requests-per-minute', '5');
-    expect(await verify(limited.stdout.trim())).toMatchObject({ tier: 'ENTERPRISE', requestsPerMinute: 5 });
-    const unlimited = await run('--requests-per-minute', 'unlimited');
-    expect(await verify(unlimited.stdout.trim())).toMatchObject({ requestsPerMinute: null });
-  });
-
-  test.each([
-    [['--tier', 'gold'], 'Use one of starter, pro, business, enterprise.'],
-    [['--tier', 'pro', '--requests-per-minute', '5'], 'enterprise only'],
-    [['--requests-per-minute', '0'], '1 to 1000000, or unlimited'],
-    [['--expires', '8'], 'such as 90s, 30m, 8h or 7d'],
-    [['--expires', '367d'], 'at most 366d'],
-    [['--sub', ''], '--sub must be 1 to 255'],
-    [['--name', 'x'], "Unknown option '--name'"],
-    [['alice'], 'alice'],
-  ])('%j ends with status 1, a message, and nothing on standard output', async (args, message) => {
-    const failure = await run(...args).then(
-      () => undefined,
-      (error: { code: number; stdout: string; stderr: string }) => error,
-    );
-    expect(failure).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(message) });
   });
 });

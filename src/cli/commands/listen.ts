@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto';
+import type { Command } from 'commander';
+import { webhookBody } from '../../delivery/payload.ts';
+import { signWebhook } from '../../delivery/signing.ts';
+import { type CliEventFragment, CliWebhookDocument, type EventType } from '../../generated/cli-documents.ts';
+import { VERSION } from '../../version.ts';
+import { Failure } from '../failure.ts';
+import { request } from '../http.ts';
+import { followEvents } from '../live.ts';
+import { clock, eventTypeOf, kindOf, listOf, note, print, printJson } from '../output.ts';
+import { addServiceOptions, openSession, type Session } from '../session.ts';
+
+type Options = { forwardTo?: string; events?: string; webhook?: string; printSecret?: boolean };
+type Forwarded = { statusCode: number } | { error: string };
+
+const FORWARD_TIMEOUT_MILLISECONDS = 15_000;
+
+export function addListen(program: Command): void {
+  addServiceOptions(program.command('listen'))
+    .description('forward live events to a local port, signed as webhooks are')
+    .option('--forward-to <address>', 'where to send them, such as localhost:3000/hook; default: only print them')
+    .option('--events <kinds>', 'only these, separated by commas, such as payment.settled,payment.failed')
+    .option('--webhook <id>', 'only the kinds that this webhook is subscribed to')
+    .option('--print-secret', 'print the signing secret and end')
+    .action(async (_options, command: Command) => listen(openSession(command), command.opts<Options>()));
+}
+
+async function listen(session: Session, options: Options): Promise<void> {
+  const { signal, isJson } = session;
+  const target = options.forwardTo === undefined ? undefined : targetUrl(options.forwardTo);
+  const webhook = options.webhook === undefined ? undefined : await findWebhook(session, options.webhook);
+  const projectId = webhook?.projectId ?? (await session.projectId());
+  const secret = sessionSecret(session.credential, projectId);
+  if (options.printSecret) return print(secret);
+
+  const types = options.events ? listOf(options.events).map(eventTypeOf) : webhook?.types;
+  const what = types ? types.map(kindOf).join(', ') : 'all events';
+  const greet = () => {
+    note(`Listening in ${projectId} for ${what}. Ctrl-C ends it.`);
+    if (target) note(`Forwarding to ${target.origin}, signed with ${secret}`);
+  };
+
+  const counts = { forwarded: 0, failed: 0 };
+  for await (const event of followEvents(session, projectId, types, greet)) {
+    if (!target) {
+      if (isJson) printJson({ ...event, type: kindOf(event.type) });
+      else print(`${clock()}  ${kindOf(event.type).padEnd(24)}  ${event.id}`);
+      continue;
+    }
+    const startedAt = performance.now();
+    const result = await forward(event, target, secret, signal);
+    if (signal.aborted) break;
+    const durationMs = Math.round(performance.now() - startedAt);
+    const isOk = 'statusCode' in result && result.statusCode >= 200 && result.statusCode < 300;
+    counts[isOk ? 'forwarded' : 'failed'] += 1;
+    if (isJson) printJson({ eventId: event.id, type: kindOf(event.type), ...result, durationMs });
+    else {
+      const outcome = 'statusCode' in result ? `${result.statusCode}  ${durationMs} ms` : result.error;
+      print(`${clock()}  ${kindOf(event.type).padEnd(24)}  ${event.id}  → ${outcome}`);
+    }
+  }
+  if (target) note(`${counts.forwarded} forwarded, ${counts.failed} not accepted.`);
+}
+
+/** Sends an event as the service sends its webhooks: the same body, the same headers. Once; failures are shown. */
+async function forward(event: CliEventFragment, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
+  const { id, test, timestamp, projectId, data } = event;
+  const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
+  const body = webhookBody(fields, projectId);
+  const timestampSeconds = Math.floor(Date.now() / 1000);
+  try {
+    const response = await request(url.href, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': `Tollgate/${VERSION}`,
+        'webhook-id': id,
+        'webhook-timestamp': String(timestampSeconds),
+        'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets: [secret] }),
+      },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(FORWARD_TIMEOUT_MILLISECONDS)]),
+    });
+    await response.body?.cancel();
+    return { statusCode: response.status };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
+/** The same for the same credential and project, so that a receiver can be given it once. Says nothing of the credential. */
+function sessionSecret(credential: string, projectId: string): string {
+  return `whsec_${createHmac('sha256', credential).update(`tollgate listen v1 ${projectId}`).digest('base64')}`;
+}
+
+function targetUrl(text: string): URL {
+  const url = URL.parse(/^https?:\/\//.test(text) ? text : `http://${text}`);
+  if (!url) throw new Failure('usage', `--forward-to ${text} is not an address, such as localhost:3000/hook.`);
+  return url;
+}
+
+async function findWebhook({ client, signal }: Session, id: string) {
+  const { node } = await client.run(CliWebhookDocument, { id }, signal);
+  if (node?.__typename !== 'Webhook') throw new Failure('refused', `There is no webhook ${id} that you may see.`);
+  const isAll = node.eventTypes.includes('ALL');
+  return { projectId: node.projectId, types: isAll ? undefined : (node.eventTypes as EventType[]) };
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { openDevIssuer } from '../../auth/dev-issuer.ts';
+import { isSubject } from '../../auth/jwt.ts';
+import { isRequestsPerMinute, MAX_REQUESTS_PER_MINUTE, parseTier, TIERS, type Tier } from '../../limits/tiers.ts';
+import { Failure } from '../failure.ts';
+import { print } from '../output.ts';
+
+type Options = { sub: string; tier?: string; requestsPerMinute?: string; expires: string };
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const MAX_LIFETIME_SECONDS = 366 * UNIT_SECONDS.d!;
+
+export function addToken(program: Command): void {
+  program
+    .command('token')
+    .description('print a token of the local dev issuer and nothing else; the server must use the same DATA_DIR')
+    .option('--sub <name>', 'who signs in; the user is made on first sight', 'dev')
+    .option('--tier <tier>', `${tierNames()}: the user is moved to it (default: stays as it is, new users are starter)`)
+    .option('--requests-per-minute <n>', `rate of an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`)
+    .option('--expires <time>', 'lifetime, such as 90s, 30m, 8h, 7d', '8h')
+    .action(async (_options, command: Command) => print(await makeToken(command.opts<Options>())));
+}
+
+async function makeToken({ sub, tier, requestsPerMinute, expires }: Options): Promise<string> {
+  if (!isSubject(sub)) throw new Failure('usage', '--sub must be 1 to 255 printable characters.');
+  const claims = {
+    subject: sub,
+    tier: readTier(tier),
+    requestsPerMinute: readRequestsPerMinute(requestsPerMinute),
+    expiresInSeconds: readLifetime(expires),
+  };
+  if (claims.requestsPerMinute !== undefined && (claims.tier ?? 'ENTERPRISE') !== 'ENTERPRISE') {
+    throw new Failure('usage', '--requests-per-minute counts for the tier enterprise only.');
+  }
+  const issuer = await openDevIssuer({ dataDir: process.env.DATA_DIR || '.data' });
+  return issuer.sign(claims);
+}
+
+function readTier(name: string | undefined): Tier | undefined {
+  if (name === undefined) return undefined;
+  const tier = parseTier(name);
+  if (!tier) throw new Failure('usage', `There is no tier "${name}". Use one of ${tierNames()}.`);
+  return tier;
+}
+
+function readRequestsPerMinute(text: string | undefined): number | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'unlimited') return null;
+  if (!/^\d+$/.test(text) || !isRequestsPerMinute(Number(text))) {
+    throw new Failure('usage', `--requests-per-minute must be 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited.`);
+  }
+  return Number(text);
+}
+
+function readLifetime(text: string): number {
+  const match = /^(\d{1,9})([smhd])$/.exec(text);
+  const seconds = match ? Number(match[1]) * UNIT_SECONDS[match[2]!]! : 0;
+  if (seconds < 1 || seconds > MAX_LIFETIME_SECONDS) {
+    throw new Failure('usage', '--expires must be a time such as 90s, 30m, 8h or 7d, at most 366d.');
+  }
+  return seconds;
+}
+
+function tierNames(): string {
+  return Object.keys(TIERS).join(', ').toLowerCase();
+}

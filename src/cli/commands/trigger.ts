@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { CliSendTestEventDocument, CliWebhooksDocument } from '../../generated/cli-documents.ts';
+import { deliveryLine, waitForResults } from '../deliveries.ts';
+import { Failure } from '../failure.ts';
+import { eventTypeOf, listOf, note, print, printJson } from '../output.ts';
+import { addServiceOptions, openSession, type Session } from '../session.ts';
+
+export function addTrigger(program: Command): void {
+  addServiceOptions(program.command('trigger'))
+    .argument('<kind>', 'such as payment.settled')
+    .description('send a test event and show how its deliveries went')
+    .option('--webhook <ids>', 'to these, separated by commas; default: every active webhook of the project')
+    .option('--timeout <seconds>', 'how long to wait for results', '30')
+    .action(async (kind: string, _options, command: Command) => {
+      const { webhook, timeout } = command.opts<{ webhook?: string; timeout: string }>();
+      await trigger(openSession(command), kind, webhook ? listOf(webhook) : undefined, Number(timeout));
+    });
+}
+
+async function trigger(session: Session, kind: string, ids: string[] | undefined, timeoutSeconds: number) {
+  const { client, signal, isJson } = session;
+  const eventType = eventTypeOf(kind);
+  const webhookIds = ids ?? (await activeWebhooks(session));
+  const sent = await Promise.all(
+    webhookIds.map((id) => client.run(CliSendTestEventDocument, { input: { id, eventType } }, signal)),
+  );
+  const deliveries = sent.map(({ sendWebhookTestEvent }) => sendWebhookTestEvent!.delivery);
+  if (!isJson) note(`Sent ${kind} to ${deliveries.length === 1 ? '1 webhook' : `${deliveries.length} webhooks`}.`);
+  const results = await waitForResults(session, deliveries, timeoutSeconds);
+  for (const delivery of results) isJson ? printJson(delivery) : print(deliveryLine(delivery));
+  if (results.some(({ status }) => status !== 'SUCCEEDED')) process.exitCode = 1;
+}
+
+async function activeWebhooks(session: Session): Promise<string[]> {
+  const projectId = await session.projectId();
+  const { project } = await session.client.run(CliWebhooksDocument, { projectId }, session.signal);
+  if (!project) throw new Failure('refused', `There is no project ${projectId} that you may see.`);
+  const active = project.webhooks.nodes.filter(({ isActive }) => isActive);
+  if (active.length === 0)
+    throw new Failure('refused', `The project ${projectId} has no active webhook. Create one first.`);
+  return active.map(({ id }) => id);
+}

@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CliDeliveriesDocument, type CliDeliveryFragment } from '../generated/cli-documents.ts';
+import { Failure } from './failure.ts';
+import { clock, kindOf } from './output.ts';
+import type { Session } from './session.ts';
+
+const PAUSES_MILLISECONDS = [200, 300, 500, 1000];
+
+/** Whether there is a result to show: it is finished, or was tried and waits for its next try. */
+function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore: number): boolean {
+  if (status === 'PENDING') return attemptCount > attemptsBefore;
+  return status !== 'RUNNING';
+}
+
+/**
+ * Waits until each delivery has been tried once more than when it was handed over, or is finished.
+ *
+ * @throws Failure when that takes longer than `timeoutSeconds`, or the user interrupts.
+ */
+export async function waitForResults(
+  { client, signal }: Session,
+  deliveries: CliDeliveryFragment[],
+  timeoutSeconds: number,
+): Promise<CliDeliveryFragment[]> {
+  const [first] = deliveries;
+  if (!first) return [];
+  const since = deliveries.map(({ createdAt }) => createdAt).sort()[0]!;
+  const waiting = new Map(deliveries.map((delivery) => [delivery.id, delivery]));
+  const results = new Map<string, CliDeliveryFragment>();
+  const deadline = performance.now() + timeoutSeconds * 1000;
+
+  for (let round = 0; waiting.size > 0; round += 1) {
+    if (performance.now() > deadline) {
+      const advice = 'Is a worker running? See tollgate_delivery_oldest_due_seconds at /metrics.';
+      throw new Failure(
+        'failed',
+        `No result within ${timeoutSeconds} s of ${[...waiting.keys()].join(', ')}. ${advice}`,
+      );
+    }
+    const pause = PAUSES_MILLISECONDS[Math.min(round, PAUSES_MILLISECONDS.length - 1)];
+    await delay(pause, undefined, { signal });
+    const variables = { projectId: first.projectId, filter: { since }, after: null };
+    const { project } = await client.run(CliDeliveriesDocument, variables, signal);
+    for (const delivery of project!.deliveries.nodes) {
+      const handedOver = waiting.get(delivery.id);
+      if (!handedOver || !hasResult(delivery, handedOver.attemptCount)) continue;
+      waiting.delete(delivery.id);
+      results.set(delivery.id, delivery);
+    }
+  }
+  return deliveries.map(({ id }) => results.get(id)!);
+}
+
+/** One line about a delivery: when, what, its id, to whom, and how it went. */
+export function deliveryLine(delivery: CliDeliveryFragment): string {
+  const { id, eventType, webhookId, connectorId, updatedAt } = delivery;
+  const target = webhookId ?? connectorId ?? 'receiver is gone';
+  return `${clock(new Date(updatedAt))}  ${kindOf(eventType).padEnd(24)}  ${id}  → ${target}  ${outcomeOf(delivery)}`;
+}
+
+function outcomeOf(delivery: CliDeliveryFragment): string {
+  const { status, statusCode, responseTimeMs, errorClass, reason, attemptCount, nextAttemptAt } = delivery;
+  const why = reason ?? errorClass;
+  const words = [
+    status,
+    statusCode ?? undefined,
+    responseTimeMs === null ? undefined : `${responseTimeMs} ms`,
+    status === 'SUCCEEDED' || why === null ? undefined : why,
+    attemptCount > 1 ? `attempt ${attemptCount}` : undefined,
+    status === 'PENDING' && nextAttemptAt && attemptCount > 0 ? `next at ${clock(new Date(nextAttemptAt))}` : undefined,
+  ];
+  return words.filter((word) => word !== undefined).join('  ');
+}

@@ -1,0 +1,62 @@
+import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
+import type { EventType } from '../generated/cli-documents.ts';
+import { Failure } from './failure.ts';
+
+/** Results go to standard output, and nothing else does. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value));
+}
+
+/** What a person should know beside the results. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** `PAYMENT_SETTLED` as the rest of the world spells it: `payment.settled`. */
+export function kindOf(type: EventType): EventKind {
+  return EVENT_KINDS.find((kind) => enumNameOf(kind) === type)!;
+}
+
+/** @throws Failure naming the kinds there are. */
+export function eventTypeOf(kind: string): EventType {
+  if (!(EVENT_KINDS as string[]).includes(kind)) {
+    throw new Failure('usage', `There is no event "${kind}". Use one of ${EVENT_KINDS.join(', ')}.`);
+  }
+  return enumNameOf(kind) as EventType;
+}
+
+function enumNameOf(kind: string): string {
+  return kind.toUpperCase().replaceAll('.', '_');
+}
+
+/** The items of `a,b,c`. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+}
+
+const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A point in time, given as an age (`90s`, `30m`, `2h`, `7d`) or in ISO 8601. @throws Failure when it is neither. */
+export function timeOf(text: string, option: string): string {
+  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const milliseconds = amount ? Date.now() - Number(amount) * UNIT_MILLISECONDS[unit!]! : Date.parse(text);
+  if (Number.isNaN(milliseconds)) {
+    throw new Failure(
+      'usage',
+      `${option} must be an age such as 30m, 2h or 7d, or a time such as 2026-01-02T03:04:05Z.`,
+    );
+  }
+  return new Date(milliseconds).toISOString();
+}
+
+/** The local time of day, for lines that people watch. */
+export function clock(time: Date = new Date()): string {
+  return time.toTimeString().slice(0, 8);
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { runCli, startCli } from '../support/cli.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
+
+let app: TestApp;
+let user: TestUser;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  user = await app.user('alice');
+});
+afterAll(() => app.stop());
+
+async function projectFor(receiverUrl: string) {
+  const project = await createProject(user);
+  env = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
+  const webhook = await createWebhook(user, project.base, { url: receiverUrl });
+  return { ...project, webhookId: webhook.id };
+}
+
+describe('trigger', () => {
+  test('sends a test event to every active webhook and shows how each went', async () => {
+    await using good = await startReceiver();
+    const { base } = await projectFor(good.url);
+    await createWebhook(user, base, { url: good.url });
+    const { code, stdout, stderr } = await runCli(['trigger', 'payment.settled'], env);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Sent payment.settled to 2 webhooks.\n' });
+    expect(stdout.match(/payment\.settled +dlv_\w+ +→ wh_\w+ +SUCCEEDED +200 +\d+ ms/g)).toHaveLength(2);
+    expect(good.requests.map(({ body }) => JSON.parse(body.toString()).test)).toEqual([true, true]);
+  });
+
+  test('ends with 1 when a receiver does not accept it, and says when it is tried next', async () => {
+    await using bad = await startReceiver(() => ({ statusCode: 400 }));
+    const { webhookId } = await projectFor(bad.url);
+    const { code, stdout } = await runCli(['trigger', 'customer.milestone', '--webhook', webhookId], env);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/PENDING +400 .*http_status .*next at \d\d:\d\d:\d\d/);
+  });
+
+  test('says which kinds there are, and that a webhook is missing', async () => {
+    const project = await createProject(user);
+    const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
+    expect(await runCli(['trigger', 'payment.made'], here)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Use one of payment.verified, payment.settled'),
+    });
+    expect(await runCli(['trigger', 'payment.settled'], here)).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('no active webhook'),
+    });
+  });
+});
+
+describe('deliveries', () => {
+  test('tail shows what was since a time and then what comes, by status and event', async () => {
+    await using receiver = await startReceiver();
+    const { base } = await projectFor(receiver.url);
+    await createEndpoint(user, base);
+    await receiver.waitFor(1);
+    const filter = ['--since', '1h', '--status', 'succeeded', '--event-type', 'endpoint.created'];
+    const cli = startCli(['deliveries', 'tail', ...filter], env);
+    await cli.waitFor(/endpoint\.created +dlv_\w+ +→ wh_\w+ +SUCCEEDED/);
+    await createEndpoint(user, base);
+    await cli.waitFor(/(SUCCEEDED[\s\S]*){2}/);
+    cli.signal('SIGINT');
+    const { code, stdout } = await cli.ended;
+    expect(code).toBe(0);
+    expect(stdout.trim().split('\n')).toHaveLength(2);
+  });
+
+  test('show prints every attempt with its answer, resend sends again and shows how it went', async () => {
+    await using receiver = await startReceiver(() => ({ statusCode: 422, body: 'no such\norder' }));
+    await projectFor(receiver.url);
+    const { stdout } = await runCli(['trigger', 'payment.settled', '--json'], env);
+    const { id } = JSON.parse(stdout);
+    const shown = await runCli(['deliveries', 'show', id], env);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toMatch(/1\. +\d{4}-.* +422 +\d+ ms\n +answer: no such order/);
+
+    receiver.handle(() => ({ statusCode: 204 }));
+    expect(await runCli(['deliveries', 'resend', id], env)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/SUCCEEDED +204/),
+    });
+    const after = JSON.parse((await runCli(['deliveries', 'show', id, '--json'], env)).stdout);
+    expect(after.attempts.map(({ statusCode }: { statusCode: number }) => statusCode)).toEqual([422, 204]);
+  });
+
+  test('an id of nothing, or of something else, is told as such', async () => {
+    const { id } = await projectFor('https://hooks.example.com/');
+    for (const wrong of [id, 'dlv_01jc9x2v5qe3w8k4m6n7p9r0st', 'nonsense']) {
+      expect(await runCli(['deliveries', 'show', wrong], env)).toMatchObject({ code: 4, stdout: '' });
+    }
+  });
+});
+
+describe('what goes wrong before anything is done', () => {
+  test('without a credential it says which variables to set', async () => {
+    expect(await runCli(['listen'], { TOLLGATE_URL: app.url })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Set TOLLGATE_API_KEY'),
+    });
+  });
+
+  test('a credential that is not accepted is 4, and is not repeated', async () => {
+    const result = await runCli(['deliveries', 'tail'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: 'tg_live_wrong' });
+    expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('Set TOLLGATE_API_KEY') });
+    expect(result.stdout + result.stderr).not.toContain('tg_live_wrong');
+  });
+
+  test('a service that is not there is 3, and so is one that is not Tollgate', async () => {
+    const other = await startReceiver(() => ({ body: '<html>' }));
+    const at = (url: string) => runCli(['trigger', 'payment.settled'], { TOLLGATE_URL: url, TOLLGATE_API_KEY: 'x' });
+    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('not as Tollgate does') });
+    await other.close();
+    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('nothing listens there') });
+  });
+
+  test('with several projects it names them', async () => {
+    const bob = await app.user('bob');
+    const projects = [await createProject(bob), await createProject(bob)];
+    const { code, stderr } = await runCli(['listen'], { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: bob.token });
+    expect(code).toBe(2);
+    for (const { id } of projects) expect(stderr).toContain(id);
+  });
+
+  test('an option that does not exist is 2, and help is 0', async () => {
+    expect((await runCli(['listen', '--nope'])).code).toBe(2);
+    expect(await runCli(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('listen') });
+  });
+});

@@ -1,0 +1,123 @@
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { runCli, startCli } from '../support/cli.ts';
+import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { type ReceivedRequest, startReceiver } from '../support/receiver.ts';
+import { createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
+
+let app: TestApp;
+let user: TestUser;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  user = await app.user('alice');
+});
+afterAll(() => app.stop());
+
+async function projectWithKey() {
+  const project = await createProject(user);
+  const { key } = await createKey(user, project.base);
+  return { ...project, key, env: { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: key } };
+}
+
+const idsOf = (requests: ReceivedRequest[]) => requests.map(({ headers }) => headers['webhook-id']);
+
+test('what arrives at the local port is what a webhook gets: the same body, and a valid signature', async () => {
+  const project = await projectWithKey();
+  await using local = await startReceiver();
+  await using remote = await startReceiver();
+  await createWebhook(user, project.base, { url: remote.url });
+  const cli = startCli(['listen', '--forward-to', `127.0.0.1:${local.port}/hook`], project.env);
+  const [, secret = ''] = await cli.waitFor(/signed with (whsec_\S+)/);
+  await createEndpoint(user, project.base, { description: 'Zürich, "today"' });
+
+  const [received] = await local.waitFor(1);
+  const [original] = await remote.waitFor(1);
+  expect(received!.path).toBe('/hook');
+  expect(received!.body.toString()).toBe(original!.body.toString());
+  expect(received!.headers['webhook-id']).toBe(original!.headers['webhook-id']);
+  const headers = received!.headers as Record<string, string>;
+  expect(new Webhook(secret).verify(received!.body.toString(), headers)).toMatchObject({ type: 'endpoint.created' });
+
+  await cli.waitFor(/endpoint\.created +evt_\w+ +→ 200 +\d+ ms/);
+  cli.signal('SIGINT');
+  expect(await cli.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('1 forwarded, 0 not accepted.') });
+});
+
+test('a cut connection costs nothing: what happened meanwhile comes once, before and after the first event', async () => {
+  const project = await projectWithKey();
+  const proxy = await startCuttableProxy(app.url);
+  await using local = await startReceiver();
+  const cli = startCli(['listen', '--forward-to', local.url], { ...project.env, TOLLGATE_URL: proxy.url });
+  await cli.waitFor(/Forwarding to/);
+  const created: string[] = [];
+  for (const lost of [1, 2]) {
+    await expect.poll(proxy.openCount).toBeGreaterThan(0);
+    proxy.cut();
+    await cli.waitFor(new RegExp(`(Connection lost[\\s\\S]*){${lost}}`));
+    for (let made = 0; made < 3; made += 1) created.push((await createEndpoint(user, project.base)).id);
+    proxy.mend();
+    const requests = await local.waitFor(created.length);
+    const endpoints = requests.map(({ body }) => JSON.parse(body.toString()).data.endpointId);
+    expect(endpoints).toEqual(created);
+    expect(new Set(idsOf(requests)).size).toBe(created.length);
+  }
+  cli.signal('SIGTERM');
+  expect((await cli.ended).code).toBe(0);
+  await proxy.close();
+});
+
+test('only the kinds that were asked for are forwarded, or those of the webhook that was named', async () => {
+  const project = await projectWithKey();
+  const { id: webhookId } = await createWebhook(user, project.base, { eventTypes: ['endpoint.pricing_changed'] });
+  for (const choice of [
+    ['--events', 'endpoint.pricing_changed'],
+    ['--webhook', webhookId],
+  ]) {
+    await using local = await startReceiver();
+    const cli = startCli(['listen', '--forward-to', local.url, '--json', ...choice], project.env);
+    await cli.waitFor(/Forwarding to/);
+    const endpoint = await createEndpoint(user, project.base);
+    await user.rest('PATCH', `${project.base}/endpoints/${endpoint.id}`, { priceUsd: '0.07' });
+    await cli.waitFor(/"durationMs"/);
+    expect(cli.lines().map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ type: 'endpoint.pricing_changed', statusCode: 200 }),
+    ]);
+    expect(local.requests).toHaveLength(1);
+    cli.signal('SIGINT');
+    await cli.ended;
+  }
+});
+
+test('a port where nothing listens is told line by line, and the listening goes on', async () => {
+  const project = await projectWithKey();
+  const closed = await startReceiver();
+  await closed.close();
+  const cli = startCli(['listen', '--forward-to', closed.url], project.env);
+  await cli.waitFor(/Forwarding to/);
+  await createEndpoint(user, project.base);
+  await cli.waitFor(/→ http:\/\/127\.0\.0\.1:\d+ cannot be reached: nothing listens there/);
+  await createEndpoint(user, project.base);
+  await cli.waitFor(/(nothing listens there[\s\S]*){2}/);
+  cli.signal('SIGINT');
+  expect((await cli.ended).stderr).toContain('0 forwarded, 2 not accepted.');
+});
+
+test('the secret of a key and a project is always the same, and differs between projects', async () => {
+  const [one, other] = [await projectWithKey(), await projectWithKey()];
+  const secretOf = async (env: Record<string, string>) => (await runCli(['listen', '--print-secret'], env)).stdout;
+  const secret = await secretOf(one.env);
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
+  expect(await secretOf(one.env)).toBe(secret);
+  expect(await secretOf(other.env)).not.toBe(secret);
+});
+
+test('a key that is revoked while it listens ends the command and says so', async () => {
+  const project = await createProject(user);
+  const { id, key } = await createKey(user, project.base);
+  const cli = startCli(['listen'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: key });
+  await cli.waitFor(/Listening/);
+  await user.rest('DELETE', `${project.base}/keys/${id}`);
+  expect(await cli.ended).toMatchObject({ code: 4, stderr: expect.stringContaining('TOLLGATE_API_KEY') });
+});

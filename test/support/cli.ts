@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+
+const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
+const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
+
+export type CliResult = { code: number | null; stdout: string; stderr: string };
+
+export type CliProcess = {
+  /** Waits until what was printed, on either stream, matches. Rejects, showing it, when the command ends before. */
+  waitFor(pattern: RegExp): Promise<RegExpMatchArray>;
+  /** The lines on standard output so far. */
+  lines(): string[];
+  signal(name: NodeJS.Signals): void;
+  ended: Promise<CliResult>;
+};
+
+/** Runs the command line in a process of its own. Nothing of the environment of the tests reaches its settings. */
+export function startCli(args: string[], env: Record<string, string> = {}): CliProcess {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(NODE, [MAIN, ...args], { env: { PATH, HOME, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  const watchers = new Set<() => void>();
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+    for (const watch of [...watchers]) watch();
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+    for (const watch of [...watchers]) watch();
+  });
+  const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => ({ code, stdout, stderr }));
+
+  return {
+    async waitFor(pattern) {
+      const { promise, resolve: found } = Promise.withResolvers<RegExpMatchArray>();
+      const watch = () => {
+        const match = `${stdout}\n${stderr}`.match(pattern);
+        if (match) found(match);
+      };
+      watchers.add(watch);
+      watch();
+      const early = ended.then((result) => {
+        const match = `${result.stdout}\n${result.stderr}`.match(pattern);
+        if (match) return match;
+        throw new Error(`It ended with ${result.code} before ${pattern}:\n${result.stdout}\n${result.stderr}`);
+      });
+      try {
+        return await Promise.race([promise, early]);
+      } finally {
+        watchers.delete(watch);
+      }
+    },
+    lines: () => stdout.split('\n').filter(Boolean),
+    signal: (name) => void child.kill(name),
+    ended,
+  };
+}
+
+/** Runs a command to its end. */
+export function runCli(args: string[], env: Record<string, string> = {}): Promise<CliResult> {
+  return startCli(args, env).ended;
+}
