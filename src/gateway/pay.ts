@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import { getAddress } from 'viem';
-import type { AppError } from '../errors.ts';
-import { LeaseLost } from '../features/payments/lease.ts';
+import { type AppError, notFound } from '../errors.ts';
+import { LeaseLost, PaymentGone } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { Payment } from '../generated/prisma/client.ts';
 import { type GatewayAnswer, refusal } from './answer.ts';
@@ -89,6 +89,7 @@ export function createPay(options: PayOptions) {
       });
       return settle(payment, request, answer);
     }).catch((error) => {
+      if (error instanceof PaymentGone) throw notFound();
       if (error instanceof LeaseLost) throw unresolved(claim.payment);
       throw error;
     });
@@ -197,6 +198,7 @@ export function createPay(options: PayOptions) {
 
   async function settle(payment: Payment, request: PaidRequest, answer: UpstreamAnswer): Promise<GatewayAnswer> {
     const result = await settler.settle(payment).catch((error): SettleResult => {
+      if (error instanceof PaymentGone) throw error;
       if (!(error instanceof LeaseLost))
         log.error({ err: error, paymentId: payment.id }, 'a settlement was interrupted');
       return { kind: 'unresolved' };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { PaymentLease } from '../features/payments/lease.ts';
+import { LeaseLost, type PaymentLease } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import { atomicOf } from '../features/payments/payload.ts';
 import type { Payment } from '../generated/prisma/client.ts';
@@ -96,9 +96,10 @@ export function createSettler(options: {
     if (said?.kind === 'refused' && said.isFirstAttempt) return fail(payment, said.reason, said.message);
     const hash = said?.kind === 'ambiguous' ? said.transactionHash : (payment.transactionHash ?? undefined);
     if (lease) {
-      await ledger.unknown(lease, {
-        reason: said?.reason ?? payment.failureReason ?? 'interrupted',
-        ...(hash && { transactionHash: hash }),
+      const reason = said?.reason ?? payment.failureReason ?? 'interrupted';
+      await ledger.unknown(lease, { reason, ...(hash && { transactionHash: hash }) }).catch((error) => {
+        // Whoever has it now, or nobody: it stays unresolved.
+        if (!(error instanceof LeaseLost)) throw error;
       });
     }
     return { kind: 'unresolved', ...(hash && { transactionHash: hash }) };

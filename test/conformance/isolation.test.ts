@@ -241,10 +241,13 @@ async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
   const client = await connectSocket(app.url, owner.token);
   const query = `subscription { eventRecorded(projectId: "${projectId}") { cursor } }`;
   client.send({ id: '1', type: 'subscribe', payload: { query } });
-  const [{ payload }] = await Promise.all([
-    client.next(({ type }) => type === 'next'),
-    createEndpoint(owner, `/api/projects/${projectId}`),
-  ]);
+  // What happens before the subscription is live is not told.
+  const changed = async () => {
+    await createEndpoint(owner, `/api/projects/${projectId}`);
+    return client.received.some(({ type }) => type === 'next');
+  };
+  await expect.poll(changed).toBe(true);
+  const { payload } = await client.next(({ type }) => type === 'next');
   await client.close();
   return (payload as { data: { eventRecorded: { cursor: string } } }).data.eventRecorded.cursor;
 }

@@ -15,9 +15,12 @@ export class LeaseLost extends Error {
   }
 }
 
+/** The payment is no longer there: its project was deleted. */
+export class PaymentGone extends LeaseLost {}
+
 type Reader = Pick<Transaction, 'payment'>;
 
-/** The payment when this very step was taken before by the same claim. @throws LeaseLost otherwise */
+/** The payment when this very step was taken before by the same claim. @throws LeaseLost, PaymentGone otherwise */
 export async function alreadyAt(
   db: Reader,
   by: PaymentLease | Reconciled,
@@ -25,8 +28,9 @@ export async function alreadyAt(
   stage?: PaymentStage,
 ): Promise<Payment> {
   const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  const isOurs = 'reconciled' in by || payment?.leaseToken === by.leaseToken;
-  if (payment?.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
+  if (!payment) throw new PaymentGone(by.paymentId);
+  const isOurs = 'reconciled' in by || payment.leaseToken === by.leaseToken;
+  if (payment.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
   throw new LeaseLost(by.paymentId);
 }
 
@@ -37,6 +41,7 @@ export async function alreadySettled(
   transactionHash: string,
 ): Promise<Payment> {
   const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  if (payment?.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
+  if (!payment) throw new PaymentGone(by.paymentId);
+  if (payment.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
   throw new LeaseLost(by.paymentId);
 }

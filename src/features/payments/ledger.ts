@@ -1,4 +1,6 @@
 import type { Database } from '../../database/client.ts';
+import { isForeignKeyViolation } from '../../database/errors.ts';
+import { notFound } from '../../errors.ts';
 import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { EventService } from '../events/service.ts';
@@ -112,10 +114,14 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
     /**
      * Takes the nonce of an authorization for this request, once for all processes and projects. One that was claimed by
      * a process that has died before verifying it is claimed anew.
+     *
+     * @throws AppError `NOT_FOUND` when the project is not there any more.
      */
     async claim(input: NewPayment): Promise<Claim> {
       for (;;) {
-        const created = await insertClaim(db, input);
+        const created = await insertClaim(db, input).catch((error) => {
+          throw isForeignKeyViolation(error) ? notFound() : error;
+        });
         if (created) {
           announce(created, false);
           return { kind: 'claimed', payment: created };
