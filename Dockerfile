@@ -4,10 +4,10 @@ FROM node:24-slim AS generate
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY prisma.config.ts codegen.ts ./
+COPY prisma.config.ts codegen.ts vite.config.ts tsconfig.json ./
 COPY prisma prisma
 COPY src src
-RUN npx prisma generate && npx graphql-codegen --config codegen.ts
+RUN npx prisma generate && npx graphql-codegen --config codegen.ts && npx vite build
 
 FROM node:24-slim AS packages
 WORKDIR /app
@@ -25,6 +25,7 @@ COPY prisma/migrations prisma/migrations
 COPY scripts/rotate-secrets.ts scripts/
 COPY src src
 COPY --from=generate /app/src/generated src/generated
+COPY --from=generate /app/dist dist
 USER node
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \

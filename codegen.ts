@@ -1,9 +1,13 @@
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { CodegenConfig } from '@graphql-codegen/cli';
 import { lexicographicSortSchema, printSchema } from 'graphql';
 import { schema } from './src/graphql/schema.ts';
 
-/** The operations of a folder, with their types. */
-const typedDocuments = (documents: string) => ({
+type Output = CodegenConfig['generates'][string];
+
+/** Documents that are parsed ahead, with the types of their variables and results. */
+const typedDocuments = (documents: string): Output => ({
   documents,
   plugins: ['typescript-operations', 'typed-document-node'],
   config: {
@@ -15,11 +19,17 @@ const typedDocuments = (documents: string) => ({
   },
 });
 
+/** A module for each file of the console, so that a page loads its own documents alone. */
+const consoleDocuments = globSync('src/console/operations/*.graphql')
+  .sort()
+  .map((path) => [`src/generated/console/${basename(path, '.graphql')}.ts`, typedDocuments(path)]);
+
 const config: CodegenConfig = {
   schema: printSchema(lexicographicSortSchema(schema)),
   generates: {
     'src/generated/rest-documents.ts': typedDocuments('src/rest/operations/*.graphql'),
     'src/generated/cli-documents.ts': typedDocuments('src/cli/operations/*.graphql'),
+    ...Object.fromEntries(consoleDocuments),
   },
 };
 

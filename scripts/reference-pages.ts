@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { SETTINGS } from '../src/config.ts';
 import { describeFields } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/registry.ts';
 import { AppError, ERRORS, type ErrorCode } from '../src/errors.ts';
 import { schema } from '../src/graphql/schema.ts';
 import { createOpenApi } from '../src/rest/openapi.ts';
+import { SETTINGS } from '../src/settings.ts';
 import { ERROR_ADVICE } from './error-advice.ts';
 import { eventSchemas, eventsPage } from './event-pages.ts';
 

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
@@ -41,10 +41,10 @@ once('packages', ['package-lock.json'], ['node_modules/.bin/node'], () => {
 
 /** All files under a folder whose path has that end, relative to the root. */
 function sources(folder, ending) {
-  const entries = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
   return entries
-    .filter((path) => path.endsWith(ending))
-    .map((path) => join(folder, path))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort();
 }
 
@@ -56,15 +56,26 @@ once(
     run(join(bin, 'prisma'), ['generate']);
   },
 );
+const operationsOfConsole = sources('src/console/operations', '.graphql');
+const documentOf = (operation) =>
+  operation.replace('src/console/operations', 'src/generated/console').replace(/graphql$/, 'ts');
+
 once(
   'documents',
   [
     'codegen.ts',
     ...sources('src/rest/operations', '.graphql'),
     ...sources('src/cli/operations', '.graphql'),
+    ...operationsOfConsole,
     ...sources('src/graphql', '.ts'),
     ...sources('src/features', 'schema.ts'),
   ],
-  ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts'],
+  ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts', ...operationsOfConsole.map(documentOf)],
   () => run(join(bin, 'node'), [join(bin, 'graphql-codegen'), '--config', 'codegen.ts']),
+);
+once(
+  'console',
+  ['vite.config.ts', 'package-lock.json', ...sources('src/console', ''), ...operationsOfConsole.map(documentOf)],
+  ['dist/console/index.html'],
+  () => run(join(bin, 'node'), [join(bin, 'vite'), 'build']),
 );

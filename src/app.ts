@@ -38,6 +38,8 @@ import { serveWebSocket } from './graphql/websocket.ts';
 import { createGraphQLServer } from './graphql/yoga.ts';
 import { createAdmission } from './http/admission.ts';
 import { clientAddress, trustProxies } from './http/client-address.ts';
+import { registerConsole } from './http/console.ts';
+import { consoleSettings, isLoopback, registerDevSignIn } from './http/console-sign-in.ts';
 import { registerHealth } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
@@ -53,6 +55,7 @@ import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
+const CONSOLE = join(import.meta.dirname, '..', 'dist', 'console');
 const SWEEP_MILLISECONDS = 10 * 60_000;
 
 export type App = {
@@ -113,7 +116,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     onClose(() => egress.close());
 
-    const issuers = config.issuers.length > 0 ? config.issuers : [(await openDevIssuer(config)).config];
+    const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
+    const issuers = devIssuer ? [devIssuer.config] : config.issuers;
     const verifier = createTokenVerifier({ issuers, fetchJson: egress.fetchJson, log });
     await verifier.start();
     onClose(() => verifier.stop());
@@ -193,6 +197,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         addressOf: (request) => clientAddress(request, trustsProxy),
         contextOf: makeContext,
       });
+      const signDevToken = isLoopback(config.host) ? devIssuer?.sign : undefined;
+      if (signDevToken) registerDevSignIn(http, signDevToken);
+      const settings = consoleSettings(config.consoleClient, signDevToken !== undefined);
+      await registerConsole(http, { folder: CONSOLE, settings });
       // Before the server waits for its connections to end.
       http.addHook('preClose', () => sockets.close());
     }

@@ -1,143 +1,25 @@
-import ipaddr from 'ipaddr.js';
-import { z } from 'zod';
 import { type IssuerConfig, parseAuthIssuers } from './auth/issuer-config.ts';
 import { type EgressAllow, parseEgressAllow } from './egress/allow-list.ts';
 import { checkTargetUrl } from './egress/url.ts';
 import { type FacilitatorCredential, parseKeySecret } from './gateway/facilitator-auth.ts';
-import { findNetwork, NETWORK_IDS, type Network } from './gateway/networks.ts';
+import { findNetwork, type Network } from './gateway/networks.ts';
 import { parseKeyring } from './secrets/keyring.ts';
-
-export const ROLES = ['api', 'gateway', 'worker'] as const;
-export type Role = (typeof ROLES)[number];
-
-const list = (text: string) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean);
+import { type Environment, type Role, SETTINGS, TEST_NETWORK } from './settings.ts';
 
 /** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
 const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
 
-/** A list each of whose members has to pass. */
-const checkedList = (isGood: (item: string) => boolean, form: string) =>
-  z
-    .string()
-    .default('')
-    .transform(list)
-    .pipe(z.array(z.string().refine(isGood, { error: ({ input }) => `${input} is not ${form}` })));
-
-const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
-
-/** Digits only: `Number` would also read blanks as 0. */
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max, `must be from ${min} to ${max}`));
-
-const TEST_NETWORK = 'eip155:84532';
 /** Free, and for test networks only: https://docs.x402.org */
 const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
 
-const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
-
-/** Every setting: how it is read, and the line of `docs/configuration.md` that explains it. */
-export const SETTINGS = {
-  NODE_ENV: {
-    schema: z.enum(['development', 'production', 'test']).default('development'),
-    help: '`production` refuses to start with anything unsafe: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, no facilitator.',
-  },
-  PORT: { schema: wholeNumber(0, 65535).default(4000), help: 'TCP port to serve on.' },
-  HOST: {
-    schema: z.string().optional(),
-    help: 'Address to listen on. Default `127.0.0.1`, in production `0.0.0.0`.',
-  },
-  DATA_DIR: {
-    schema: z.string().min(1).default('.data'),
-    help: 'Folder of the embedded database and of the keys that are made on first start.',
-  },
-  DATABASE_URL: {
-    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-    help: 'PostgreSQL 15 or later. Without it an embedded PostgreSQL is run in `DATA_DIR`.',
-  },
-  DATABASE_POOL_SIZE: {
-    schema: wholeNumber(2, 500).default(20),
-    help: 'Most connections this process opens to PostgreSQL, besides one for LISTEN.',
-  },
-  ROLES: {
-    schema: z
-      .string()
-      .default(ROLES.join(','))
-      .transform(list)
-      .pipe(z.array(z.enum(ROLES)).min(1)),
-    help: 'What this process does: any of `api`, `gateway`, `worker`, separated by commas.',
-  },
-  PUBLIC_URL: {
-    schema: url.optional(),
-    help: 'Address under which users reach this service; used in links. Default: the address it listens on.',
-  },
-  AUTH_ISSUERS: {
-    schema: z.string().optional(),
-    help: 'JSON list of trusted token issuers, see [authentication](authentication.md). Default in development: the local dev issuer.',
-  },
-  SECRET_KEYS: {
-    schema: z.string().optional(),
-    help: 'Keys that encrypt stored secrets: `id:base64` of 32 bytes, newest first, separated by commas. In development made on first start.',
-  },
-  EGRESS_ALLOW: {
-    schema: z.string().optional(),
-    help: 'Non-public targets that may be called, as `CIDR:port`, separated by commas. Default in development the ports 4010 to 4012 of `127.0.0.1`, else none.',
-  },
-  NETWORK: {
-    schema: z
-      .string()
-      .optional()
-      .refine((name) => name === undefined || findNetwork(name) !== undefined, {
-        error: `must be one of ${NETWORK_IDS.join(', ')}`,
-      }),
-    help: 'Chain that payments are made on: `eip155:8453` (Base) or `eip155:84532` (Base Sepolia, the default outside of production).',
-  },
-  FACILITATOR_URL: {
-    schema: url.optional(),
-    help: 'Base URL of the x402 facilitator that verifies and settles payments. Default outside of production: the sandbox, or without it `https://x402.org/facilitator`.',
-  },
-  FACILITATOR_TOKEN: {
-    schema: z.string().optional(),
-    help: 'Bearer token for the facilitator.',
-  },
-  FACILITATOR_KEY_ID: {
-    schema: z.string().optional(),
-    help: 'Id of a Coinbase Developer Platform key; each request to the facilitator then carries a token signed with it.',
-  },
-  FACILITATOR_KEY_SECRET: {
-    schema: z.string().optional(),
-    help: 'The secret of that key: Ed25519 in base64, or an EC key in PEM.',
-  },
-  RPC_URL: {
-    schema: url.optional(),
-    help: 'JSON-RPC node of the network, asked what became of settlements that gave no clear answer. Default: a public one of the network.',
-  },
-  SANDBOX: {
-    schema: z.enum(['on', 'off']).optional(),
-    help: 'Whether a local chain, a token, a facilitator, a demo API and a funded wallet are run beside the service. Default: `on` in development when no `FACILITATOR_URL` is set.',
-  },
-  CORS_ORIGINS: {
-    schema: checkedList((item) => item === '*' || isOrigin(item), 'an origin such as https://console.example'),
-    help: 'Origins whose pages may call the API from a browser, separated by commas.',
-  },
-  TRUSTED_PROXIES: {
-    schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
-    help: 'CIDRs of the load balancers whose `X-Forwarded-For` is believed, separated by commas.',
-  },
-  LOG_LEVEL: {
-    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-    help: 'Least severe log line that is written.',
-  },
-} as const;
-
-type Environment = { [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
+export type ConsoleClient = {
+  issuer: string;
+  clientId: string;
+  scopes: string;
+  audience: string | null;
+  /** Besides that of the issuer. */
+  origins: string[];
+};
 
 export type Config = {
   production: boolean;
@@ -158,6 +40,8 @@ export type Config = {
   rpcUrl: string;
   /** Whether to run the local chain and what belongs to it, which then replaces the three above. */
   sandbox: boolean;
+  /** How people sign in to the web console; undefined when no client is registered for it. */
+  consoleClient: ConsoleClient | undefined;
   corsOrigins: string[];
   trustedProxies: string[];
   logLevel: string;
@@ -218,14 +102,24 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     facilitatorCredential: attempt('FACILITATOR_KEY_SECRET', () => facilitatorCredential(settings), { kind: 'none' }),
     rpcUrl: settings.RPC_URL ?? network.rpcUrl,
     sandbox: isSandboxed(settings),
+    consoleClient: undefined,
     corsOrigins: settings.CORS_ORIGINS,
     trustedProxies: settings.TRUSTED_PROXIES,
     logLevel: settings.LOG_LEVEL,
   };
+  config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(settings, config.issuers), undefined);
   if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
   if (production) problems.push(...unsafeInProduction(config, settings));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+function consoleClient(settings: Environment, issuers: IssuerConfig[]): ConsoleClient | undefined {
+  const { CONSOLE_CLIENT_ID: clientId, CONSOLE_SCOPES: scopes, CONSOLE_AUDIENCE: audience = null } = settings;
+  if (clientId === undefined) return undefined;
+  const issuer = settings.CONSOLE_ISSUER ?? issuers[0]?.issuer;
+  if (!issuers.some((trusted) => trusted.issuer === issuer)) throw new Error('is not one of AUTH_ISSUERS');
+  return { issuer: issuer!, clientId, scopes, audience, origins: settings.CONSOLE_ISSUER_ORIGINS };
 }
 
 function facilitatorCredential(settings: Environment): FacilitatorCredential {

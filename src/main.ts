@@ -56,6 +56,7 @@ function welcome(url: string, sandbox: Sandbox | undefined): void {
   process.stdout.write(`
   Tollgate is running.
 
+    Console            ${url}/console/
     GraphQL explorer   ${url}/graphql
     REST               ${url}/api/projects     described at ${url}/api/openapi.json
     Health, metrics    ${url}/readyz  ${url}/metrics

@@ -28,7 +28,7 @@ function readSource(path: string): Source {
   return { path, text, code, imports };
 }
 
-const sources = globSync('src/**/*.ts', { cwd: ROOT })
+const sources = globSync('src/**/*.{ts,tsx}', { cwd: ROOT })
   .filter((path) => !path.startsWith('src/generated/'))
   .sort()
   .map(readSource);
@@ -55,6 +55,8 @@ test('there is something to look at', () => {
   expect(sources.find(({ path }) => path === 'src/app.ts')?.imports.length).toBeGreaterThan(30);
 });
 
+/** It runs in the browser. */
+const CONSOLE = /^src\/console\//;
 const GRAPHQL_PACKAGES = String.raw`graphql($|\/|-)|@pothos\/|@graphql-|@envelop\/|@escape\.tech\/`;
 const HTTP_PACKAGES = String.raw`@?fastify($|\/)|ws$`;
 
@@ -102,6 +104,17 @@ describe('one direction: transport → feature → database', () => {
       /^src\/cli\/(?!doctor\/)/,
       /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox|secrets|connectors)\/|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
     ],
+    ['the console knows the service by its API alone', CONSOLE, /^src\/(?!console\/|generated\/console\/)|^node:/],
+    [
+      'the service knows nothing of the console',
+      /^src\/(?!console\/)/,
+      /^src\/(console|generated\/console)\/|^(react|@mantine|urql|wouter)/,
+    ],
+    [
+      'pages of the console stand beside each other, and what they share below them',
+      /^src\/console\/(api|session|parts)\//,
+      /^src\/console\/(pages|routes)/,
+    ],
   ];
 
   test.each(RULES)('%s', (_rule, files, forbidden) => {
@@ -132,7 +145,8 @@ describe('one direction: transport → feature → database', () => {
 
 describe('one way out: sockets are opened in src/egress/, by the driver of the database, and in the client of the command line', () => {
   // The command line calls its own service and local ports, for whoever started it: there is nobody to guard against.
-  const outside = (path: string) => !path.startsWith('src/egress/') && path !== 'src/cli/http.ts';
+  const outside = (path: string) =>
+    !path.startsWith('src/egress/') && path !== 'src/cli/http.ts' && !CONSOLE.test(path);
 
   test('nothing else imports an HTTP client', () => {
     const clients =
@@ -176,7 +190,7 @@ describe('one way out: sockets are opened in src/egress/, by the driver of the d
 describe('the house style', () => {
   test('files and folders are named in kebab case', () => {
     const names = sources.flatMap(({ path }) => path.split('/').slice(1));
-    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.ts)?$/.test(name))).toEqual([]);
+    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.tsx?)?$/.test(name))).toEqual([]);
   });
 
   test(`no file has more than ${MAX_LINES} lines`, () => {
@@ -195,7 +209,7 @@ describe('the house style', () => {
       /^(assert|buffer|child_process|crypto|dns|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|worker_threads|zlib)($|\/)/;
     const wrong = sources.flatMap(({ path, imports }) =>
       imports
-        .filter(({ target }) => (target.startsWith('src/') ? !target.endsWith('.ts') : bare.test(target)))
+        .filter(({ target }) => (target.startsWith('src/') ? !/\.(tsx?|css)$/.test(target) : bare.test(target)))
         .map(({ target }) => `${path} imports ${target}`),
     );
     expect(wrong).toEqual([]);
@@ -208,7 +222,7 @@ describe('the house style', () => {
   });
 
   test('importing a file does nothing, but for the entry points and the definitions of the schema', () => {
-    const entryPoints = /^src\/(main\.ts|cli\/main\.ts|database\/postgres-supervisor\.ts)$/;
+    const entryPoints = /^src\/(main\.ts|cli\/main\.ts|console\/main\.tsx|database\/postgres-supervisor\.ts)$/;
     // Pothos collects types on its builder as the files that define them are loaded.
     const definitions = /^src\/(features\/.*\/schema|graphql\/(builder|scalars|schema))\.ts$/;
     const statement =

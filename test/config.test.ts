@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, SETTINGS } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config.ts';
+import { SETTINGS } from '../src/settings.ts';
 
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks.json', audience: 'tollgate' };

@@ -1,0 +1,57 @@
+import { type Client, createClient as createSocketClient } from 'graphql-ws';
+import { createContext, use } from 'react';
+import { cacheExchange, fetchExchange, Client as HttpClient, mapExchange } from 'urql';
+import type { Session } from '../session/session.ts';
+
+export type Api = { http: HttpClient; socket: Client };
+
+const CREDENTIAL_ENDED = 4403;
+
+/** The connections to the API as whoever is signed in. When the server refuses the credential, the session ends. */
+export function createApi(session: Session): Api {
+  const credential = () => {
+    const state = session.read();
+    return state.status === 'signedIn' ? `Bearer ${state.token}` : '';
+  };
+  const http = new HttpClient({
+    url: '/graphql',
+    preferGetMethod: false,
+    fetchOptions: () => ({ headers: { authorization: credential() } }),
+    exchanges: [
+      mapExchange({
+        onError(error) {
+          if (error.graphQLErrors.some(({ extensions }) => extensions.code === 'UNAUTHENTICATED')) session.end();
+        },
+      }),
+      cacheExchange,
+      fetchExchange,
+    ],
+  });
+
+  let sent = '';
+  const socket = createSocketClient({
+    url: () => `${window.location.origin.replace(/^http/, 'ws')}/graphql`,
+    connectionParams: () => {
+      sent = credential();
+      return { authorization: sent };
+    },
+    // Those who follow something reconnect by themselves, from where they are.
+    retryAttempts: 0,
+    keepAlive: 15_000,
+    on: {
+      closed(event) {
+        // A credential renewed meanwhile is good for the next connection.
+        if ((event as CloseEvent).code === CREDENTIAL_ENDED && sent === credential()) session.end();
+      },
+    },
+  });
+  return { http, socket };
+}
+
+export const ApiContext = createContext<Api | undefined>(undefined);
+
+export function useApi(): Api {
+  const api = use(ApiContext);
+  if (!api) throw new Error('There is no API outside of a session.');
+  return api;
+}

@@ -1,0 +1,90 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import type { Client } from 'graphql-ws';
+import { stringifyDocument } from 'urql';
+
+/** `live`: what happens arrives at once. `offline`: the connection is gone and is being made again. */
+export type FollowState = 'connecting' | 'live' | 'offline' | 'refused';
+
+export type FollowOptions<Data, Variables extends { after?: string | null | undefined }> = {
+  document: TypedDocumentNode<Data, Variables>;
+  variables: Omit<Variables, 'after'>;
+  /** Takes what has arrived and returns its cursor. */
+  onData(data: Data): string | undefined;
+  onState(state: FollowState): void;
+};
+
+const FIRST_WAIT_MILLISECONDS = 500;
+const LONGEST_WAIT_MILLISECONDS = 15_000;
+
+/**
+ * Follows a subscription for good: when the connection is lost it goes on from the last cursor, so that nothing is missed.
+ * What arrives can come twice.
+ *
+ * @returns how to stop.
+ */
+export function follow<Data, Variables extends { after?: string | null | undefined }>(
+  socket: Client,
+  { document, variables, onData, onState }: FollowOptions<Data, Variables>,
+): () => void {
+  const query = stringifyDocument(document);
+  let after: string | undefined;
+  let wait = FIRST_WAIT_MILLISECONDS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let unsubscribe = () => {};
+  let isStopped = false;
+
+  const stopListening = socket.on('connected', () => becomeLive());
+  const connectSooner = () => {
+    if (timer !== undefined) connect();
+  };
+  window.addEventListener('online', connectSooner);
+  connect();
+
+  function connect(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    unsubscribe = socket.subscribe<Data>(
+      { query, variables: { ...variables, after } },
+      {
+        next({ data, errors }) {
+          if (errors) return refuse();
+          if (!data) return;
+          becomeLive();
+          after = onData(data) ?? after;
+        },
+        error: (reason) => (Array.isArray(reason) ? refuse() : reconnect()),
+        complete: reconnect,
+      },
+    );
+  }
+
+  function becomeLive(): void {
+    if (isStopped) return;
+    wait = FIRST_WAIT_MILLISECONDS;
+    onState('live');
+  }
+
+  function reconnect(): void {
+    if (isStopped || timer !== undefined) return;
+    onState('offline');
+    // Spread out, since after a restart everybody comes back at once.
+    timer = setTimeout(connect, wait * (0.5 + Math.random()));
+    wait = Math.min(wait * 2, LONGEST_WAIT_MILLISECONDS);
+  }
+
+  /** The service has answered, and the answer was no. */
+  function refuse(): void {
+    if (isStopped) return;
+    stop();
+    onState('refused');
+  }
+
+  function stop(): void {
+    isStopped = true;
+    clearTimeout(timer);
+    stopListening();
+    window.removeEventListener('online', connectSooner);
+    unsubscribe();
+  }
+  return stop;
+}

@@ -1,0 +1,17 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import { useState } from 'react';
+import { type AnyVariables, useMutation } from 'urql';
+import { type Problem, toProblem } from './problem.ts';
+
+/** A mutation with its state. `submit` gives the data, or undefined when it was refused: then `problem` says why. */
+export function useSubmit<Data, Variables extends AnyVariables>(document: TypedDocumentNode<Data, Variables>) {
+  const [{ fetching }, run] = useMutation(document);
+  const [problem, setProblem] = useState<Problem>();
+  async function submit(variables: Variables): Promise<Data | undefined> {
+    setProblem(undefined);
+    const { data, error } = await run(variables);
+    if (error) setProblem(toProblem(error));
+    return error ? undefined : data;
+  }
+  return { submit, problem, isBusy: fetching, forget: () => setProblem(undefined) };
+}

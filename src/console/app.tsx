@@ -1,0 +1,60 @@
+import { Center, Loader, MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { Provider } from 'urql';
+import { Router } from 'wouter';
+import { ApiContext, createApi } from './api/client.ts';
+import { Shell } from './layout/shell.tsx';
+import { type OpenSession, openSession } from './session/open-session.ts';
+import { SignInFailed, SignInPage } from './session/sign-in.tsx';
+import { cssVariables, theme } from './theme.ts';
+
+export function App() {
+  return (
+    <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
+      <Notifications position="bottom-right" />
+      <Router base="/console">
+        <Start />
+      </Router>
+    </MantineProvider>
+  );
+}
+
+/** Finds out how people sign in here, and whether somebody has. */
+function Start() {
+  const [opened, setOpened] = useState<OpenSession>();
+  const [failure, setFailure] = useState<Error>();
+  useEffect(() => {
+    openSession().then(setOpened, setFailure);
+  }, []);
+  if (failure) return <SignInFailed failure={failure} />;
+  if (!opened) return <Waiting />;
+  return <SignedInOrNot opened={opened} />;
+}
+
+function SignedInOrNot({ opened }: { opened: OpenSession }) {
+  const { session } = opened;
+  const state = useSyncExternalStore(session.subscribe, session.read);
+  const subject = state.status === 'signedIn' ? state.subject : undefined;
+  // A renewed token goes on with the same connections; another person must not see what the last one had fetched.
+  const api = useMemo(() => (subject === undefined ? undefined : createApi(session)), [session, subject]);
+  useEffect(() => () => void api?.socket.dispose(), [api]);
+  if (state.status === 'signedOut' || !api) {
+    return <SignInPage opened={opened} hasEnded={state.status === 'signedOut' && state.hasEnded} />;
+  }
+  return (
+    <ApiContext value={api}>
+      <Provider value={api.http}>
+        <Shell subject={state.subject} onSignOut={() => void session.signOut()} />
+      </Provider>
+    </ApiContext>
+  );
+}
+
+function Waiting() {
+  return (
+    <Center h="100vh" role="status" aria-label="Loading">
+      <Loader />
+    </Center>
+  );
+}

@@ -1,0 +1,50 @@
+import { NavLink, Stack, Text } from '@mantine/core';
+import { IconExternalLink } from '@tabler/icons-react';
+import { Link, useLocation } from 'wouter';
+import { LINKS, ROUTES, type Route } from '../routes.tsx';
+
+const GROUPS: readonly Route['group'][] = ['Project', 'Money', 'Delivery', 'Developers'];
+
+/** Where one can go within a project. */
+export function Navigation({ projectId, onGo }: { projectId: string; onGo(): void }) {
+  const [location] = useLocation();
+  return (
+    <Stack gap="md" component="nav" aria-label="Project">
+      {GROUPS.map((group) => (
+        <Stack gap={2} key={group}>
+          <Text fz={11} fw={600} c="dimmed" px="xs" tt="uppercase" lts="0.04em">
+            {group}
+          </Text>
+          {ROUTES.filter((route) => route.group === group).map(({ path, label, icon: RouteIcon }) => {
+            const href = `/projects/${projectId}${path.replace(/\/:.*$/, '')}`;
+            const isCurrent = location === href || (path !== '' && location.startsWith(`${href}/`));
+            return (
+              <NavLink
+                key={path}
+                component={Link}
+                href={href}
+                label={label}
+                leftSection={<RouteIcon size={17} stroke={1.7} />}
+                active={isCurrent}
+                aria-current={isCurrent ? 'page' : undefined}
+                className="nav-link"
+                onClick={onGo}
+              />
+            );
+          })}
+          {LINKS.filter((link) => link.group === group).map(({ href, label, icon: LinkIcon }) => (
+            <NavLink
+              key={href}
+              href={href}
+              target="_blank"
+              label={label}
+              leftSection={<LinkIcon size={17} stroke={1.7} />}
+              rightSection={<IconExternalLink size={13} aria-label="opens in a new tab" />}
+              className="nav-link"
+            />
+          ))}
+        </Stack>
+      ))}
+    </Stack>
+  );
+}

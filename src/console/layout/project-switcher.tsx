@@ -1,0 +1,46 @@
+import { Menu, Text, UnstyledButton } from '@mantine/core';
+import { IconCheck, IconLayoutList, IconSelector } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useQuery } from 'urql';
+import { Link } from 'wouter';
+import { ProjectsDocument } from '../../generated/console/projects.ts';
+import type { CurrentProject } from './current-project.tsx';
+
+const SHOWN = 20;
+
+/** Shows the project, and leads to the others. */
+export function ProjectSwitcher({ project }: { project: CurrentProject | undefined }) {
+  const [isOpen, setOpen] = useState(false);
+  const [{ data }] = useQuery({ query: ProjectsDocument, variables: { first: SHOWN }, pause: !isOpen });
+  const projects = data?.projects?.nodes ?? [];
+  return (
+    <Menu opened={isOpen} onChange={setOpen} position="bottom-start" width="target">
+      <Menu.Target>
+        <UnstyledButton className="switcher" aria-label={`Project ${project?.name ?? ''}, switch`}>
+          <Text fz="sm" fw={600} truncate flex={1}>
+            {project?.name ?? '…'}
+          </Text>
+          <IconSelector size={16} />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown mah={360} style={{ overflowY: 'auto' }}>
+        {projects.map(({ id, name }) => (
+          <Menu.Item
+            key={id}
+            component={Link}
+            href={`/projects/${id}`}
+            rightSection={id === project?.id && <IconCheck size={14} aria-label="shown now" />}
+          >
+            <Text fz="sm" truncate>
+              {name}
+            </Text>
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item component={Link} href="/" leftSection={<IconLayoutList size={16} />}>
+          All projects
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

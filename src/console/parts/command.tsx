@@ -1,0 +1,16 @@
+import { Box, Code } from '@mantine/core';
+import { Copy } from './copy-button.tsx';
+
+/** A command to run or a text to paste, with a button that copies it. */
+export function Command({ children }: { children: string }) {
+  return (
+    <Box pos="relative" w="100%">
+      <Code block pr={36} style={{ overflowX: 'auto' }}>
+        {children}
+      </Code>
+      <Box pos="absolute" top={6} right={6}>
+        <Copy value={children} what="command" />
+      </Box>
+    </Box>
+  );
+}

@@ -1,0 +1,120 @@
+import { Box, Button, Group, Skeleton, Stack, Table } from '@mantine/core';
+import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+
+export type Column<Row> = {
+  /** Its heading; also tells columns apart. */
+  title: string;
+  render(row: Row): ReactNode;
+  align?: 'left' | 'right';
+  width?: number | string;
+};
+
+const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+/**
+ * A table of rows. While `rows` is undefined it shows that they are being fetched; when there are none, `empty`.
+ *
+ * @param caption says what the table holds, to screen readers.
+ * @param onOpen makes rows open something: by a click anywhere on them. The first column should hold a real link or button
+ *   for the keyboard.
+ */
+export function DataTable<Row>(props: {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[] | undefined;
+  keyOf(row: Row): string;
+  empty: ReactNode;
+  onOpen?: (row: Row) => void;
+  classNameOf?: (row: Row) => string | undefined;
+}) {
+  const { caption, columns, rows, keyOf, empty, onOpen, classNameOf } = props;
+  if (!rows) {
+    return (
+      <Stack gap={10} p="md" aria-busy="true" aria-label={`Loading ${caption.toLowerCase()}`} role="status">
+        {SKELETON_ROWS.map((key) => (
+          <Skeleton key={key} height={18} />
+        ))}
+      </Stack>
+    );
+  }
+  if (rows.length === 0) return empty;
+  return (
+    <Box style={{ overflowX: 'auto' }}>
+      <Table highlightOnHover={onOpen !== undefined}>
+        <caption className="visually-hidden">{caption}</caption>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ title, align = 'left', width }) => (
+              <Table.Th key={title} ta={align} w={width} fz="xs" c="dimmed" fw={500} style={{ whiteSpace: 'nowrap' }}>
+                {title}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr
+              key={keyOf(row)}
+              className={[onOpen && 'row-link', classNameOf?.(row)].filter(Boolean).join(' ')}
+              onClick={onOpen && (() => onOpen(row))}
+            >
+              {columns.map(({ title, render, align = 'left' }) => (
+                <Table.Td key={title} ta={align} className={align === 'right' ? 'numeric' : undefined}>
+                  {render(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Box>
+  );
+}
+
+export type PageWindow = { first?: number; after?: string | null; last?: number; before?: string | null };
+type PageInfo = {
+  startCursor?: string | null;
+  endCursor?: string | null;
+  hasNextPage: boolean;
+  hasPreviousPage: boolean;
+};
+
+/** The place in a list: spread `variables` into the query, and give the rest to `Pager`. */
+export function usePaging(size = 25) {
+  const start: PageWindow = { first: size };
+  const [variables, setVariables] = useState<PageWindow>(start);
+  return {
+    variables,
+    next: (after: string | null | undefined) => setVariables({ first: size, after: after ?? null }),
+    previous: (before: string | null | undefined) => setVariables({ last: size, before: before ?? null }),
+    reset: () => setVariables(start),
+  };
+}
+
+/** Buttons to the page before and the page behind. Not there when all is on one page. */
+export function Pager({ pageInfo, paging }: { pageInfo: PageInfo | undefined; paging: ReturnType<typeof usePaging> }) {
+  if (!pageInfo || !(pageInfo.hasNextPage || pageInfo.hasPreviousPage)) return null;
+  return (
+    <Group justify="flex-end" gap="xs" px="md" py="xs" component="nav" aria-label="Pages">
+      <Button
+        variant="default"
+        size="xs"
+        leftSection={<IconChevronLeft size={14} />}
+        disabled={!pageInfo.hasPreviousPage}
+        onClick={() => paging.previous(pageInfo.startCursor)}
+      >
+        Previous
+      </Button>
+      <Button
+        variant="default"
+        size="xs"
+        rightSection={<IconChevronRight size={14} />}
+        disabled={!pageInfo.hasNextPage}
+        onClick={() => paging.next(pageInfo.endCursor)}
+      >
+        Next
+      </Button>
+    </Group>
+  );
+}

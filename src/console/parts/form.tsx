@@ -1,0 +1,32 @@
+import type { UseFormReturnType } from '@mantine/form';
+import { useEffect, useEffectEvent } from 'react';
+import { errorsByField, type Problem } from '../api/problem.ts';
+import { ProblemNotice } from './problem-notice.tsx';
+
+/** Shows what the server refused at the fields it is about. Give it the `problem` of `useSubmit`. */
+export function useServerErrors<Values>(
+  { setErrors }: Pick<UseFormReturnType<Values>, 'setErrors'>,
+  problem: Problem | undefined,
+): void {
+  // The form hands out new functions at every render; what the server said is to be shown once.
+  const show = useEffectEvent((refused: Problem) => setErrors(errorsByField(refused)));
+  useEffect(() => {
+    if (problem) show(problem);
+  }, [problem]);
+}
+
+/** The problem as a whole, at the top of a form, unless all of it is shown at fields. */
+export function FormProblem<Values>({
+  form,
+  problem,
+}: {
+  form: UseFormReturnType<Values>;
+  problem: Problem | undefined;
+}) {
+  if (!problem) return null;
+  const names = Object.keys(form.getValues() as object);
+  const isShownAtFields =
+    problem.fields.length > 0 &&
+    Object.keys(errorsByField(problem)).every((name) => names.includes(name.split('.')[0]!));
+  return isShownAtFields ? null : <ProblemNotice problem={problem} />;
+}

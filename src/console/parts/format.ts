@@ -1,0 +1,83 @@
+const LOCALE = 'en';
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 60 * MINUTE_SECONDS;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+
+/** Decimal USD with two to six decimals, as it is written: no rounding, so that `0.000125` stays what it is. */
+export function formatUsd(decimal: string): string {
+  const [, sign = '', whole = '0', decimals = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
+  const kept = decimals.replace(/0+$/, '').padEnd(2, '0');
+  return `${sign}$${BigInt(whole).toLocaleString(LOCALE)}.${kept}`;
+}
+
+/** For headlines and axes, where six decimals say nothing: `$1,234.50`, `$12.3K`. */
+export function formatUsdShort(decimal: string | number): string {
+  const amount = Number(decimal);
+  if (Math.abs(amount) >= 10_000) {
+    return `$${amount.toLocaleString(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })}`;
+  }
+  const decimals = amount !== 0 && Math.abs(amount) < 1 ? 4 : 2;
+  return `$${amount.toLocaleString(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: decimals })}`;
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString(LOCALE);
+}
+
+/** A share as a percentage: never 100 % while one is missing. */
+export function formatShare(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const percent = (part / whole) * 100;
+  const shown = part < whole ? Math.min(percent, 99.99) : 100;
+  return `${shown.toLocaleString(LOCALE, { maximumFractionDigits: shown > 99 ? 2 : 1 })} %`;
+}
+
+export function formatMilliseconds(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  return `${(milliseconds / 1000).toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;
+}
+
+/** A point in time in the reader's time zone, to the second. */
+export function formatTime(iso: string): string {
+  return new Date(iso).toLocaleString(LOCALE, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  });
+}
+
+/** How long ago, or in how long: `12 s ago`, `in 5 min`. */
+export function formatAgo(iso: string, nowMilliseconds: number): string {
+  const seconds = Math.round((nowMilliseconds - Date.parse(iso)) / 1000);
+  const size = Math.abs(seconds);
+  if (size < 2) return 'now';
+  const text = lengthOf(size);
+  return seconds > 0 ? `${text} ago` : `in ${text}`;
+}
+
+function lengthOf(seconds: number): string {
+  if (seconds < MINUTE_SECONDS) return `${seconds} s`;
+  if (seconds < HOUR_SECONDS) return `${Math.round(seconds / MINUTE_SECONDS)} min`;
+  if (seconds < DAY_SECONDS) return `${Math.round(seconds / HOUR_SECONDS)} h`;
+  return `${Math.round(seconds / DAY_SECONDS)} d`;
+}
+
+/** `0x1234…abcd`: enough to tell wallets apart. */
+export function shortenAddress(address: string): string {
+  return address.length > 13 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address;
+}
+
+/** `PAYMENT_SETTLED` as the service writes it elsewhere: `payment.settled`. */
+export function formatEventType(name: string): string {
+  const [subject, ...rest] = name.toLowerCase().split('_');
+  return rest.length > 0 ? `${subject}.${rest.join('_')}` : name;
+}
+
+/** `SUCCEEDED` as a word: `Succeeded`. */
+export function formatEnum(name: string): string {
+  return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');
+}

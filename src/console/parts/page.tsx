@@ -1,0 +1,43 @@
+import { Group, Stack, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+
+/** The frame of a page: its title (also of the tab), one line on what it is for, and what can be done. */
+export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+  const { title, lead, actions, children } = props;
+  useDocumentTitle(`${title} · Tollgate`);
+  return (
+    <Stack gap="lg">
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Stack gap={2}>
+          <Title order={1}>{title}</Title>
+          {lead && (
+            <Text c="dimmed" size="sm">
+              {lead}
+            </Text>
+          )}
+        </Stack>
+        {actions && <Group gap="xs">{actions}</Group>}
+      </Group>
+      {children}
+    </Stack>
+  );
+}
+
+/** A bordered part of a page, with a heading of its own. */
+export function Panel(props: { title?: string; aside?: ReactNode; children: ReactNode; flush?: boolean }) {
+  const { title, aside, children, flush = false } = props;
+  return (
+    <section className="panel" aria-label={title}>
+      {title && (
+        <Group justify="space-between" px="md" pt="sm" pb={flush ? 'sm' : 0}>
+          <Title order={2} fz="sm">
+            {title}
+          </Title>
+          {aside}
+        </Group>
+      )}
+      {flush ? children : <Stack p="md">{children}</Stack>}
+    </section>
+  );
+}

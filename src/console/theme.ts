@@ -1,0 +1,63 @@
+import {
+  Anchor,
+  Badge,
+  Button,
+  type CSSVariablesResolver,
+  createTheme,
+  Modal,
+  Table,
+  TextInput,
+  Tooltip,
+} from '@mantine/core';
+
+const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const MONOSPACE = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace';
+
+/** Dense and calm: small type, thin lines, one accent. */
+export const theme = createTheme({
+  fontFamily: FONT,
+  fontFamilyMonospace: MONOSPACE,
+  primaryColor: 'indigo',
+  primaryShade: { light: 7, dark: 7 },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
+  headings: {
+    fontFamily: FONT,
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '1.375rem', lineHeight: '1.3' },
+      h2: { fontSize: '1rem', lineHeight: '1.4' },
+      h3: { fontSize: '0.875rem', lineHeight: '1.4' },
+    },
+  },
+  components: {
+    Anchor: Anchor.extend({ defaultProps: { size: 'sm' } }),
+    Badge: Badge.extend({ defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500 } }),
+    Button: Button.extend({ defaultProps: { size: 'sm' } }),
+    Modal: Modal.extend({ defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } }),
+    Table: Table.extend({ defaultProps: { verticalSpacing: 8, horizontalSpacing: 'sm' } }),
+    TextInput: TextInput.extend({ defaultProps: { size: 'sm' } }),
+    Tooltip: Tooltip.extend({ defaultProps: { withArrow: true, openDelay: 300 } }),
+  },
+});
+
+/** Mantine's quiet text is too pale to be read by everybody (WCAG 2.2, 1.4.3: 4.5 to 1). */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': '#5c636a',
+    '--mantine-color-placeholder': '#6b7280',
+    '--mantine-color-error': '#c92a2a',
+    '--tollgate-canvas': '#f7f8fa',
+    '--tollgate-line': '#e4e7eb',
+  },
+  dark: {
+    '--mantine-color-dimmed': '#a3a8b0',
+    '--mantine-color-placeholder': '#8d939c',
+    '--mantine-color-body': '#16181d',
+    '--mantine-color-error': '#ff8787',
+    '--tollgate-canvas': '#0f1115',
+    '--tollgate-line': '#2a2e36',
+  },
+});

@@ -1,0 +1,59 @@
+import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { DevIssuer } from '../auth/dev-issuer.ts';
+import { isSubject } from '../auth/jwt.ts';
+import type { ConsoleClient } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { TIERS, type Tier } from '../limits/tiers.ts';
+import { parseInput } from '../validation.ts';
+import { VERSION } from '../version.ts';
+
+/** How a person gets a token in the console. */
+export type ConsoleSignIn =
+  /** OpenID Connect, authorization code with PKCE. `origins` are those that the browser may call for it. */
+  | { kind: 'oidc'; issuer: string; clientId: string; scopes: string; audience: string | null; origins: string[] }
+  /** The dev issuer makes a token for whoever is named. */
+  | { kind: 'development' }
+  /** A token is pasted. */
+  | { kind: 'token' };
+
+/** What the console needs to know before anybody has signed in; nothing of it is secret. */
+export type ConsoleSettings = { version: string; signIn: ConsoleSignIn };
+
+/** @param mayUseDevIssuer see `registerDevSignIn`. */
+export function consoleSettings(client: ConsoleClient | undefined, mayUseDevIssuer: boolean): ConsoleSettings {
+  return { version: VERSION, signIn: signInBy(client, mayUseDevIssuer) };
+}
+
+function signInBy(client: ConsoleClient | undefined, mayUseDevIssuer: boolean): ConsoleSignIn {
+  if (client) return { kind: 'oidc', ...client, origins: [new URL(client.issuer).origin, ...client.origins] };
+  return { kind: mayUseDevIssuer ? 'development' : 'token' };
+}
+
+const tiers = Object.keys(TIERS) as [Tier, ...Tier[]];
+const bodySchema = z.strictObject({
+  subject: z.string().refine(isSubject, 'Must be 1 to 255 printable characters.'),
+  tier: z.enum(tiers, `Must be one of ${tiers.join(', ')}.`).optional(),
+});
+
+/**
+ * Lets the console of a server in development get a token of the dev issuer. Only for a server that listens on loopback:
+ * whoever can reach it can sign in as anybody.
+ */
+export function registerDevSignIn(app: FastifyInstance, sign: DevIssuer['sign']): void {
+  app.post('/console/dev-token', async (request) => {
+    // A page elsewhere could make its own name resolve to this machine.
+    if (!isLocalName(request.hostname)) throw new AppError('FORBIDDEN');
+    return { token: await sign(parseInput(bodySchema, request.body)) };
+  });
+}
+
+/** Whether a server that listens there is reached from its own machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function isLocalName(hostname: string): boolean {
+  return isLoopback(hostname.replace(/^\[|\]$/g, ''));
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+import type { ConsoleSettings } from './console-sign-in.ts';
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+};
+const PREFIX = '/console';
+
+type Asset = { body: Buffer; gzipped: Buffer; mediaType: string; etag: string; isHashed: boolean };
+
+/**
+ * Serves the web console at `/console/`: the files that Vite has built, its settings, and its first page for every path
+ * that the console routes by itself. A browser that asks for `/` is sent there.
+ *
+ * @param folder where the built files are; without them the console is not there, and everything else is.
+ */
+export async function registerConsole(
+  app: FastifyInstance,
+  { folder, settings }: { folder: string; settings: ConsoleSettings },
+): Promise<void> {
+  const assets = await readAssets(folder);
+  const page = assets.get('index.html');
+  if (!page) {
+    app.log.warn({ folder }, 'the console is not built and not served');
+    return;
+  }
+  const headers = {
+    'content-security-policy': contentSecurityPolicy(settings),
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+  };
+
+  app.get('/', (request, reply) => {
+    if (!wantsPage(request)) throw new AppError('NOT_FOUND');
+    return reply.header('vary', 'accept').redirect(`${PREFIX}/`, 302);
+  });
+  app.get(PREFIX, (_request, reply) => reply.redirect(`${PREFIX}/`, 302));
+  app.get(`${PREFIX}/config.json`, (_request, reply) => reply.send(settings));
+  app.get<{ Params: { '*': string } }>(`${PREFIX}/*`, (request, reply) => {
+    const asset = assets.get(request.params['*']);
+    if (asset && asset !== page) return send(request, reply, asset);
+    // A file that is gone must not be answered with a page: a browser would run it as a script.
+    if (!asset && request.params['*'].startsWith('assets/')) throw new AppError('NOT_FOUND');
+    return send(request, reply.headers(headers), page);
+  });
+}
+
+function wantsPage({ headers }: FastifyRequest): boolean {
+  return (headers.accept ?? '').includes('text/html');
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
+  const { body, gzipped, mediaType, etag, isHashed } = asset;
+  reply.headers({
+    etag,
+    vary: 'accept-encoding',
+    'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+  });
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+  reply.type(mediaType);
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(body);
+  return reply.header('content-encoding', 'gzip').send(gzipped);
+}
+
+async function readAssets(folder: string): Promise<Map<string, Asset>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile() && extname(entry.name) in MEDIA_TYPES);
+  const assets = files.map(async ({ parentPath, name }): Promise<[string, Asset]> => {
+    const file = join(parentPath, name);
+    const path = relative(folder, file).split(sep).join('/');
+    const body = await readFile(file);
+    const hash = createHash('sha256').update(body).digest('base64url');
+    const asset = {
+      body,
+      gzipped: await promisify(gzip)(body),
+      mediaType: MEDIA_TYPES[extname(name)]!,
+      etag: `"${hash}"`,
+      // Vite names them by their content.
+      isHashed: path.startsWith('assets/'),
+    };
+    return [path, asset];
+  });
+  return new Map(await Promise.all(assets));
+}
+
+/**
+ * Nothing but this server's own files and calls, and the pages of the identity provider that signs in. Styles may be
+ * inline: the component kit sets custom properties on elements.
+ */
+function contentSecurityPolicy({ signIn }: ConsoleSettings): string {
+  const issuers = signIn.kind === 'oidc' ? signIn.origins : [];
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    ["connect-src 'self'", ...issuers].join(' '),
+    // The explorer and the reference of the API are pages of this server.
+    "frame-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}

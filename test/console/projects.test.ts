@@ -1,0 +1,60 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { WALLET } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openTab, signIn } from './browser.ts';
+
+describe.skipIf(!executablePath)('the console, in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+  });
+
+  test('a person signs in, creates a project, is told what is wrong with it, and comes to it', async () => {
+    const page = await openTab(browser);
+    await page.goto(`${app.url}/`);
+    expect(page.url()).toBe(`${app.url}/console/`);
+    await expectAccessible(page);
+    await signIn(page, app, 'alice');
+    await page.getByText('Create your first project').waitFor();
+    await expectAccessible(page);
+
+    await page.getByRole('button', { name: 'New project' }).first().click();
+    await page.getByLabel('Name').fill('Weather');
+    await page.getByLabel('Wallet address').fill('0x12');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.getByText('Must be an EVM address').waitFor();
+    await expectAccessible(page);
+
+    await page.getByLabel('Wallet address').fill(WALLET);
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.waitForURL('**/console/projects/proj_*');
+    await page.getByRole('button', { name: 'Project Weather, switch' }).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('what one person sees, another who signs in in the same tab does not', async () => {
+    const page = await openTab(browser);
+    await signIn(page, app, 'bert');
+    await page.getByRole('button', { name: 'New project' }).first().click();
+    await page.getByLabel('Name').fill('Of Bert');
+    await page.getByLabel('Wallet address').fill(WALLET);
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.waitForURL('**/console/projects/proj_*');
+    const place = page.url();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Name').fill('carla');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('There is no such project').waitFor();
+    expect(page.url()).toBe(place);
+    await page.getByRole('link', { name: 'All projects', exact: true }).click();
+    await page.getByText('Create your first project').waitFor();
+  });
+});
