@@ -46,7 +46,7 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
 
-/** What the `id` of a mutation's input is of; `projectId` is always a project. */
+/** What the `id` of a mutation's input is of; `projectId` is always a project, `eventId` an event. */
 const INPUT_IDS: Record<string, OwnedType> = {
   ...{ deleteConnector: 'Connector', testConnector: 'Connector', updateConnector: 'Connector' },
   ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
@@ -67,6 +67,7 @@ const BODIES: Record<string, object> = {
   createConnector: { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/taken' }, eventTypes: ['*'] },
   updateConnector: { config: { from: 'taken@example.com' }, isActive: false },
   createWebhook: { url: 'https://taken.example.com', eventTypes: ['*'] },
+  testEventFilter: { filter: { type: 'endpoint.created' } },
   updateWebhook: { url: 'https://taken.example.com', isActive: false },
   testConnector: { eventType: 'endpoint.created' },
 };
@@ -188,7 +189,9 @@ function mutationOperations(): Operation[] {
     const slots = Object.values(type.getFields()).flatMap((item) => {
       const isOptional = !isRequiredInputField(item);
       if (String(getNamedType(item.type)) === 'ID') {
-        const idType = { id: INPUT_IDS[field.name], projectId: 'Project' as const }[item.name];
+        const idType = { id: INPUT_IDS[field.name], projectId: 'Project' as const, eventId: 'Event' as const }[
+          item.name
+        ];
         return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
       }
       if (!isOptional && !(item.name in given)) {

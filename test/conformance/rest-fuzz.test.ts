@@ -71,10 +71,11 @@ const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   createApiKey: { ...GOOD.key, environment: 'TEST' },
   createConnector: GOOD.connector,
   updateConnector: { config: QUIET_CONNECTOR.config, eventTypes: ['*'], isActive: true },
-  createWebhook: { ...GOOD.webhook, description: 'x' },
+  createWebhook: { ...GOOD.webhook, description: 'x', filter: { not: { 'data.stage': 'verify' } } },
   updateWebhook: { ...GOOD.webhook, description: 'x', isActive: true },
   rotateWebhookSecret: { overlapHours: 1 },
   sendWebhookTestEvent: { eventType: 'payment.settled' },
+  testEventFilter: { filter: { 'data.amountUsd': { gte: '1' }, or: [{ type: 'payment.settled' }] } },
   testConnector: { eventType: 'payment.settled' },
 };
 const writes = ROUTES.filter(({ method }) => method === 'POST' || method === 'PATCH');

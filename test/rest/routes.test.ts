@@ -57,12 +57,19 @@ const FIELDS = {
     ...{ last4: expect.stringMatching(/^\w{4}$/), lastUsedAt: null, createdAt: time },
   },
   connectors: {
-    ...{ id: id('con'), projectId: id('proj'), type: 'slack', config: { webhookUrl: '••••uvwx' }, eventTypes: ['*'] },
+    ...{
+      id: id('con'),
+      projectId: id('proj'),
+      type: 'slack',
+      config: { webhookUrl: '••••uvwx' },
+      eventTypes: ['*'],
+      filter: null,
+    },
     ...{ isActive: true, disabledReason: null, disabledAt: null, pausedReason: null, pausedAt: null },
     ...{ failingSince: null, ...stamps },
   },
   webhooks: {
-    ...{ id: id('wh'), projectId: id('proj'), ...GOOD.webhook, description: null, isActive: true },
+    ...{ id: id('wh'), projectId: id('proj'), ...GOOD.webhook, filter: null, description: null, isActive: true },
     ...{ disabledReason: null, disabledAt: null, failingSince: null, previousSecretExpiresAt: null, ...stamps },
   },
 };
@@ -232,9 +239,12 @@ test('every parameter of a path is used: a variable of the document, or a field 
 const PREFIXES: Record<string, string> = {
   ...{ project: 'proj', endpoint: 'ep', key: 'key', connector: 'con', webhook: 'wh', delivery: 'dlv', event: 'evt' },
 };
-const BODIES_BY_PATH = Object.fromEntries(
-  Object.entries(BODIES).flatMap(([route, { body }]) => (route.startsWith('POST') ? [[split(route)[1], body]] : [])),
-);
+const BODIES_BY_PATH: Record<string, object> = {
+  ...Object.fromEntries(
+    Object.entries(BODIES).flatMap(([route, { body }]) => (route.startsWith('POST') ? [[split(route)[1], body]] : [])),
+  ),
+  '/api/projects/:projectId/events/test-filter': { filter: { type: 'payment.settled' } },
+};
 
 test.each(ROUTES.filter(({ path }) => path.includes(':')).map(({ method, path }) => [method, path]))(
   '%s %s answers 404 for identifiers that do not exist',

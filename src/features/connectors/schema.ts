@@ -30,6 +30,13 @@ export const Connector = builder.prismaNode('Connector', {
       description: 'Events it is subscribed to.',
       resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
     }),
+    filter: t.field({
+      type: 'JSON',
+      nullable: true,
+      description:
+        'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
+      resolve: ({ filter }) => filter,
+    }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
     disabledReason: t.exposeString('disabledReason', { nullable: true, description: 'Why the service disabled it.' }),
     disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
@@ -129,6 +136,11 @@ builder.relayMutationField(
       type: t.field({ type: ConnectorTypeEnum, required: true, description: 'Which service.' }),
       config: t.field({ type: 'JSON', required: true, description: 'The config of its type, see `connectorTypes`.' }),
       eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
+      filter: t.field({
+        type: 'JSON',
+        description:
+          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
+      }),
     }),
   },
   {
@@ -156,6 +168,11 @@ builder.relayMutationField(
         description: 'Config fields to change; the others, and redacted values sent back, stay. Null removes a field.',
       }),
       eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
+      filter: t.field({
+        type: 'JSON',
+        description:
+          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
+      }),
       isActive: t.boolean({
         description: 'Whether events are sent. True also forgets why it had been disabled or paused.',
       }),

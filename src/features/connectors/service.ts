@@ -17,8 +17,9 @@ import { type Bus, topics } from '../../live/bus.ts';
 import { MASK } from '../../secrets/redact.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
-import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
-import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
+import { eventFilterInput } from '../events/filter-input.ts';
+import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
+import { type EventService, eventTypesInput } from '../events/service.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { activity } from '../webhooks/service.ts';
 
@@ -28,16 +29,27 @@ const configInput = z.custom<ConnectorConfig>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Must be an object.',
 );
-const createInput = z.strictObject({ type: typeInput, config: configInput, eventTypes: eventTypesInput });
+const createInput = z.strictObject({
+  type: typeInput,
+  config: configInput,
+  eventTypes: eventTypesInput,
+  filter: eventFilterInput,
+});
 const updateInput = z.strictObject({
   config: configInput.optional(),
   eventTypes: eventTypesInput.optional(),
+  filter: eventFilterInput,
   isActive: z.boolean().optional(),
 });
 
 const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 
-export type CreateConnectorInput = { type: ConnectorType; config?: unknown; eventTypes: EventTypeFilter[] };
+export type CreateConnectorInput = {
+  type: ConnectorType;
+  config?: unknown;
+  eventTypes: EventTypeFilter[];
+  filter?: unknown;
+};
 export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & { isActive: boolean }>;
 export type ConnectorService = ReturnType<typeof createConnectorService>;
 
@@ -80,10 +92,10 @@ export function createConnectorService(options: {
 
     async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { type, eventTypes, config } = parseInput(createInput, input);
+      const { type, config, ...values } = parseInput(createInput, input);
       const definition = getConnector(type);
       const checked = parseConfig(definition, config, egressAllow);
-      requireCarriedKind(definition, eventTypes);
+      requireCarriedKind(definition, values.eventTypes);
       const id = newId('Connector');
       const creation = db.prisma.$transaction(async (tx) => {
         // The lock makes two creations at once count one after the other.
@@ -92,7 +104,7 @@ export function createConnectorService(options: {
         const count = await tx.connector.count({ where: { project: { userId: project.userId } } });
         if (maxConnectors !== null && count >= maxConnectors) throw new AppError('CONNECTOR_LIMIT_REACHED');
         return tx.connector.create({
-          data: { id, projectId: project.id, type, eventTypes, ...stored(definition, id, project.id, checked) },
+          data: { id, projectId: project.id, type, ...values, ...stored(definition, id, project.id, checked) },
         });
       });
       return creation.catch(rethrowProjectGone);

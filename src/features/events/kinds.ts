@@ -88,6 +88,11 @@ export const EVENT_KINDS = Object.keys(EVENT_PAYLOADS) as EventKind[];
 export const EVENT_TYPE_FILTERS = [...EVENT_KINDS, '*'] as const;
 export type EventTypeFilter = EventKind | '*';
 
+/** The kinds that a list of filters stands for. */
+export function expandEventTypes(eventTypes: readonly string[]): ReadonlySet<EventKind> {
+  return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
+}
+
 export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   'payment.verified': 'A payment signature was verified.',
   'payment.settled': 'A payment was settled on-chain.',

@@ -49,6 +49,42 @@ builder.objectFields(Project, (t) => ({
   ),
 }));
 
+const EventFilterResult = builder.simpleObject('EventFilterResult', {
+  description: 'What a filter makes of an event.',
+  fields: (t) => ({
+    eventType: t.field({ type: EventTypeEnum, description: 'Kind of the event.' }),
+    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for the sample of its kind.' }),
+    matches: t.boolean({ description: 'Whether it would be sent.' }),
+  }),
+});
+
+builder.relayMutationField(
+  'testEventFilter',
+  {
+    description: 'A filter, and what to try it on.',
+    inputFields: (t) => ({
+      projectId: t.id({ required: true, description: 'The project.' }),
+      filter: t.field({ type: 'JSON', required: true, description: 'The filter, as webhooks and connectors take it.' }),
+      eventId: t.id({ description: 'An event of the project. Default: the sample of every kind.' }),
+    }),
+  },
+  {
+    description: 'Tries out which events a filter would let pass. Changes and sends nothing.',
+    resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
+      services.events.testFilter(viewer, projectId, input),
+  },
+  {
+    description: 'What `testEventFilter` found.',
+    outputFields: (t) => ({
+      results: t.field({
+        type: [EventFilterResult],
+        description: 'One for each event.',
+        resolve: (results) => results,
+      }),
+    }),
+  },
+);
+
 export const EventRecorded = builder.simpleObject('EventRecorded', {
   description: 'An event that was recorded.',
   fields: (t) => ({

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import { getConnector } from '../../connectors/registry.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
-import { type Connector, type Delivery, type Event, Prisma, type Webhook } from '../../generated/prisma/client.ts';
+import { type Delivery, type Event, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
-import { rethrowProjectGone } from '../projects/service.ts';
+import { parseInput } from '../../validation.ts';
+import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { type FilteredEvent, matchesFilter } from './filter.ts';
+import { eventFilterInput, readFilter } from './filter-input.ts';
 import { EVENT_KINDS, EVENT_PAYLOAD_VERSION, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';
 import { SAMPLE_PAYLOADS } from './samples.ts';
+import { findSubscribers } from './subscribers.ts';
 
 export type NewEvent = {
   [K in EventKind]: {
@@ -29,10 +32,12 @@ export const eventTypesInput = z
   .max(50, 'Has too many entries.')
   .transform((types) => [...new Set(types)]);
 
-/** The kinds that a list of filters stands for. */
-export function expandEventTypes(eventTypes: readonly string[]): ReadonlySet<EventKind> {
-  return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
-}
+const testFilterInput = z.strictObject({
+  filter: eventFilterInput.refine((filter) => filter !== undefined && filter !== Prisma.DbNull, 'Must not be null.'),
+  eventId: z.string().nullish(),
+});
+
+export type FilterResult = { eventType: EventKind; eventId: string | null; matches: boolean };
 
 export type EventService = ReturnType<typeof createEventService>;
 
@@ -44,10 +49,10 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
      * After the commit call `announce`.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
-      const { projectId, type, data, test = false, only } = event;
+      const { projectId, type, data, test = false } = event;
       const eventId = newId('Event');
       await tx.event.create({ data: { id: eventId, projectId, type, data, test, version: EVENT_PAYLOAD_VERSION } });
-      const deliveries = (await findSubscribers(tx, projectId, type, only)).map((subscriber) => ({
+      const deliveries = (await findSubscribers(tx, event)).map((subscriber) => ({
         id: newId('Delivery'),
         projectId,
         eventId,
@@ -79,6 +84,31 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
       return delivery;
     },
 
+    /** What a filter would let pass: an event that was recorded, or else the sample of every kind. Sends nothing. */
+    async testFilter(
+      viewer: Viewer,
+      projectId: string,
+      input: { filter?: unknown; eventId?: string | null },
+    ): Promise<FilterResult[]> {
+      await requireProject(db.prisma, viewer, projectId);
+      const { filter, eventId } = parseInput(testFilterInput, input);
+      const node = readFilter(filter);
+      if (!eventId) {
+        const resultOf = (eventType: EventKind) => ({
+          eventType,
+          eventId: null,
+          matches: matchesFilter(node, { type: eventType, data: SAMPLE_PAYLOADS[eventType] }),
+        });
+        return EVENT_KINDS.map(resultOf);
+      }
+      const event = await service.find(viewer, eventId, projectId);
+      if (!event) throw notFound();
+      const type = event.type as EventKind;
+      return [
+        { eventType: type, eventId, matches: matchesFilter(node, { type, data: event.data as FilteredEvent['data'] }) },
+      ];
+    },
+
     list(viewer: Viewer, projectId: string, types: readonly string[] | null, query: Prisma.EventFindManyArgs) {
       return db.prisma.event.findMany({
         ...query,
@@ -99,59 +129,3 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
   };
   return service;
 }
-
-type Subscriber = Pick<
-  Prisma.DeliveryCreateManyInput,
-  'webhookId' | 'connectorId' | 'status' | 'reason' | 'nextAttemptAt' | 'completedAt'
->;
-
-type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive'>;
-type SubscribedConnector = Pick<Connector, 'id' | 'isActive' | 'type' | 'eventTypes' | 'pausedReason'>;
-
-async function findSubscribers(
-  tx: Transaction,
-  projectId: string,
-  type: EventKind,
-  only: NewEvent['only'],
-): Promise<Subscriber[]> {
-  const kinds = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
-  const isNamed = (id: string) => Prisma.sql`"id" = ${id}`;
-  const nobody = Prisma.sql`false`;
-  const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : nobody) : kinds;
-  const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : nobody) : kinds;
-  // Locked, so that none is deleted before its delivery is written.
-  const webhooks = await tx.$queryRaw<SubscribedWebhook[]>`
-    SELECT "id", "isActive" FROM "Webhook"
-    WHERE "projectId" = ${projectId} AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE`;
-  const connectors = await tx.$queryRaw<SubscribedConnector[]>`
-    SELECT "id", "isActive", "type", "eventTypes", "pausedReason" FROM "Connector"
-    WHERE "projectId" = ${projectId} AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE`;
-  return [
-    ...webhooks.map(({ id, isActive }) => ({
-      webhookId: id,
-      connectorId: null,
-      ...(isActive ? due() : skipped('disabled')),
-    })),
-    ...connectors.map(({ id, isActive, type: connectorType, eventTypes, pausedReason }) => ({
-      webhookId: null,
-      connectorId: id,
-      ...(!isActive
-        ? skipped('disabled')
-        : !getConnector(connectorType).carries(type, expandEventTypes(eventTypes))
-          ? skipped('not_carried')
-          : pausedReason && !only
-            ? held()
-            : due()),
-    })),
-  ];
-}
-
-/** Due by the clock of the database: the column's default. */
-const due = (): Partial<Subscriber> => ({ status: 'PENDING' });
-const held = (): Partial<Subscriber> => ({ status: 'PENDING', reason: 'paused', nextAttemptAt: null });
-const skipped = (reason: string): Partial<Subscriber> => ({
-  status: 'SKIPPED',
-  reason,
-  nextAttemptAt: null,
-  completedAt: new Date(),
-});

@@ -19,6 +19,13 @@ export const Webhook = builder.prismaNode('Webhook', {
       description: 'Events it is subscribed to.',
       resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
     }),
+    filter: t.field({
+      type: 'JSON',
+      nullable: true,
+      description:
+        'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
+      resolve: ({ filter }) => filter,
+    }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
     disabledReason: t.exposeString('disabledReason', {
       nullable: true,
@@ -72,6 +79,11 @@ builder.relayMutationField(
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
       url: t.string({ required: true, description: 'Where to send events, https.' }),
       eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
+      filter: t.field({
+        type: 'JSON',
+        description:
+          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
+      }),
       description: t.string({ description: 'For people, at most 1000 characters.' }),
     }),
   },
@@ -98,6 +110,11 @@ builder.relayMutationField(
       projectId: t.id({ description: 'If given, the project it must belong to.' }),
       url: t.string({ description: 'Where to send events, https.' }),
       eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
+      filter: t.field({
+        type: 'JSON',
+        description:
+          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
+      }),
       isActive: t.boolean({ description: 'Whether events are sent. True also forgets why it had been disabled.' }),
       description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
     }),

@@ -9,12 +9,18 @@ import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts
 import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
-import { EVENT_KINDS, type EventKind, type EventTypeFilter } from '../events/kinds.ts';
-import { type EventService, eventTypesInput, expandEventTypes } from '../events/service.ts';
+import { eventFilterInput } from '../events/filter-input.ts';
+import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
+import { type EventService, eventTypesInput } from '../events/service.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
 
-export type CreateWebhookInput = { url: string; eventTypes: EventTypeFilter[]; description?: string | null };
+export type CreateWebhookInput = {
+  url: string;
+  eventTypes: EventTypeFilter[];
+  filter?: unknown;
+  description?: string | null;
+};
 export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
 export type WebhookService = ReturnType<typeof createWebhookService>;
 
@@ -42,6 +48,7 @@ export function createWebhookService(options: {
   const createInput = z.strictObject({
     url: targetUrlInput(options.egressAllow),
     eventTypes: eventTypesInput,
+    filter: eventFilterInput,
     description: optionalText(1000),
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });

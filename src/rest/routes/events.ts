@@ -21,4 +21,14 @@ export const eventRoutes: readonly Route[] = [
     kind: 'one',
     at: ['project', 'event'],
   },
+  {
+    method: 'POST',
+    path: `${PROJECT}/events/test-filter`,
+    operationId: 'testEventFilter',
+    summary: 'Try out which events a filter would let pass',
+    document: documents.TestEventFilterDocument,
+    kind: 'action',
+    at: ['testEventFilter'],
+    fromPath: { projectId: 'projectId' },
+  },
 ];

@@ -4,9 +4,10 @@ import {
   EVENT_KINDS,
   EVENT_PAYLOADS,
   EVENT_TYPE_FILTERS,
+  expandEventTypes,
 } from '../../../src/features/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
-import { eventTypesInput, expandEventTypes } from '../../../src/features/events/service.ts';
+import { eventTypesInput } from '../../../src/features/events/service.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { EVENT_KINDS, EVENT_PAYLOADS } from './kinds.ts';
+
+/** How the values of a field are compared; `choices` are all there are. */
+export type EventField = { type: 'text' | 'decimal' | 'integer'; choices?: readonly string[] };
+
+/** Every field that a filter may name: `type`, and `data.…` of every kind. Lists are not among them. */
+export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
+  ['type', { type: 'text', choices: EVENT_KINDS }],
+  ...Object.values(EVENT_PAYLOADS).flatMap(({ shape }) =>
+    Object.entries(shape).flatMap(([name, schema]): [string, EventField][] => {
+      const field = fieldOf(name, schema instanceof z.ZodNullable ? schema.unwrap() : schema);
+      return field ? [[`data.${name}`, field]] : [];
+    }),
+  ),
+]);
+
+function fieldOf(name: string, schema: z.core.$ZodType): EventField | undefined {
+  if (schema instanceof z.ZodEnum) return { type: 'text', choices: schema.options.map(String) };
+  if (schema instanceof z.ZodNumber) return { type: 'integer' };
+  // Amounts are strings, and say so by their unit.
+  if (schema instanceof z.ZodString) return { type: /(Usd|Atomic)$/.test(name) ? 'decimal' : 'text' };
+  return undefined;
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createProject,
+  createWebhook,
+  type Resource,
+} from '../../support/resources.ts';
+
+type Delivery = Resource & { status: string; reason: string | null; eventId: string };
+
+const PAID = { 'data.priceUsd': { gte: '1.00' } };
+
+let app: TestApp;
+let alice: TestUser;
+let base: string;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  alice = await app.user('alice', 'ENTERPRISE');
+});
+afterAll(() => app?.stop());
+beforeEach(async () => {
+  receiver = await startReceiver();
+  ({ base } = await createProject(alice));
+  return () => receiver.close();
+});
+
+const deliveriesOf = async (path: string) =>
+  (await alice.rest<{ data: Delivery[] }>('GET', `${path}/deliveries`)).body.data;
+const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()));
+
+describe('a webhook with a filter', () => {
+  test('gets what fits; the rest is skipped, says so, and can be sent anyway', async () => {
+    const { id, filter } = await createWebhook(alice, base, { url: receiver.url, filter: PAID });
+    expect(filter).toEqual(PAID);
+    await createEndpoint(alice, base, { priceUsd: '0.99' });
+    await createEndpoint(alice, base, { priceUsd: '10' });
+    await receiver.waitFor(1);
+    const [, skipped] = await deliveriesOf(`${base}/webhooks/${id}`);
+    expect(skipped).toMatchObject({ status: 'SKIPPED', reason: 'filtered', statusCode: null });
+    expect(bodies()).toMatchObject([{ data: { priceUsd: '10' } }]);
+
+    expect((await alice.rest('POST', `${base}/deliveries/${skipped!.id}/resend`)).status).toBe(200);
+    await receiver.waitFor(2);
+    expect(bodies()[1]).toMatchObject({ id: skipped!.eventId, data: { priceUsd: '0.99' } });
+  });
+
+  test('gets test events whatever it filters', async () => {
+    const { id } = await createWebhook(alice, base, { url: receiver.url, filter: { 'data.asset': 'EURC' } });
+    await alice.rest('POST', `${base}/webhooks/${id}/test`, { eventType: 'payment.settled' });
+    expect((await receiver.waitFor(1))[0]!.body.toString()).toContain('"asset":"USDC"');
+  });
+
+  test('keeps it through other changes, takes another, and loses it by null', async () => {
+    const { id } = await createWebhook(alice, base, { filter: PAID });
+    const patch = async (body: object) =>
+      (await alice.rest<Resource>('PATCH', `${base}/webhooks/${id}`, body)).body.filter;
+    expect(await patch({ description: 'x' })).toEqual(PAID);
+    expect(await patch({ filter: { type: 'payment.settled' } })).toEqual({ type: 'payment.settled' });
+    expect(await patch({ filter: null })).toBeNull();
+  });
+
+  test.each(['POST', 'PATCH'])('that cannot be is refused by %s with a pointer to the field', async (method) => {
+    const { id, url, eventTypes } = await createWebhook(alice, base);
+    const path = method === 'POST' ? `${base}/webhooks` : `${base}/webhooks/${id}`;
+    const answer = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
+    const error = { pointer: '/filter/or/0/data.amout~1usd', message: expect.stringContaining('data.amout/usd') };
+    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [error] } });
+  });
+});
+
+test('a connector filters alike, and what it could not carry keeps that reason', async () => {
+  const fields = { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/a' }, filter: PAID };
+  const { id, filter } = await createConnector(alice, base, fields);
+  expect(filter).toEqual(PAID);
+  await createEndpoint(alice, base, { priceUsd: '0.5' });
+  expect(await deliveriesOf(`${base}/connectors/${id}`)).toMatchObject([{ status: 'SKIPPED', reason: 'filtered' }]);
+  const cleared = await alice.rest<Resource>('PATCH', `${base}/connectors/${id}`, { filter: null });
+  expect(cleared.body.filter).toBeNull();
+  expect((await alice.rest('PATCH', `${base}/connectors/${id}`, { filter: {} })).status).toBe(422);
+});
+
+describe('a filter is tried out', () => {
+  const QUERY = `mutation ($input: TestEventFilterInput!) {
+    testEventFilter(input: $input) { results { eventType eventId matches } }
+  }`;
+
+  test('on the sample of every kind, and sends nothing', async () => {
+    await createWebhook(alice, base, { url: receiver.url });
+    const filter = { 'data.stage': { exists: true } };
+    const { status, body } = await alice.rest('POST', `${base}/events/test-filter`, { filter });
+    const results = EVENT_KINDS.map((eventType) => ({
+      ...{ eventType, eventId: null, matches: eventType === 'payment.failed' },
+    }));
+    expect({ status, body }).toEqual({ status: 200, body: { results } });
+    expect((await alice.rest<{ data: unknown[] }>('GET', `${base}/events`)).body.data).toEqual([]);
+  });
+
+  test('on an event of the past, over GraphQL and REST', async () => {
+    await createEndpoint(alice, base, { priceUsd: '2' });
+    const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${base}/events`)).body.data;
+    for (const [filter, matches] of [
+      [PAID, true],
+      [{ not: PAID }, false],
+    ] as const) {
+      const input = { filter, eventId: event!.id };
+      const over = await alice.rest('POST', `${base}/events/test-filter`, input);
+      expect(over.body).toEqual({ results: [{ eventType: 'endpoint.created', eventId: event!.id, matches }] });
+      const { data } = await alice.graphql(QUERY, { input: { ...input, projectId: base.split('/').at(-1) } });
+      const result = { eventType: 'ENDPOINT_CREATED', eventId: event!.id, matches };
+      expect(data).toEqual({ testEventFilter: { results: [result] } });
+    }
+  });
+
+  test('only on events of the project', async () => {
+    const other = await createProject(alice);
+    await createEndpoint(alice, other.base);
+    const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${other.base}/events`)).body.data;
+    const answer = await alice.rest('POST', `${base}/events/test-filter`, { filter: PAID, eventId: event!.id });
+    expect(answer.status).toBe(404);
+  });
+
+  test.each([{}, { filter: null }, { filter: { 'data.nope': 1 } }, { filter: PAID, eventId: 'evt_nope' }])(
+    'not with %j',
+    async (body) => {
+      const { status } = await alice.rest('POST', `${base}/events/test-filter`, body);
+      expect(status).toBe('eventId' in body ? 404 : 422);
+    },
+  );
+});
