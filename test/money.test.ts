@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatUsd, parseUsd, USD_DECIMALS } from '../src/money.ts';
 
+/** The long form is `npm run prove:gateway`. */
+const RUNS = Number(process.env.MONEY_RUNS ?? 100_000);
 const MAX_ATOMIC = 10n ** 18n - 1n;
 const anyAmount = fc.oneof(
   fc.bigInt({ min: 0n, max: MAX_ATOMIC }),
@@ -21,18 +23,18 @@ const anyText = fc
     amount: whole * 1_000_000n + BigInt(fraction.join('').padEnd(USD_DECIMALS, '0') || '0'),
   }));
 
-describe('amounts', () => {
+describe('amounts', { timeout: 30_000 + RUNS }, () => {
   test('go to text and back without losing a millionth', () => {
     fc.assert(
       fc.property(anyAmount, (amount) => parseUsd(formatUsd(amount)) === amount),
-      { numRuns: 100_000 },
+      { numRuns: RUNS },
     );
   });
 
   test('are read as they are written', () => {
     fc.assert(
       fc.property(anyText, ({ text, amount }) => parseUsd(text) === amount),
-      { numRuns: 100_000 },
+      { numRuns: RUNS },
     );
   });
 
@@ -82,7 +84,7 @@ describe('amounts', () => {
   });
 });
 
-describe('what is no amount', () => {
+describe('what is no amount', { timeout: 30_000 + RUNS }, () => {
   test.each([
     ...['', ' ', '.', '.5', '1.', '-0', '-1', '+1', '00', '01', '0.0000001', '0.0000000', '1.0000000', '1e3', '1E3'],
     ...['1e-3', '0x10', '0b1', '0o7', '1_000', '1,000', '1,5', '1.2.3', '$1', '1 USD', '1 ', ' 1', '1\n', '\t1', '1\0'],
@@ -101,6 +103,6 @@ describe('what is no amount', () => {
       // What is read is what is written, but for zeros at the end.
       expect(formatUsd(amount)).toBe(text.includes('.') ? text.replace(/\.?0*$/, '') : text);
     });
-    fc.assert(property, { numRuns: 100_000 });
+    fc.assert(property, { numRuns: RUNS });
   });
 });

@@ -1,21 +1,21 @@
-import { join } from 'node:path';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import pg from 'pg';
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type GatewayProcess, startGatewayProcess } from '../gateway/gateway-processes.ts';
 import { type Signed, sign, v2Headers } from '../gateway/sign.ts';
 import { createShop, NETWORK, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { type NodeProcess, startNode } from '../support/node-process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-/** How often each step is killed at. The long form is `PAYMENT_KILLS=50`. */
+/** How often each step is killed at. The long form is `npm run prove:gateway`. */
 const KILLS = Number(process.env.PAYMENT_KILLS ?? 1);
-const PROGRAM = join(import.meta.dirname, '..', 'gateway', 'gateway-process.ts');
 
 const HELD = 4_242;
+/** More than the buffers between two sockets take. */
+const LARGE_BYTES = 10 * 1024 * 1024;
 
-type Gateway = NodeProcess & { url: string };
 type Attempt = { signed: Signed; buyer: PrivateKeyAccount; path: string; firstAnswer: string | undefined };
 
 let rails: Rails;
@@ -24,6 +24,8 @@ let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let database: pg.Client;
 const attempts: Attempt[] = [];
+/** How often the process was killed exactly where it was meant to be. */
+const hits = new Map<string, number>();
 
 beforeAll(async () => {
   rails = await startRails();
@@ -38,7 +40,10 @@ beforeAll(async () => {
       BEGIN PERFORM pg_advisory_xact_lock_shared(${HELD}); RETURN NEW; END $$;
     CREATE TRIGGER wait_before_settling BEFORE UPDATE ON "Payment" FOR EACH ROW
       WHEN (NEW.status = 'SETTLING' AND OLD.status = 'SERVED') EXECUTE FUNCTION wait_before_settling()`);
-  shop = await createShop(app, await app.user('alice'), { '/work/*': { upstreamUrl: `${upstream.url}/work` } });
+  shop = await createShop(app, await app.user('alice'), {
+    '/work/*': { upstreamUrl: `${upstream.url}/work` },
+    '/deaf/*': { upstreamUrl: `http://127.0.0.1:${await listen(deaf)}/deaf` },
+  });
 });
 
 afterAll(async () => {
@@ -46,35 +51,29 @@ afterAll(async () => {
   await database?.end();
   await app?.stop();
   await upstream?.close();
+  deaf.close();
   await rails?.close();
 });
 
-/** The next process comes up while the one before it is at work. */
-let spare: Promise<Gateway> | undefined;
+/** Accepts connections and reads nothing. */
+const deaf = createServer({ pauseOnConnect: true });
 
-async function nextGateway(): Promise<Gateway> {
-  const next = spare ?? startGateway();
-  spare = startGateway();
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** The next process comes up while the one before it is at work. */
+let spare: Promise<GatewayProcess> | undefined;
+
+async function nextGateway(): Promise<GatewayProcess> {
+  const next = spare ?? startGatewayProcess(app, rails);
+  spare = startGatewayProcess(app, rails);
   spare.catch(() => {});
   return next;
 }
 
-async function startGateway(): Promise<Gateway> {
-  const env = {
-    ...rails.env,
-    NODE_ENV: 'test',
-    PORT: '0',
-    ROLES: 'gateway',
-    DATABASE_URL: app.databaseUrl,
-    DATA_DIR: app.dataDir,
-    EGRESS_ALLOW: '127.0.0.1/32:*',
-  };
-  const child = startNode(PROGRAM, [JSON.stringify(env)]);
-  const { url } = await child.nextMessage<{ url: string }>();
-  return Object.assign(child, { url });
-}
-
-const urlOf = (gateway: Gateway, path: string) => `${gateway.url}/gateway/${shop.projectId}${path}`;
+const urlOf = (gateway: GatewayProcess, path: string) => `${gateway.url}/gateway/${shop.projectId}${path}`;
 const callsOf = (path: string) => upstream.requests.filter((request) => request.path === path).length;
 
 async function statusOf(nonce: Hex): Promise<string | undefined> {
@@ -82,22 +81,30 @@ async function statusOf(nonce: Hex): Promise<string | undefined> {
   return rows.at(-1)?.status;
 }
 
+/** Notes that the payment of the last attempt was left behind in the state that belongs to the step. */
+async function expectLeft(name: string, expected: string): Promise<void> {
+  expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe(expected);
+  hits.set(name, (hits.get(name) ?? 0) + 1);
+}
+
 /** Sends one payment and kills the process when `moment` comes. */
 async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknown>): Promise<void> {
   const gateway = await nextGateway();
   const buyer = await rails.wallet(10_000n);
   const signed = await sign(buyer);
-  const path = `/work/${name}/${attempts.length}`;
+  const path = `/${name === 'deaf' ? 'deaf' : 'work'}/${name}/${attempts.length}`;
   const attempt: Attempt = { signed, buyer, path, firstAnswer: undefined };
   attempts.push(attempt);
-  const asked = fetch(urlOf(gateway, path), { headers: v2Headers(signed) }).then(
-    async (answer) => {
-      if (answer.status === 200) attempt.firstAnswer = await answer.text();
-    },
-    () => {},
-  );
+  const { promise: killed, resolve: letRead } = Promise.withResolvers<void>();
+  const asked = fetch(urlOf(gateway, path), { headers: v2Headers(signed) }).then(async (answer) => {
+    // Nobody reads before: what does not fit between the sockets is still the process's.
+    await killed;
+    if (answer.status === 200) attempt.firstAnswer = await answer.text();
+  });
+  asked.catch(() => {});
   await moment(attempt);
   await gateway.end('SIGKILL');
+  letRead();
   await asked.catch(() => {});
 }
 
@@ -113,7 +120,17 @@ describe('a gateway that is killed', () => {
       rails.facilitator.misbehave('verify', () => resolve());
       await killAt('verify', () => reached);
       rails.facilitator.misbehave('verify', undefined);
-      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('CLAIMED');
+      await expectLeft('verify', 'CLAIMED');
+    }),
+  );
+
+  test('when it is verified, and the upstream has read nothing', { timeout }, () =>
+    repeat(async () => {
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      deaf.once('connection', () => resolve());
+      await killAt('deaf', () => reached);
+      await expectLeft('deaf', 'VERIFIED');
+      expect(callsOf(attempts.at(-1)!.path)).toBe(0);
     }),
   );
 
@@ -126,7 +143,8 @@ describe('a gateway that is killed', () => {
       });
       await killAt('upstream', () => reached);
       upstream.handle(({ path }) => ({ body: `served ${path}` }));
-      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('VERIFIED');
+      await expectLeft('upstream', 'VERIFIED');
+      expect(callsOf(attempts.at(-1)!.path)).toBe(1);
     }),
   );
 
@@ -143,7 +161,7 @@ describe('a gateway that is killed', () => {
       await database.query(`SELECT pg_terminate_backend(pid) ${waiting}`);
       await expect.poll(async () => (await database.query(`SELECT 1 ${waiting}`)).rowCount).toBe(0);
       await database.query('SELECT pg_advisory_unlock($1)', [HELD]);
-      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('SERVED');
+      await expectLeft('served', 'SERVED');
     }),
   );
 
@@ -153,7 +171,7 @@ describe('a gateway that is killed', () => {
       rails.facilitator.misbehave('settle', () => resolve());
       await killAt('unsettled', () => reached);
       rails.facilitator.misbehave('settle', undefined);
-      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('SETTLING');
+      await expectLeft('unsettled', 'SETTLING');
     }),
   );
 
@@ -166,7 +184,7 @@ describe('a gateway that is killed', () => {
       });
       await killAt('settled', () => reached);
       rails.facilitator.misbehave('settle', undefined);
-      expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe('SETTLING');
+      await expectLeft('settled', 'SETTLING');
     }),
   );
 
@@ -182,6 +200,18 @@ describe('a gateway that is killed', () => {
     }),
   );
 
+  test('when it is booked, and the buyer has not got the whole answer', { timeout }, () =>
+    repeat(async () => {
+      upstream.handle(({ path }) => ({ body: `served ${path}`.padEnd(LARGE_BYTES) }));
+      await killAt('booked', ({ signed }) =>
+        expect.poll(() => statusOf(signed.authorization.nonce), { interval: 5, timeout: 20_000 }).toBe('SETTLED'),
+      );
+      upstream.handle(({ path }) => ({ body: `served ${path}` }));
+      await expectLeft('booked', 'SETTLED');
+      expect(attempts.at(-1)!.firstAnswer).toBeUndefined();
+    }),
+  );
+
   test('at any moment', { timeout: timeout * 2 }, () =>
     repeat(async () => {
       for (let time = 0; time < 2; time++) {
@@ -190,6 +220,11 @@ describe('a gateway that is killed', () => {
       }
     }),
   );
+});
+
+test('every step was hit as often as it was meant to be', () => {
+  const steps = ['verify', 'deaf', 'upstream', 'served', 'unsettled', 'settled', 'booked'];
+  expect(Object.fromEntries(hits)).toEqual(Object.fromEntries(steps.map((step) => [step, KILLS])));
 });
 
 test('afterwards nothing was settled twice or served unpaid, and every payment is resolved', {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sign, v2Headers } from '../gateway/sign.ts';
-import { createShop, decodeHeader, payingFetch, type Rails, SELLER, startRails } from '../gateway/support.ts';
+import { createShop, decodeHeader, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
@@ -61,63 +61,6 @@ async function eventsOf(paymentId: string): Promise<string[]> {
   );
   return rows.map(({ type }) => type);
 }
-
-test('one payment sent 100 times at once through three processes is one upstream call and one settlement', async () => {
-  const buyer = await rails.wallet(1_000_000n);
-  const headers = v2Headers(await sign(buyer));
-  const urls = apps.map(({ url }) => `${url}/gateway/${shop.projectId}/weather`);
-
-  const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => fetch(urls[index % 3]!, { headers })));
-
-  const bodies = await Promise.all(
-    answers.map(async (answer) => ({ status: answer.status, text: await answer.text() })),
-  );
-  const served = bodies.filter(({ status }) => status === 200);
-  const refused = bodies.filter(({ status }) => status !== 200);
-  expect(served.length).toBeGreaterThanOrEqual(1);
-  expect(new Set(served.map(({ text }) => text))).toEqual(new Set(['served']));
-  expect(new Set(refused.map(({ status, text }) => `${status} ${JSON.parse(text).code}`))).toEqual(
-    refused.length > 0 ? new Set(['409 PAYMENT_IN_PROGRESS']) : new Set(),
-  );
-  expect(upstream.requests).toHaveLength(1);
-  expect(rails.facilitator.countOf('verify')).toBe(1);
-  expect(rails.facilitator.countOf('settle')).toBe(1);
-  expect(await rails.chain.balanceOf(buyer.address)).toBe(990_000n);
-  const { rows } = await database.query('SELECT status FROM "Payment" WHERE payer = $1', [buyer.address.toLowerCase()]);
-  expect(rows).toEqual([{ status: 'SETTLED' }]);
-  for (const url of urls) expect((await fetch(url, { headers })).status).toBe(200);
-  expect(upstream.requests).toHaveLength(1);
-});
-
-test('many payments at once through three processes add up on the chain, in the rows and in the books', async () => {
-  const count = 60;
-  const buyers = await Promise.all([rails.wallet(0n), rails.wallet(0n), rails.wallet(0n)]);
-  for (const { address } of buyers) await rails.chain.giveDollars(address, 10_000n * BigInt(count / 3));
-  const before = await rails.chain.balanceOf(SELLER);
-  const books = async () => {
-    const { rows } = await database.query(
-      `SELECT (SELECT sum("amountAtomic") FROM "Payment" WHERE status = 'SETTLED' AND "projectId" = $1) AS rows,
-              (SELECT sum("totalAtomic") FROM "RevenueDay" WHERE "projectId" = $1) AS days,
-              (SELECT sum("totalAtomic") FROM "Customer" WHERE "projectId" = $1) AS customers`,
-      [shop.projectId],
-    );
-    return Object.values(rows[0]).map((sum) => BigInt(String(sum ?? 0)));
-  };
-  const booked = await books();
-
-  const answers = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      payingFetch(buyers[index % 3]!)(`${apps[index % 3]!.url}/gateway/${shop.projectId}/weather?n=${index}`),
-    ),
-  );
-
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  const earned = (await rails.chain.balanceOf(SELLER)) - before;
-  expect(earned).toBe(10_000n * BigInt(count));
-  expect((await books()).map((sum, index) => sum - booked[index]!)).toEqual([earned, earned, earned]);
-  for (const { address } of buyers) expect(await rails.chain.balanceOf(address)).toBe(0n);
-  expect(new Set(upstream.requests.map(({ path }) => path)).size).toBe(count);
-});
 
 describe('a facilitator that cannot verify', () => {
   test('because it is down gets the buyer a 503, and the same payment is good when it is back', async () => {

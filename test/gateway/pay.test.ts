@@ -1,13 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { x402Client } from '@x402/core/client';
-import { ExactEvmSchemeV1 } from '@x402/evm/v1';
-import { wrapFetchWithPayment } from '@x402/fetch';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { sign, v1Headers, v2Headers } from './sign.ts';
-import { createShop, decodeHeader, NETWORK, payingFetch, type Rails, SELLER, startRails } from './support.ts';
+import {
+  createShop,
+  decodeHeader,
+  NETWORK,
+  payingFetch,
+  payingFetchV1,
+  type Rails,
+  SELLER,
+  startRails,
+} from './support.ts';
 
 type PaymentResponse = { success: boolean; transaction: string; network: string; payer?: string; errorReason?: string };
 
@@ -82,16 +88,7 @@ describe('a paid request', () => {
 
   test('of a version 1 client is answered by the upstream', async () => {
     const buyer = await rails.wallet(10_000n);
-    const client = new x402Client().registerV1(NETWORK.v1Name as `${string}:${string}`, new ExactEvmSchemeV1(buyer));
-    // As clients of version 1 see it: they read the body and know no header.
-    const withoutHeader: typeof fetch = async (...request) => {
-      const answer = await fetch(...request);
-      const headers = new Headers(answer.headers);
-      headers.delete('payment-required');
-      return new Response(answer.body, { status: answer.status, headers });
-    };
-
-    const answer = await wrapFetchWithPayment(withoutHeader, client)(`${shop.url}/weather`);
+    const answer = await payingFetchV1(buyer)(`${shop.url}/weather`);
 
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({ sunny: true });

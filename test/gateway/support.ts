@@ -1,5 +1,6 @@
 import { x402Client } from '@x402/core/client';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
+import { ExactEvmSchemeV1 } from '@x402/evm/v1';
 import { wrapFetchWithPayment } from '@x402/fetch';
 import pino from 'pino';
 import type { Hex } from 'viem';
@@ -59,6 +60,18 @@ export async function startRails(): Promise<Rails> {
 /** The stock client of x402, which pays whatever it is asked. */
 export function payingFetch(account: PrivateKeyAccount): typeof fetch {
   return wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer: account })) as typeof fetch;
+}
+
+/** The stock client of version 1: it reads the body of a 402 and knows no header. */
+export function payingFetchV1(account: PrivateKeyAccount): typeof fetch {
+  const client = new x402Client().registerV1(NETWORK.v1Name as `${string}:${string}`, new ExactEvmSchemeV1(account));
+  const withoutHeader: typeof fetch = async (...request) => {
+    const answer = await fetch(...request);
+    const headers = new Headers(answer.headers);
+    headers.delete('payment-required');
+    return new Response(answer.body, { status: answer.status, headers });
+  };
+  return wrapFetchWithPayment(withoutHeader, client) as typeof fetch;
 }
 
 /** A project that is paid to `SELLER`, with paid routes: path → upstream URL and price. */

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import type { TestApp } from '../support/app.ts';
+import { type NodeProcess, startNode } from '../support/node-process.ts';
+import type { Rails } from './support.ts';
+
+export type GatewayProcess = NodeProcess & { url: string };
+
+/** A gateway in a process of its own, on the database of `app`. */
+export async function startGatewayProcess(
+  { databaseUrl, dataDir }: Pick<TestApp, 'databaseUrl' | 'dataDir'>,
+  rails: Pick<Rails, 'env'>,
+): Promise<GatewayProcess> {
+  const env = {
+    ...rails.env,
+    NODE_ENV: 'test',
+    PORT: '0',
+    ROLES: 'gateway',
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: '10',
+    DATA_DIR: dataDir,
+    EGRESS_ALLOW: '127.0.0.1/32:*',
+  };
+  const child = startNode(join(import.meta.dirname, 'gateway-process.ts'), [JSON.stringify(env)]);
+  const { url } = await child.nextMessage<{ url: string }>();
+  return Object.assign(child, { url });
+}
