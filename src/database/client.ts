@@ -28,6 +28,11 @@ export type OpenDatabaseOptions = {
 const STATEMENT_TIMEOUT_MILLISECONDS = 15_000;
 const LOCK_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS = 15_000;
+// Statements and not parameters of the connection: poolers refuse those, or drop them, which nobody would notice. Prisma's
+// adapter reads and writes times without their offset, so the session has to be in UTC.
+const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
+  SET lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
+  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
 const TRANSACTION_MAX_WAIT_MILLISECONDS = 5_000;
@@ -49,11 +54,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
     keepAlive: true,
-    // Prisma's adapter reads a time without its offset, so the server has to write it in UTC.
-    options: '-c TimeZone=UTC',
-    statement_timeout: STATEMENT_TIMEOUT_MILLISECONDS,
-    lock_timeout: LOCK_TIMEOUT_MILLISECONDS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS,
+    onConnect: async (client) => void (await client.query(SESSION_SETTINGS)),
   });
   surviveLostConnections(pool, log);
 
