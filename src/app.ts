@@ -13,6 +13,7 @@ import { createConnectorProbe } from './delivery/probe-connector.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
 import { createApiKeyService } from './features/api-keys/service.ts';
+import { createAuditService } from './features/audit/service.ts';
 import { createConnectorService } from './features/connectors/service.ts';
 import { createCustomerService } from './features/customers/service.ts';
 import { createDeliveryService } from './features/deliveries/service.ts';
@@ -153,6 +154,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       payments: createPaymentService({ db }),
       customers: createCustomerService({ db }),
       revenue: createRevenueService({ db }),
+      audit: createAuditService({ db }),
       feed: createLiveFeed({ db, bus }),
     };
 

@@ -13,6 +13,7 @@ export const ID_PREFIXES = {
   Attempt: 'att',
   Payment: 'pay',
   Customer: 'cus',
+  AuditEntry: 'aud',
 } as const;
 
 export type IdType = keyof typeof ID_PREFIXES;

@@ -1,4 +1,5 @@
 import type { ApiKeyService } from './features/api-keys/service.ts';
+import type { AuditService } from './features/audit/service.ts';
 import type { ConnectorService } from './features/connectors/service.ts';
 import type { CustomerService } from './features/customers/service.ts';
 import type { DeliveryService } from './features/deliveries/service.ts';
@@ -24,5 +25,6 @@ export type Services = {
   payments: PaymentService;
   customers: CustomerService;
   revenue: RevenueService;
+  audit: AuditService;
   feed: LiveFeed;
 };

@@ -59,3 +59,9 @@ export function requireId(type: IdType, id: string): string {
   if (!isId(type, id)) throw notFound();
   return id;
 }
+
+/** The filter for records that outlive the project they name. */
+export function visibleRecords(viewer: Viewer): { userId: string; AND: { projectId?: string }[] } {
+  // Inside `AND`: beside the `projectId` of a query it must narrow that, not take its place.
+  return { userId: viewer.userId, AND: viewer.kind === 'apiKey' ? [{ projectId: viewer.projectId }] : [] };
+}

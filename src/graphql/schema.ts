@@ -10,6 +10,7 @@ import '../features/deliveries/schema.ts';
 import '../features/payments/schema.ts';
 import '../features/customers/schema.ts';
 import '../features/revenue/schema.ts';
+import '../features/audit/schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.ts';
 

@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { connectorRoutes } from './routes/connectors.ts';
 import { customerRoutes } from './routes/customers.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
@@ -22,4 +23,5 @@ export const ROUTES: readonly Route[] = [
   ...paymentRoutes,
   ...customerRoutes,
   ...revenueRoutes,
+  ...auditRoutes,
 ];

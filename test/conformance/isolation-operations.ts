@@ -77,8 +77,8 @@ const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
 
-/** Inputs whose identifiers choose too. What a foreign one chooses is asked in test/features/payments. */
-const CHOOSING_INPUTS = new Set(['PaymentFilter']);
+/** Inputs whose identifiers choose too. What a foreign one chooses is asked in test/features. */
+const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
 
 /** Whatever keeps an operation from being asked: one sentence each, which says where to add it. */
 export const uncovered: string[] = [];

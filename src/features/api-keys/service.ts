@@ -9,6 +9,7 @@ import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
+import { recordAudit } from '../audit/record.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 
 const createInput = z.strictObject({
@@ -48,8 +49,17 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       const key = newApiKey(chosen);
       const hash = apiKeyHashes(key, keyring)[0]!;
       const values = { projectId: project.id, name, environment: chosen, hash, last4: key.slice(-4) };
-      const apiKey = await db.prisma.apiKey
-        .create({ data: { id: newId('ApiKey'), ...values } })
+      const apiKey = await db.prisma
+        .$transaction(async (tx) => {
+          const created = await tx.apiKey.create({ data: { id: newId('ApiKey'), ...values } });
+          const target = { projectId: project.id, targetId: created.id };
+          await recordAudit(tx, viewer, {
+            action: 'api_key.created',
+            ...target,
+            changes: { name, environment: chosen },
+          });
+          return created;
+        })
         .catch(rethrowProjectGone);
       return { apiKey, key };
     },
@@ -57,11 +67,20 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
     /** Ends a key for good. Requests that come after the commit are refused; open sockets are closed at once. */
     async revoke(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       requireUser(viewer);
-      const { count } = await db.prisma.apiKey.updateMany({
-        where: usable(viewer, id, projectId),
-        data: { revokedAt: new Date() },
+      await db.prisma.$transaction(async (tx) => {
+        const [revoked] = await tx.apiKey.updateManyAndReturn({
+          where: usable(viewer, id, projectId),
+          data: { revokedAt: new Date() },
+        });
+        if (!revoked) throw notFound();
+        const changes = { name: revoked.name };
+        await recordAudit(tx, viewer, {
+          action: 'api_key.revoked',
+          projectId: revoked.projectId,
+          targetId: id,
+          changes,
+        });
       });
-      if (count === 0) throw notFound();
       bus.publish(topics.apiKeyRevoked(id));
     },
   };

@@ -17,6 +17,7 @@ import { type Bus, topics } from '../../live/bus.ts';
 import { MASK } from '../../secrets/redact.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
+import { recordAudit } from '../audit/record.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
@@ -103,9 +104,12 @@ export function createConnectorService(options: {
         const { maxConnectors } = limitsOf(viewer.tier, viewer.requestsPerMinute);
         const count = await tx.connector.count({ where: { project: { userId: project.userId } } });
         if (maxConnectors !== null && count >= maxConnectors) throw new AppError('CONNECTOR_LIMIT_REACHED');
-        return tx.connector.create({
+        const created = await tx.connector.create({
           data: { id, projectId: project.id, type, ...values, ...stored(definition, id, project.id, checked) },
         });
+        const changes = { type, ...values, config: created.config };
+        await recordAudit(tx, viewer, { action: 'connector.created', ...targetOf(created), changes });
+        return created;
       });
       return creation.catch(rethrowProjectGone);
     },
@@ -129,7 +133,7 @@ export function createConnectorService(options: {
         if (!current) throw notFound();
         const definition = getConnector(current.type);
         if (values.eventTypes) requireCarriedKind(definition, values.eventTypes);
-        return tx.connector.update({
+        const updated = await tx.connector.update({
           where: { id },
           data: {
             ...values,
@@ -149,6 +153,16 @@ export function createConnectorService(options: {
             }),
           },
         });
+        const names = Object.keys(changes ?? {});
+        const config = Object.fromEntries(
+          names.map((name) => [name, (updated.config as ConnectorConfig)[name] ?? null]),
+        );
+        await recordAudit(tx, viewer, {
+          action: 'connector.updated',
+          ...targetOf(updated),
+          changes: { ...values, ...(changes && { config }) },
+        });
+        return updated;
       });
       if (changes || values.isActive) {
         await releaseHeld(db.pool, id);
@@ -158,10 +172,14 @@ export function createConnectorService(options: {
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const { count } = await db.prisma.connector.deleteMany({
-        where: visibleItem(viewer, 'Connector', id, projectId),
+      const where = visibleItem(viewer, 'Connector', id, projectId);
+      await db.prisma.$transaction(async (tx) => {
+        const connector = await tx.connector.findFirst({ where });
+        const { count } = await tx.connector.deleteMany({ where });
+        if (!connector || count === 0) throw notFound();
+        const changes = { type: connector.type };
+        await recordAudit(tx, viewer, { action: 'connector.deleted', ...targetOf(connector), changes });
       });
-      if (count === 0) throw notFound();
     },
 
     /**
@@ -200,6 +218,8 @@ export function createConnectorService(options: {
     );
   }
 }
+
+const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });
 
 /** A redacted secret that a form sends back unchanged. */
 function isShown(shown: unknown, value: unknown): boolean {

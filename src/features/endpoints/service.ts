@@ -11,6 +11,7 @@ import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { recordAudit } from '../audit/record.ts';
 import type { EventService } from '../events/service.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
@@ -104,6 +105,8 @@ export function createEndpointService(options: {
               description: created.description,
             },
           });
+          const target = { projectId: project.id, targetId: created.id };
+          await recordAudit(tx, viewer, { action: 'endpoint.created', ...target, changes: input });
           return created;
         })
         .catch(rethrowPathConflict);
@@ -143,6 +146,8 @@ export function createEndpointService(options: {
               },
             });
           }
+          const target = { projectId: after.projectId, targetId: id };
+          await recordAudit(tx, viewer, { action: 'endpoint.updated', ...target, changes: input });
           return after;
         })
         .catch(rethrowPathConflict);
@@ -153,9 +158,14 @@ export function createEndpointService(options: {
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       const where = visibleItem(viewer, 'Endpoint', id, projectId);
-      const endpoint = await db.prisma.endpoint.findFirst({ where, select: { projectId: true } });
-      const { count } = await db.prisma.endpoint.deleteMany({ where });
-      if (!endpoint || count === 0) throw notFound();
+      const endpoint = await db.prisma.$transaction(async (tx) => {
+        const found = await tx.endpoint.findFirst({ where, select: { projectId: true, path: true } });
+        const { count } = await tx.endpoint.deleteMany({ where });
+        if (!found || count === 0) throw notFound();
+        const target = { projectId: found.projectId, targetId: id };
+        await recordAudit(tx, viewer, { action: 'endpoint.deleted', ...target, changes: { path: found.path } });
+        return found;
+      });
       bus.publish(topics.routes(endpoint.projectId));
     },
   };

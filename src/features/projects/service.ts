@@ -9,6 +9,7 @@ import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
+import { recordAudit } from '../audit/record.ts';
 import { gatewayHostInput } from './gateway-host.ts';
 import { milestonesInput } from './milestones.ts';
 
@@ -83,7 +84,13 @@ export function createProjectService(options: {
       requireUser(viewer);
       const values = toColumns(parseInput(createInput, input));
       const data = { id: newId('Project'), userId: viewer.userId, ...values };
-      const project = await db.prisma.project.create({ data }).catch(rethrowHostConflict);
+      const project = await db.prisma
+        .$transaction(async (tx) => {
+          const created = await tx.project.create({ data });
+          await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), changes: input });
+          return created;
+        })
+        .catch(rethrowHostConflict);
       if (project.gatewayHost) bus.publish(topics.gatewayHosts);
       return project;
     },
@@ -93,8 +100,14 @@ export function createProjectService(options: {
       const data = toColumns(parseInput(updateInput, input));
       // Where the money goes is for people to say: a leaked key must not be able to redirect it.
       if (data.walletAddress !== undefined) requireUser(viewer);
-      const [project] = await db.prisma.project.updateManyAndReturn({ where, data }).catch(rethrowHostConflict);
-      if (!project) throw notFound();
+      const project = await db.prisma
+        .$transaction(async (tx) => {
+          const [updated] = await tx.project.updateManyAndReturn({ where, data });
+          if (!updated) throw notFound();
+          await recordAudit(tx, viewer, { action: 'project.updated', ...targetOf(updated), changes: input });
+          return updated;
+        })
+        .catch(rethrowHostConflict);
       bus.publish(topics.routes(id));
       if (data.gatewayHost !== undefined) bus.publish(topics.gatewayHosts);
       return project;
@@ -102,15 +115,21 @@ export function createProjectService(options: {
 
     async delete(viewer: Viewer, id: string): Promise<void> {
       requireUser(viewer);
-      const { count } = await db.prisma.project.deleteMany({
-        where: visibleProject(viewer, id),
+      const where = visibleProject(viewer, id);
+      await db.prisma.$transaction(async (tx) => {
+        const project = await tx.project.findFirst({ where, select: { id: true, name: true } });
+        const { count } = await tx.project.deleteMany({ where });
+        if (!project || count === 0) throw notFound();
+        const changes = { name: project.name };
+        await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
       });
-      if (count === 0) throw notFound();
       bus.publish(topics.routes(id));
       bus.publish(topics.gatewayHosts);
     },
   };
 }
+
+const targetOf = ({ id }: Pick<Project, 'id'>) => ({ projectId: id, targetId: id });
 
 function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milestonesUsd, ...columns }: T) {
   return { ...columns, ...(milestonesUsd && { milestonesAtomic: milestonesUsd.map(String) }) };

@@ -21,7 +21,7 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
   }),
 });
 
-const Viewer = builder.simpleObject(
+export const Viewer = builder.simpleObject(
   'Viewer',
   {
     description: 'Who is asking.',

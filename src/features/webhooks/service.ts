@@ -9,6 +9,7 @@ import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts
 import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { recordAudit } from '../audit/record.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
@@ -76,8 +77,12 @@ export function createWebhookService(options: {
       const id = newId('Webhook');
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
-      const webhook = await db.prisma.webhook
-        .create({ data: { id, projectId: project.id, ...values, secret: sealed } })
+      const webhook = await db.prisma
+        .$transaction(async (tx) => {
+          const created = await tx.webhook.create({ data: { id, projectId: project.id, ...values, secret: sealed } });
+          await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), changes: input });
+          return created;
+        })
         .catch(rethrowProjectGone);
       return { webhook, secret };
     },
@@ -86,17 +91,29 @@ export function createWebhookService(options: {
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const values = parseInput(updateInput, input);
-      const [webhook] = await db.prisma.webhook.updateManyAndReturn({
-        where,
-        data: { ...values, ...(values.url && { failingSince: null }), ...activity(values.isActive) },
+      return db.prisma.$transaction(async (tx) => {
+        const [webhook] = await tx.webhook.updateManyAndReturn({
+          where,
+          data: { ...values, ...(values.url && { failingSince: null }), ...activity(values.isActive) },
+        });
+        if (!webhook) throw notFound();
+        await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(webhook), changes: input });
+        return webhook;
       });
-      if (!webhook) throw notFound();
-      return webhook;
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      const { count } = await db.prisma.webhook.deleteMany({ where: visibleItem(viewer, 'Webhook', id, projectId) });
-      if (count === 0) throw notFound();
+      const where = visibleItem(viewer, 'Webhook', id, projectId);
+      await db.prisma.$transaction(async (tx) => {
+        const webhook = await tx.webhook.findFirst({ where });
+        const { count } = await tx.webhook.deleteMany({ where });
+        if (!webhook || count === 0) throw notFound();
+        await recordAudit(tx, viewer, {
+          action: 'webhook.deleted',
+          ...targetOf(webhook),
+          changes: { url: webhook.url },
+        });
+      });
     },
 
     /** Makes a new signing secret; the old one goes on signing beside it for `overlapHours` (default 24). */
@@ -115,6 +132,11 @@ export function createWebhookService(options: {
         if (!current) throw notFound();
         const place = { table: 'Webhook', rowId: id, projectId: current.projectId };
         const old = secretBox.open(current.secret, { ...place, column: 'secret' });
+        await recordAudit(tx, viewer, {
+          action: 'webhook.secret_rotated',
+          ...targetOf(current),
+          changes: { overlapHours },
+        });
         return tx.webhook.update({
           where: { id },
           data: {
@@ -143,6 +165,8 @@ export function createWebhookService(options: {
     },
   };
 }
+
+const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });
 
 /** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
 export function activity(isActive: boolean | undefined) {

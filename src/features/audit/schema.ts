@@ -1,0 +1,94 @@
+import { builder } from '../../graphql/builder.ts';
+import { type PageArguments, resolvePage } from '../../graphql/connections.ts';
+import type { GraphQLContext } from '../../graphql/context.ts';
+import { enumName } from '../../graphql/scalars.ts';
+import { Project } from '../projects/schema.ts';
+import { Viewer } from '../users/schema.ts';
+import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from './actions.ts';
+
+const AuditActionEnum = builder.enumType('AuditAction', {
+  description: 'What was done.',
+  values: Object.fromEntries(
+    AUDIT_ACTIONS.map((action) => [
+      enumName(action),
+      { value: action, description: AUDIT_ACTION_DESCRIPTIONS[action] },
+    ]),
+  ) as Record<string, { value: AuditAction; description: string }>,
+});
+
+const AuditActorKindEnum = builder.enumType('AuditActorKind', {
+  description: 'What kind of caller made a change.',
+  values: {
+    USER: { value: 'USER', description: 'A person with a token.' },
+    API_KEY: { value: 'API_KEY', description: 'A program with an API key.' },
+  } as const,
+});
+
+const AuditEntry = builder.prismaObject('AuditEntry', {
+  description: 'One change that somebody made through the API.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Identifier, `aud_…`.' }),
+    projectId: t.exposeID('projectId', { description: 'The project it happened in; it may be deleted.' }),
+    action: t.field({
+      type: AuditActionEnum,
+      description: 'What was done.',
+      resolve: ({ action }) => action as AuditAction,
+    }),
+    targetId: t.exposeID('targetId', { description: 'What it was done to; it may be deleted.' }),
+    actorKind: t.expose('actorKind', { type: AuditActorKindEnum, description: 'What kind of caller did it.' }),
+    actorId: t.exposeID('actorId', { description: 'The user, `usr_…`, or API key, `key_…`, that did it.' }),
+    actorName: t.exposeString('actorName', {
+      description: 'What they were called then: the subject of the token, or the name of the key.',
+    }),
+    changes: t.field({
+      type: 'JSON',
+      description: 'The values that were set. Secrets are left out.',
+      resolve: ({ changes }) => changes,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was done.' }),
+  }),
+});
+
+const AuditEntryConnection = builder.connectionObject(
+  { name: 'AuditEntryConnection', type: AuditEntry, description: 'A page of the audit log, newest first.' },
+  { name: 'AuditEntryEdge', description: 'An entry and its cursor.' },
+);
+
+const AuditFilterInput = builder.inputType('AuditFilter', {
+  description: 'Which entries of the audit log.',
+  fields: (t) => ({
+    actions: t.field({ type: [AuditActionEnum], description: 'Only these actions.' }),
+    targetId: t.id({ description: 'Only what was done to this.' }),
+  }),
+});
+
+type Arguments = PageArguments & { filter?: typeof AuditFilterInput.$inferInput | null | undefined };
+
+const readLog = ({ filter, ...page }: Arguments, { services, viewer }: GraphQLContext, projectId?: string) =>
+  resolvePage('AuditEntry', page, (window) =>
+    services.audit.list(viewer, { ...filter, ...(projectId && { projectId }) }, window),
+  );
+
+builder.objectField(Project, 'auditLog', (t) =>
+  t.connection(
+    {
+      type: AuditEntry,
+      description: 'Who changed what in the project.',
+      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
+      resolve: (project, args, context) => readLog(args, context, project.id),
+    },
+    AuditEntryConnection,
+  ),
+);
+
+builder.objectField(Viewer, 'auditLog', (t) =>
+  t.connection(
+    {
+      type: AuditEntry,
+      description: 'Who changed what in all projects of the account, deleted ones among them.',
+      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
+      resolve: (_viewer, args, context) => readLog(args, context),
+    },
+    AuditEntryConnection,
+  ),
+);

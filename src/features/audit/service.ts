@@ -1,0 +1,31 @@
+import { visibleRecords } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import type { AuditEntry, Prisma } from '../../generated/prisma/client.ts';
+import type { AuditAction } from './actions.ts';
+
+export type AuditFilter = { projectId?: string; actions?: readonly AuditAction[] | null; targetId?: string | null };
+export type AuditService = ReturnType<typeof createAuditService>;
+
+/** Who changed what. Entries are written by `recordAudit` and never changed. */
+export function createAuditService({ db }: { db: Database }) {
+  return {
+    /** Entries newest first: of one project, or of all the viewer may see, deleted ones among them. */
+    list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
+      const { projectId, actions, targetId } = filter;
+      return db.prisma.auditEntry.findMany({
+        ...query,
+        where: {
+          AND: [
+            query.where ?? {},
+            visibleRecords(viewer),
+            projectId ? { projectId } : {},
+            actions ? { action: { in: [...actions] } } : {},
+            targetId ? { targetId } : {},
+          ],
+        },
+        orderBy: { id: 'desc' },
+      });
+    },
+  };
+}

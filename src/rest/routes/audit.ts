@@ -1,0 +1,30 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { PROJECT, type Route } from './route.ts';
+
+const FILTER = {
+  action: { to: ['filter', 'actions'], list: true, description: 'Only this action; may be repeated.' },
+  targetId: { to: ['filter', 'targetId'], list: false, description: 'Only what was done to this.' },
+} as const;
+
+export const auditRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/audit-log`,
+    operationId: 'listProjectAuditLog',
+    summary: 'Who changed what in the project',
+    document: documents.ListProjectAuditLogDocument,
+    kind: 'list',
+    at: ['project', 'auditLog'],
+    query: FILTER,
+  },
+  {
+    method: 'GET',
+    path: '/api/audit-log',
+    operationId: 'listAuditLog',
+    summary: 'Who changed what in all projects of the account',
+    document: documents.ListAuditLogDocument,
+    kind: 'list',
+    at: ['viewer', 'auditLog'],
+    query: FILTER,
+  },
+];
