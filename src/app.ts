@@ -8,7 +8,7 @@ import { createAuthenticator, type Viewer } from './auth/viewer.ts';
 import type { Config } from './config.ts';
 import { findConnector } from './connectors/registry.ts';
 import { openDatabase } from './database/client.ts';
-import { applyMigrations } from './database/migrations.ts';
+import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
@@ -55,7 +55,6 @@ import { createSecretBox } from './secrets/secret-box.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '..', 'prisma', 'migrations');
 const CONSOLE = join(import.meta.dirname, '..', 'dist', 'console');
 const SWEEP_MILLISECONDS = 10 * 60_000;
 

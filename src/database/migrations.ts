@@ -4,8 +4,23 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 
+/** Those of this version. */
+export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
+
 type Migration = { name: string; sql: string; checksum: string };
 type RecordedMigration = { name: string; checksum: string; isFinished: boolean };
+
+/** How the migrations of this version and those that a database has relate, by their names. */
+export type MigrationState = {
+  /** To be applied. */
+  pending: string[];
+  /** Recorded as failed. */
+  failed: string[];
+  /** Changed after they were applied. */
+  edited: string[];
+  /** Applied by a version that has more of them. */
+  unknown: string[];
+};
 
 // Prisma's own number (schema-engine, sql-schema-connector), so that `prisma migrate deploy` and this exclude each other.
 const ADVISORY_LOCK = 72707369;
@@ -39,10 +54,11 @@ export async function applyMigrations(pool: pg.Pool, directory: string, log: Log
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
     await client.query(CREATE_HISTORY);
     const recorded = await readHistory(client);
-    refuseDivergence(migrations, recorded, log);
+    const state = compare(migrations, recorded);
+    refuseDivergence(state, log);
 
     const applied: string[] = [];
-    for (const migration of migrations.filter(({ name }) => !recorded.has(name))) {
+    for (const migration of migrations.filter(({ name }) => state.pending.includes(name))) {
       await applyMigration(client, migration);
       log.info({ migration: migration.name }, 'migration applied');
       applied.push(migration.name);
@@ -52,6 +68,13 @@ export async function applyMigrations(pool: pg.Pool, directory: string, log: Log
     // Ends the connection instead of returning it: that frees the lock and the settings on every path.
     client.release(true);
   }
+}
+
+/** Compares the migrations of `directory` with those a database has, and changes nothing. */
+export async function readMigrationState(pool: pg.Pool, directory: string): Promise<MigrationState> {
+  const migrations = await readMigrations(directory);
+  const { rows } = await pool.query<{ table: string | null }>(`SELECT to_regclass('"_prisma_migrations"') AS "table"`);
+  return compare(migrations, rows[0]!.table === null ? new Map() : await readHistory(pool));
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {
@@ -67,7 +90,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   );
 }
 
-async function readHistory(client: pg.PoolClient): Promise<Map<string, RecordedMigration>> {
+async function readHistory(client: pg.Pool | pg.PoolClient): Promise<Map<string, RecordedMigration>> {
   const { rows } = await client.query<RecordedMigration>(
     `SELECT "migration_name" AS "name", "checksum", "finished_at" IS NOT NULL AS "isFinished"
      FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL ORDER BY "started_at"`,
@@ -75,25 +98,30 @@ async function readHistory(client: pg.PoolClient): Promise<Map<string, RecordedM
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-function refuseDivergence(migrations: Migration[], recorded: Map<string, RecordedMigration>, log: Logger): void {
-  const failed = [...recorded.values()].find(({ isFinished }) => !isFinished);
-  if (failed) {
+function compare(migrations: Migration[], recorded: Map<string, RecordedMigration>): MigrationState {
+  const known = new Set(migrations.map(({ name }) => name));
+  const isEdited = ({ name, checksum }: Migration) => recorded.has(name) && recorded.get(name)!.checksum !== checksum;
+  return {
+    pending: [...known].filter((name) => !recorded.has(name)),
+    failed: [...recorded.values()].filter(({ isFinished }) => !isFinished).map(({ name }) => name),
+    edited: migrations.filter(isEdited).map(({ name }) => name),
+    unknown: [...recorded.keys()].filter((name) => !known.has(name)),
+  };
+}
+
+function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logger): void {
+  if (failed[0]) {
     throw new Error(
-      `The migration ${failed.name} is recorded as failed. Undo by hand what it has left behind, then mark it with ` +
-        `UPDATE "_prisma_migrations" SET "rolled_back_at" = now() WHERE "migration_name" = '${failed.name}', and start again.`,
+      `The migration ${failed[0]} is recorded as failed. Undo by hand what it has left behind, then mark it with ` +
+        `UPDATE "_prisma_migrations" SET "rolled_back_at" = now() WHERE "migration_name" = '${failed[0]}', and start again.`,
     );
   }
-  for (const { name, checksum } of migrations) {
-    const applied = recorded.get(name);
-    if (applied && applied.checksum !== checksum) {
-      throw new Error(
-        `The migration ${name} was edited after this database applied it. Restore the file as it was and put the ` +
-          'change into a new migration.',
-      );
-    }
+  if (edited[0]) {
+    throw new Error(
+      `The migration ${edited[0]} was edited after this database applied it. Restore the file as it was and put the ` +
+        'change into a new migration.',
+    );
   }
-  const known = new Set(migrations.map(({ name }) => name));
-  const unknown = [...recorded.keys()].filter((name) => !known.has(name));
   if (unknown.length > 0) {
     log.warn({ migrations: unknown }, 'the database has migrations that this version does not know: it is newer');
   }

@@ -5,7 +5,7 @@ import type { Egress } from '../egress/egress.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
 import { createChain } from './chain.ts';
-import type { Facilitator } from './facilitator.ts';
+import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { createFacilitatorAuth } from './facilitator-auth.ts';
 import { createHttpFacilitator } from './facilitator-http.ts';
 import type { Network } from './networks.ts';
@@ -59,13 +59,17 @@ export function startGateway(options: {
   return { served: { routes, network, pay, refusedPayments, publicUrl }, stop: recovery.stop };
 }
 
+/** Whether payments on this network are among what a facilitator settles. */
+export function isOffered(kinds: SupportedKind[], network: Network): boolean {
+  const names = [network.id, network.v1Name, 'eip155:*'];
+  return kinds.some((kind) => kind.scheme === 'exact' && names.includes(kind.network));
+}
+
 /** Says in the log when the facilitator does not offer what is needed: payments would all be refused. */
 export async function checkFacilitator(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
   try {
-    const names = [network.id, network.v1Name, 'eip155:*'];
-    const kinds = await facilitator.supported();
-    const isOffered = kinds.some((kind) => kind.scheme === 'exact' && names.includes(kind.network));
-    if (!isOffered) log.error({ network: network.id }, 'the facilitator does not settle payments on this network');
+    if (isOffered(await facilitator.supported(), network)) return;
+    log.error({ network: network.id }, 'the facilitator does not settle payments on this network');
   } catch (error) {
     log.warn({ err: error }, 'the facilitator could not be asked what it supports');
   }

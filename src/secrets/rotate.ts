@@ -16,6 +16,16 @@ export type RotationReport = {
 };
 
 type SealedColumn = { table: string; column: string };
+/** What is stored under other keys than the current one. */
+export type OlderSecrets = {
+  /** Sealed secrets under a key of the keyring that is not the current one. */
+  rotatable: number;
+  /** Sealed secrets under a key that is not in the keyring: nobody can read them. */
+  lost: number;
+  /** API keys in use, hashed with an older key. */
+  apiKeys: number;
+};
+
 type SealedRow = { id: string; projectId: string; sealed: string };
 
 const SEALED_COLUMNS: readonly SealedColumn[] = [
@@ -54,9 +64,9 @@ export async function rotateSecrets(options: {
         'rotating secrets',
       );
     }
-    report.remaining += await countRemaining(target);
+    report.remaining += await countNotUnder(db, target, [`${prefix}%`]);
   }
-  report.apiKeysUnderOlderKeys = await countOlderApiKeys();
+  report.apiKeysUnderOlderKeys = await countOlderApiKeys(db, keyring);
   return report;
 
   async function readBatch({ table, column }: SealedColumn, cursor: string): Promise<SealedRow[]> {
@@ -85,21 +95,33 @@ export async function rotateSecrets(options: {
     );
     report.rotated += rowCount ?? 0;
   }
+}
 
-  async function countRemaining({ table, column }: SealedColumn): Promise<number> {
-    return count(`SELECT count(*)::int AS count FROM "${table}" WHERE NOT starts_with("${column}", $1)`, prefix);
-  }
+/** Counts what `rotateSecrets` would have to do, and what it could not. */
+export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Keyring): Promise<OlderSecrets> {
+  const known = [...keyring.all.keys()].map((id) => `${sealedPrefix(id)}%`);
+  const counts = await Promise.all(
+    SEALED_COLUMNS.map(async (target) => ({
+      older: await countNotUnder(db, target, [`${sealedPrefix(keyring.current.id)}%`]),
+      lost: await countNotUnder(db, target, known),
+    })),
+  );
+  const older = counts.reduce((sum, count) => sum + count.older, 0);
+  const lost = counts.reduce((sum, count) => sum + count.lost, 0);
+  return { rotatable: older - lost, lost, apiKeys: await countOlderApiKeys(db, keyring) };
+}
 
-  async function countOlderApiKeys(): Promise<number> {
-    const current = `${keyring.current.id}$`;
-    return count(
-      `SELECT count(*)::int AS count FROM "ApiKey" WHERE "revokedAt" IS NULL AND NOT starts_with(hash, $1)`,
-      current,
-    );
-  }
+/** @param prefixes as patterns of LIKE. */
+async function countNotUnder(db: Pick<Database, 'pool'>, { table, column }: SealedColumn, prefixes: string[]) {
+  return count(db, `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" NOT LIKE ALL ($1)`, prefixes);
+}
 
-  async function count(sql: string, parameter: string): Promise<number> {
-    const { rows } = await db.pool.query<{ count: number }>(sql, [parameter]);
-    return rows[0]!.count;
-  }
+async function countOlderApiKeys(db: Pick<Database, 'pool'>, { current }: Keyring): Promise<number> {
+  const sql = `SELECT count(*)::int AS count FROM "ApiKey" WHERE "revokedAt" IS NULL AND NOT starts_with(hash, $1)`;
+  return count(db, sql, `${current.id}$`);
+}
+
+async function count(db: Pick<Database, 'pool'>, sql: string, parameter: unknown): Promise<number> {
+  const { rows } = await db.pool.query<{ count: number }>(sql, [parameter]);
+  return rows[0]!.count;
 }

@@ -1,0 +1,102 @@
+import { MIGRATIONS, readMigrationState } from '../../database/migrations.ts';
+import { type Finding, findingsOf, type Patient } from './finding.ts';
+
+const MIN_VERSION = 150_000;
+const MAX_CLOCK_SECONDS = { ok: 2, warning: 60 };
+const NOTIFY_MILLISECONDS = 3_000;
+
+export async function checkVersion({ db }: Patient): Promise<Finding> {
+  const { ok, failed } = findingsOf('database version');
+  const [row] = await rowsOf<{ number: number; name: string }>(
+    db,
+    `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS name`,
+  );
+  if (row!.number >= MIN_VERSION) return ok(`PostgreSQL ${row!.name}`);
+  return failed(`PostgreSQL ${row!.name} is too old.`, 'Upgrade the server to PostgreSQL 15 or later.');
+}
+
+export async function checkMigrations({ db }: Patient): Promise<Finding> {
+  const { ok, warning, failed } = findingsOf('database migrations');
+  const { pending, failed: broken, edited, unknown } = await readMigrationState(db.pool, MIGRATIONS);
+  if (broken.length > 0) {
+    return failed(`${broken[0]} is recorded as failed.`, 'Undo what it left behind; starting the service says how.');
+  }
+  if (edited.length > 0) {
+    return failed(
+      `${edited[0]} was changed after it was applied.`,
+      'Restore the file of the version that is installed.',
+    );
+  }
+  if (unknown.length > 0) {
+    return warning(`The database is newer: it has ${unknown.join(', ')}.`, 'Upgrade this process to the same version.');
+  }
+  if (pending.length > 0) {
+    return warning(`${pending.length} not applied yet: ${pending.join(', ')}.`, 'Start the service: it applies them.');
+  }
+  return ok('all applied');
+}
+
+export async function checkTimeZone({ db }: Patient): Promise<Finding> {
+  const { ok, failed } = findingsOf('database time zone');
+  const [row] = await rowsOf<{ zone: string }>(db, `SELECT current_setting('TimeZone') AS zone`);
+  if (/^(UTC|Etc\/UTC|GMT)$/i.test(row!.zone)) return ok(row!.zone);
+  return failed(
+    `Sessions are in ${row!.zone}, so times would be read wrong.`,
+    'Take TimeZone out of DATABASE_URL, or let the pooler pass on the start-up option "-c TimeZone=UTC".',
+  );
+}
+
+/** Deliveries are timed and signed by the clock of the database. */
+export async function checkClock({ db }: Patient): Promise<Finding> {
+  const { ok, warning, failed } = findingsOf('database clock');
+  const before = Date.now();
+  const [row] = await rowsOf<{ time: Date }>(db, 'SELECT clock_timestamp() AS time');
+  const after = Date.now();
+  const seconds = Math.abs(row!.time.getTime() - (before + after) / 2) / 1000;
+  if (seconds <= MAX_CLOCK_SECONDS.ok) return ok('agrees with the clock of this machine');
+  const message = `It differs by ${Math.round(seconds)} s from the clock of this machine.`;
+  const advice = 'Synchronize both machines (NTP): webhooks are signed with the time of the database.';
+  return seconds <= MAX_CLOCK_SECONDS.warning ? warning(message, advice) : failed(message, advice);
+}
+
+export async function checkNotifications({ db }: Patient): Promise<Finding> {
+  const { ok, failed } = findingsOf('database LISTEN');
+  const channel = `tollgate_doctor_${process.pid}`;
+  const client = await db.pool.connect();
+  const arrived = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => arrived.resolve(false), NOTIFY_MILLISECONDS);
+  try {
+    client.on('notification', () => arrived.resolve(true));
+    await client.query(`LISTEN ${channel}`);
+    await db.pool.query('SELECT pg_notify($1, $2)', [channel, '']);
+    if (await arrived.promise) return ok('notifications arrive');
+    return failed(
+      `A notification did not arrive within ${NOTIFY_MILLISECONDS / 1000} s.`,
+      'Point DATABASE_URL at the primary server, not at a pooler in transaction mode. Deliveries start late without it.',
+    );
+  } finally {
+    clearTimeout(timer);
+    client.release(true);
+  }
+}
+
+export async function checkConnections({ db, config }: Patient): Promise<Finding> {
+  const { ok, warning, failed } = findingsOf('database connections');
+  const [row] = await rowsOf<{ limit: number; used: number }>(
+    db,
+    `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS "limit",
+            (SELECT count(*)::int FROM pg_stat_activity
+              WHERE backend_type = 'client backend' AND application_name <> current_setting('application_name')) AS used`,
+  );
+  const { limit, used } = row!;
+  const needed = config.databasePoolSize + 1;
+  const advice = 'Lower DATABASE_POOL_SIZE or raise max_connections; every process needs its pool and one for LISTEN.';
+  if (needed > limit) return failed(`A process needs ${needed}, the server grants ${limit} in all.`, advice);
+  const free = limit - used;
+  if (needed > free) return warning(`A process needs ${needed}; ${free} of ${limit} are free now.`, advice);
+  return ok(`${needed} needed, ${free} of ${limit} free`);
+}
+
+async function rowsOf<Row extends object>({ pool }: Patient['db'], sql: string): Promise<Row[]> {
+  return (await pool.query<Row>(sql)).rows;
+}

@@ -1,0 +1,110 @@
+import pino from 'pino';
+import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { type Database, openDatabase } from '../../database/client.ts';
+import { startEmbeddedPostgres } from '../../database/embedded-postgres.ts';
+import { createEgress } from '../../egress/egress.ts';
+import {
+  checkClock,
+  checkConnections,
+  checkMigrations,
+  checkNotifications,
+  checkTimeZone,
+  checkVersion,
+} from './database.ts';
+import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';
+import { checkChain, checkFacilitator, checkIssuers, checkWayOut } from './outside.ts';
+import { checkSecretKeys } from './secrets.ts';
+
+type Check<Subject> = (subject: Subject) => Promise<Finding | Finding[]>;
+
+const CONNECTIONS = 3;
+const DATABASE_CHECKS: readonly Check<Patient>[] = [
+  checkVersion,
+  checkMigrations,
+  checkTimeZone,
+  checkClock,
+  checkNotifications,
+  checkConnections,
+];
+const quiet = pino({ level: 'silent' });
+
+/** Examines what a service with this environment would meet, and yields what is found as it is found. */
+export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
+  let config: Config;
+  try {
+    config = readConfig(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { failed } = findingsOf('configuration');
+    for (const problem of error.problems) yield failed(problem, 'See docs/configuration.md. The rest was not checked.');
+    return;
+  }
+  const mode = config.production ? 'production' : 'development';
+  yield findingsOf('configuration').ok(`${mode}, ${[...config.roles].join(', ')}`);
+  yield checkEgressAllow(config);
+
+  const egress = createEgress({ allow: config.egressAllow, log: quiet });
+  try {
+    yield* inOrder(outsideChecks(config), { config, egress });
+    yield* withDatabase(config, (db) => inOrder([...DATABASE_CHECKS, checkSecretKeys], { config, db, egress }));
+  } finally {
+    await egress.close();
+  }
+}
+
+function outsideChecks({ roles, sandbox }: Config): Check<Surroundings>[] {
+  const ofGateway = roles.has('gateway') && !sandbox ? [checkFacilitator, checkChain] : [];
+  return [checkWayOut, checkIssuers, ...ofGateway];
+}
+
+async function* inOrder<Subject>(checks: readonly Check<Subject>[], subject: Subject): AsyncGenerator<Finding> {
+  for (const check of checks) {
+    try {
+      yield* [await check(subject)].flat();
+    } catch (error) {
+      const { failed } = findingsOf(check.name.replace(/^check/, '').toLowerCase());
+      yield failed((error as Error).message, 'The check itself could not be made. Repair this first.');
+    }
+  }
+}
+
+async function* withDatabase(
+  { databaseUrl, dataDir }: Config,
+  look: (db: Database) => AsyncGenerator<Finding>,
+): AsyncGenerator<Finding> {
+  const { ok, failed } = findingsOf('database');
+  const embedded = databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir, log: quiet });
+  try {
+    const url = databaseUrl ?? embedded!.url;
+    let db: Database;
+    try {
+      db = await openDatabase({ url, poolSize: CONNECTIONS, log: quiet, applicationName: 'tollgate-doctor' });
+    } catch (error) {
+      const { hostname, port, pathname } = new URL(url);
+      yield failed(
+        `${hostname}:${port || 5432}${pathname}: ${(error as Error).message || (error as { code?: string }).code}`,
+        'Check DATABASE_URL, the password in it, and that the server takes connections from here.',
+      );
+      return;
+    }
+    try {
+      yield ok(embedded ? `the embedded one in ${dataDir}` : 'reached');
+      yield* look(db);
+    } finally {
+      await db.close();
+    }
+  } finally {
+    await embedded?.stop();
+  }
+}
+
+function checkEgressAllow({ egressAllow, production }: Config): Finding {
+  const { ok, warning } = findingsOf('EGRESS_ALLOW');
+  const { privateEntries } = egressAllow;
+  if (privateEntries.length === 0) return ok('opens nothing that is not public');
+  const wide = privateEntries.filter((entry) => entry.endsWith(':*') || Number(/\/(\d+):/.exec(entry)![1]) < 24);
+  if (wide.length > 0) {
+    return warning(`${wide.join(', ')} opens a whole network or every port.`, 'Name single addresses and ports.');
+  }
+  return ok(`opens ${privateEntries.join(', ')}${production ? '' : ', for development'}`);
+}

@@ -1,0 +1,19 @@
+import type { Config } from '../../config.ts';
+import type { Database } from '../../database/client.ts';
+import type { Egress } from '../../egress/egress.ts';
+
+/** What a check found; `advice` says what to do about it. */
+export type Finding = { check: string; status: 'ok' | 'warning' | 'failed'; message: string; advice?: string };
+
+/** What the checks look at: a service that would be started with the same environment. */
+export type Patient = Surroundings & { db: Database };
+export type Surroundings = { config: Config; egress: Egress };
+
+/** Makes the findings of a check. */
+export function findingsOf(check: string) {
+  return {
+    ok: (message: string): Finding => ({ check, status: 'ok', message }),
+    warning: (message: string, advice: string): Finding => ({ check, status: 'warning', message, advice }),
+    failed: (message: string, advice: string): Finding => ({ check, status: 'failed', message, advice }),
+  };
+}

@@ -1,0 +1,190 @@
+import pino from 'pino';
+import type { IssuerConfig } from '../../auth/issuer-config.ts';
+import type { EgressResponse } from '../../egress/egress.ts';
+import { EgressError } from '../../egress/egress-error.ts';
+import { createFacilitatorAuth } from '../../gateway/facilitator-auth.ts';
+import { createHttpFacilitator } from '../../gateway/facilitator-http.ts';
+import { egressTransport } from '../../gateway/rpc.ts';
+import { isOffered } from '../../gateway/start.ts';
+import { type Finding, findingsOf, type Surroundings } from './finding.ts';
+
+const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
+/** Receivers refuse webhooks whose time is further off (Standard Webhooks). */
+const MAX_SKEW_SECONDS = { ok: 30, warning: 300 };
+const quiet = pino({ level: 'silent' });
+
+/** Which key types an algorithm is made with: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864. */
+const KEY_TYPES: readonly [algorithm: RegExp, keyType: string][] = [
+  [/^(RS|PS)/, 'RSA'],
+  [/^ES/, 'EC'],
+  [/^Ed/, 'OKP'],
+];
+
+export async function checkIssuers({ config, egress }: Surroundings): Promise<Finding[]> {
+  if (config.issuers.length === 0) return [findingsOf('issuer').ok('the local dev issuer, of this DATA_DIR')];
+  const found = await Promise.all(
+    config.issuers.map(async (issuer) => [await checkKeys(issuer, egress), await checkDiscovery(issuer, egress)]),
+  );
+  return found.flat();
+}
+
+async function checkKeys({ issuer, jwksUri, jwks, algorithms }: IssuerConfig, egress: Surroundings['egress']) {
+  const { ok, failed } = findingsOf(`issuer ${issuer} keys`);
+  let keys: { kty?: string; alg?: string }[];
+  try {
+    const document = (jwks ?? (await egress.fetchJson(jwksUri!, LIMITS))) as { keys?: unknown };
+    if (!Array.isArray(document.keys))
+      return failed(`${jwksUri} is not a key set.`, 'Correct `jwksUri` in AUTH_ISSUERS.');
+    keys = document.keys;
+  } catch (error) {
+    return failed(
+      `${jwksUri}: ${messageOf(error)}`,
+      'Correct `jwksUri` in AUTH_ISSUERS, or let this machine reach it.',
+    );
+  }
+  const usable = algorithms.filter((algorithm) => {
+    const keyType = KEY_TYPES.find(([pattern]) => pattern.test(algorithm))![1];
+    return keys.some(({ kty, alg }) => kty === keyType && (alg === undefined || alg === algorithm));
+  });
+  if (usable.length > 0) return ok(`${keys.length} published, for ${usable.join(', ')}`);
+  const published = [...new Set(keys.map(({ alg, kty }) => alg ?? kty))].join(', ') || 'none';
+  return failed(
+    `No key fits ${algorithms.join(', ')}; published are ${published}.`,
+    'Name the algorithm of the provider in `algorithms` of AUTH_ISSUERS.',
+  );
+}
+
+/** OpenID Connect Discovery 1.0 §4. A provider need not have it. */
+async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroundings['egress']): Promise<Finding> {
+  const { ok, warning, failed } = findingsOf(`issuer ${issuer} discovery`);
+  if (!URL.canParse(issuer)) return ok('has none: the issuer is not a URL');
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  let found: { issuer?: string; jwks_uri?: string };
+  try {
+    found = (await egress.fetchJson(url, LIMITS)) as typeof found;
+  } catch (error) {
+    return warning(
+      `${url}: ${messageOf(error)}`,
+      'Nothing to do if the provider has no such page; else check `issuer`.',
+    );
+  }
+  if (found.issuer !== issuer) {
+    return failed(
+      `The provider calls itself ${found.issuer}, so its tokens are refused.`,
+      'Write `issuer` in AUTH_ISSUERS exactly so, with or without the slash at the end.',
+    );
+  }
+  if (jwksUri && found.jwks_uri !== jwksUri) {
+    return warning(`The provider names ${found.jwks_uri} for its keys.`, 'Use that as `jwksUri` in AUTH_ISSUERS.');
+  }
+  return ok('agrees with AUTH_ISSUERS');
+}
+
+export async function checkFacilitator({ config, egress }: Surroundings): Promise<Finding[]> {
+  const { ok, failed } = findingsOf('facilitator');
+  const { facilitatorUrl: url, network } = config;
+  const auth = createFacilitatorAuth(config.facilitatorCredential);
+  const facilitator = createHttpFacilitator({ url, egress, auth, log: quiet });
+  let kinds: Awaited<ReturnType<typeof facilitator.supported>>;
+  try {
+    kinds = await facilitator.supported();
+  } catch (error) {
+    return [
+      failed(
+        `${url}: ${messageOf(error)}`,
+        'Check FACILITATOR_URL, its credentials, and that this machine reaches it.',
+      ),
+    ];
+  }
+  if (!isOffered(kinds, network)) {
+    const offered = [...new Set(kinds.map((kind) => `${kind.scheme} on ${kind.network}`))].join(', ') || 'nothing';
+    return [
+      failed(
+        `It does not settle "exact" on ${network.id}; it offers ${offered}.`,
+        'Change FACILITATOR_URL or NETWORK.',
+      ),
+    ];
+  }
+  return [ok(`settles "exact" on ${network.id}`), await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
+
+  /** What it supports many tell to everybody; to verify needs the credentials. An empty question is harmless. */
+  async function checkCredentials(verifyUrl: string): Promise<Finding> {
+    const credentials = findingsOf('facilitator credentials');
+    try {
+      const { statusCode } = await egress.send({
+        method: 'POST',
+        url: verifyUrl,
+        headers: { 'content-type': 'application/json', ...(await auth('POST', verifyUrl)) },
+        body: '{}',
+        timeoutMilliseconds: LIMITS.timeoutMilliseconds,
+        maxResponseBytes: LIMITS.maxBytes,
+      });
+      if (statusCode !== 401 && statusCode !== 403) return credentials.ok('accepted');
+      const advice = 'Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and the clock.';
+      return credentials.failed(`It answers with ${statusCode}: payments would all be refused.`, advice);
+    } catch (error) {
+      return credentials.failed(messageOf(error), 'Check that this machine reaches FACILITATOR_URL.');
+    }
+  }
+}
+
+export async function checkChain({ config, egress }: Surroundings): Promise<Finding> {
+  const { ok, failed } = findingsOf('chain');
+  const { rpcUrl, network } = config;
+  try {
+    const { request } = egressTransport(egress, rpcUrl)({});
+    const chainId = Number(await request({ method: 'eth_chainId' }));
+    if (chainId === network.chainId) return ok(`${network.title}, chain ${chainId}`);
+    return failed(
+      `The node of RPC_URL is on chain ${chainId}, and NETWORK ${network.id} is ${network.chainId}.`,
+      'Change RPC_URL or NETWORK. Payments whose settlement gave no clear answer could not be resolved.',
+    );
+  } catch (error) {
+    return failed(`${new URL(rpcUrl).origin}: ${messageOf(error)}`, 'Check RPC_URL, and that this machine reaches it.');
+  }
+}
+
+/** The way out, by the first address that the configuration names, and the time that is told there. */
+export async function checkWayOut({ config, egress }: Surroundings): Promise<Finding[]> {
+  const { ok, failed } = findingsOf('way out');
+  const url =
+    config.issuers.find(({ jwksUri }) => jwksUri)?.jwksUri ?? (config.sandbox ? undefined : config.facilitatorUrl);
+  if (!url) return [ok('not tried: the configuration names nothing outside')];
+  const { origin } = new URL(url);
+  try {
+    const { timeoutMilliseconds, maxBytes } = LIMITS;
+    const answer = await egress.send({
+      method: 'GET',
+      url,
+      headers: {},
+      timeoutMilliseconds,
+      maxResponseBytes: maxBytes,
+    });
+    return [ok(`${origin} answers`), skewOf(answer)];
+  } catch (error) {
+    const advice = ADVICE[error instanceof EgressError ? error.errorClass : ''];
+    return [failed(`${origin}: ${messageOf(error)}`, advice ?? 'Check the firewall and the network of this machine.')];
+  }
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  dns_error: 'Check the name, and the resolver of this machine (/etc/resolv.conf).',
+  target_not_allowed: 'It leads to an address that is not public. In development name it in EGRESS_ALLOW.',
+  tls_error:
+    'Its certificate is not accepted: check its name and date, or set NODE_EXTRA_CA_CERTS for a CA of your own.',
+};
+
+function skewOf({ headers }: EgressResponse): Finding {
+  const { ok, warning, failed } = findingsOf('clock');
+  const theirs = Date.parse(String(headers.date));
+  if (Number.isNaN(theirs)) return ok('not compared: nobody outside told the time');
+  const seconds = Math.round(Math.abs(Date.now() - theirs) / 1000);
+  if (seconds <= MAX_SKEW_SECONDS.ok) return ok('agrees with the outside');
+  const message = `It differs by ${seconds} s from the outside.`;
+  const advice = 'Synchronize this machine (NTP): tokens are refused, and receivers refuse webhooks 300 s off.';
+  return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

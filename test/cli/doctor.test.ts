@@ -1,0 +1,319 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair } from 'jose';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { runCli } from '../support/cli.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createProject, createWebhook } from '../support/resources.ts';
+
+let database: TestDatabase;
+let dataDir: string;
+/** A provider, a facilitator and a node in one, all as they should be. */
+let outside: Receiver;
+let jwk: Record<string, unknown>;
+
+const answers: Record<string, () => { statusCode?: number; headers?: Record<string, string>; body?: string }> = {};
+const json = (value: unknown) => ({ body: JSON.stringify(value) });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'tollgate-doctor-'));
+  jwk = { ...(await exportJWK((await generateKeyPair('ES256')).publicKey)) };
+  outside = await startReceiver(({ path }) => answers[path]?.() ?? { statusCode: 404 });
+  answers['/jwks'] = () => json({ keys: [jwk] });
+  answers['/.well-known/openid-configuration'] = () => json({ issuer: outside.url, jwks_uri: `${outside.url}/jwks` });
+  answers['/supported'] = () => json({ kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }] });
+  answers['/verify'] = () => ({ statusCode: 400, body: '{}' });
+  answers['/rpc'] = () => json({ jsonrpc: '2.0', id: 1, result: '0x14a34' });
+});
+afterAll(async () => {
+  await outside.close();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+function environment(changes: Record<string, string> = {}): Record<string, string> {
+  const issuer = { issuer: outside.url, jwksUri: `${outside.url}/jwks`, audience: 'tollgate' };
+  return {
+    NODE_ENV: 'test',
+    DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    DATABASE_POOL_SIZE: '5',
+    EGRESS_ALLOW: `127.0.0.1/32:${outside.port}`,
+    AUTH_ISSUERS: JSON.stringify([issuer]),
+    FACILITATOR_URL: outside.url,
+    RPC_URL: `${outside.url}/rpc`,
+    ...changes,
+  };
+}
+
+async function examine(changes: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await runCli(['doctor', '--json'], environment(changes));
+  expect(stderr).toBe('');
+  const findings = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Finding);
+  return { code, findings, troubles: findings.filter(({ status }) => status !== 'ok') };
+}
+
+/** Runs the doctor while one answer from outside is another. */
+async function examineWith(path: string, answer: (typeof answers)[string], changes: Record<string, string> = {}) {
+  const usual = answers[path]!;
+  answers[path] = answer;
+  try {
+    return await examine(changes);
+  } finally {
+    answers[path] = usual;
+  }
+}
+
+async function onDatabase(url: string, ...statements: string[]) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+test('of a service in good health every check is ok, and the exit code 0', async () => {
+  const { code, findings, troubles } = await examine();
+  expect(troubles).toEqual([]);
+  expect(code).toBe(0);
+  expect(findings.map(({ check }) => check)).toEqual([
+    'configuration',
+    'EGRESS_ALLOW',
+    'way out',
+    'clock',
+    `issuer ${outside.url} keys`,
+    `issuer ${outside.url} discovery`,
+    'facilitator',
+    'facilitator credentials',
+    'chain',
+    'database',
+    'database version',
+    'database migrations',
+    'database time zone',
+    'database clock',
+    'database LISTEN',
+    'database connections',
+    'secret keys',
+  ]);
+});
+
+test('for people it prints a line a check, and beneath a bad one what to do', async () => {
+  const { code, stdout } = await runCli(['doctor'], environment({ DATABASE_POOL_SIZE: '500' }));
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^ok +database version: PostgreSQL \d+/m);
+  expect(stdout).toMatch(/^failed +database connections: .*501.*\n +→ Lower DATABASE_POOL_SIZE/m);
+});
+
+test('every problem of the configuration is named, and nothing else is tried', async () => {
+  const { code, findings } = await examine({ PORT: 'high', NETWORK: 'eip155:1' });
+  expect(code).toBe(1);
+  expect(findings.map(({ status, message }) => [status, message.split(':')[0]])).toEqual([
+    ['failed', 'PORT'],
+    ['failed', 'NETWORK'],
+  ]);
+});
+
+describe('the database', () => {
+  const only = (check: string, status: string, message: RegExp) => [
+    expect.objectContaining({ check, status, message: expect.stringMatching(message), advice: expect.any(String) }),
+  ];
+
+  test('that is not there, or refuses the password', async () => {
+    const closed = await startReceiver();
+    await closed.close();
+    const away = await examine({ DATABASE_URL: `postgres://tollgate:hunter2@127.0.0.1:${closed.port}/tollgate` });
+    expect(away.troubles).toEqual(only('database', 'failed', /^127\.0\.0\.1:\d+\/tollgate: .*ECONNREFUSED/));
+    expect(JSON.stringify(away.findings)).not.toContain('hunter2');
+    const wrong = new URL(database.url);
+    wrong.pathname = '/there_is_none';
+    expect((await examine({ DATABASE_URL: wrong.href })).troubles).toEqual(
+      only('database', 'failed', /does not exist/),
+    );
+  });
+
+  test('whose migrations are missing, newer, changed or failed', async () => {
+    const empty = await createEmptyDatabase();
+    const { code, troubles } = await examine({ DATABASE_URL: empty.url });
+    expect(troubles).toEqual(only('database migrations', 'warning', /not applied yet: .*_init/));
+    expect(code).toBe(0);
+    await empty.drop();
+
+    const other = await createTestDatabase();
+    const env = { DATABASE_URL: other.url };
+    const history = '"_prisma_migrations"';
+    const states: [statement: string, status: string, message: RegExp][] = [
+      [
+        `INSERT INTO ${history} (id, checksum, migration_name, finished_at) VALUES ('x', 'y', '29990101_later', now())`,
+        'warning',
+        /29990101_later/,
+      ],
+      [`UPDATE ${history} SET checksum = 'other' WHERE migration_name LIKE '%_init'`, 'failed', /_init was changed/],
+      [
+        `UPDATE ${history} SET finished_at = NULL WHERE migration_name LIKE '%_init'`,
+        'failed',
+        /_init is recorded as failed/,
+      ],
+    ];
+    for (const [statement, status, message] of states) {
+      await onDatabase(other.url, statement);
+      expect((await examine(env)).troubles).toEqual(only('database migrations', status, message));
+    }
+    await other.drop();
+  });
+
+  test('whose sessions are not in UTC', async () => {
+    const url = new URL(database.url);
+    url.searchParams.set('options', '-c TimeZone=Europe/Zurich');
+    const { code, troubles } = await examine({ DATABASE_URL: url.href });
+    expect(troubles).toEqual(only('database time zone', 'failed', /Europe\/Zurich/));
+    expect(code).toBe(1);
+  });
+
+  test('whose clock is wrong, or whose notifications get lost', async () => {
+    const other = await createTestDatabase();
+    await onDatabase(
+      other.url,
+      'CREATE SCHEMA broken',
+      `CREATE FUNCTION broken.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+        AS $$ SELECT pg_catalog.clock_timestamp() + interval '10 minutes' $$`,
+      'CREATE FUNCTION broken.pg_notify(text, text) RETURNS void LANGUAGE sql AS $$ SELECT $$',
+      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = broken, pg_catalog, public', current_database()); END $$`,
+    );
+    const { troubles } = await examine({ DATABASE_URL: other.url });
+    expect(troubles).toEqual([
+      ...only('database clock', 'failed', /differs by 600 s/),
+      ...only('database LISTEN', 'failed', /did not arrive/),
+    ]);
+    await other.drop();
+  });
+
+  test('that grants fewer connections than the pool takes', async () => {
+    const { troubles } = await examine({ DATABASE_POOL_SIZE: '500' });
+    expect(troubles).toEqual(only('database connections', 'failed', /needs 501/));
+  });
+});
+
+describe('the stored secrets', () => {
+  const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
+  const [old, young, foreign] = [key('old'), key('young'), key('foreign')];
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { SECRET_KEYS: old } });
+    const user = await app.user('alice');
+    const { base } = await createProject(user);
+    await createWebhook(user, base);
+  });
+  afterAll(() => app.stop());
+
+  test.each([
+    [
+      'rows left to rotate are a warning',
+      () => `${young},${old}`,
+      'warning',
+      /is young; under older ones are 1 secrets/,
+    ],
+    ['rows under a key that is gone are a failure', () => foreign, 'failed', /1 stored secrets are under a key/],
+  ])('%s', async (_title, keys, status, message) => {
+    const { findings, code } = await examine({ DATABASE_URL: app.databaseUrl, SECRET_KEYS: keys() });
+    const finding = findings.find(({ check }) => check === 'secret keys');
+    expect(finding).toMatchObject({ status, message: expect.stringMatching(message) });
+    expect(code).toBe(status === 'failed' ? 1 : 0);
+    for (const secret of [old, young, foreign]) expect(JSON.stringify(findings)).not.toContain(secret.split(':')[1]);
+  });
+});
+
+describe('what is outside', () => {
+  test.each([
+    [
+      'a facilitator for another network',
+      '/supported',
+      () => json({ kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }] }),
+      'facilitator',
+      /does not settle "exact" on eip155:84532; it offers exact on eip155:8453/,
+    ],
+    ['a facilitator that is broken', '/supported', () => ({ statusCode: 500 }), 'facilitator', /status 500/],
+    [
+      'a facilitator that refuses the credentials',
+      '/verify',
+      () => ({ statusCode: 401 }),
+      'facilitator credentials',
+      /401/,
+    ],
+    [
+      'a node of another chain',
+      '/rpc',
+      () => json({ jsonrpc: '2.0', id: 1, result: '0x1' }),
+      'chain',
+      /is on chain 1,/,
+    ],
+    ['a node that is none', '/rpc', () => ({ body: '<html>' }), 'chain', /no JSON-RPC result/],
+    [
+      'a provider whose keys fit no algorithm',
+      '/jwks',
+      () => json({ keys: [{ ...jwk, alg: 'ES512' }] }),
+      /keys$/,
+      /No key fits RS256, ES256, EdDSA; published are ES512/,
+    ],
+    ['a provider without keys', '/jwks', () => ({ statusCode: 404 }), /keys$/, /status 404/],
+    [
+      'a provider with another name',
+      '/.well-known/openid-configuration',
+      () => json({ issuer: `${outside.url}/` }),
+      /discovery$/,
+      /calls itself .*\/, so/,
+    ],
+  ] as const)('%s is told', async (_title, path, answer, check, message) => {
+    const { code, troubles } = await examineWith(path, answer as (typeof answers)[string]);
+    expect(code).toBe(1);
+    expect(troubles).toEqual([
+      expect.objectContaining({
+        check: typeof check === 'string' ? check : expect.stringMatching(check),
+        status: 'failed',
+        message: expect.stringMatching(message),
+        advice: expect.any(String),
+      }),
+    ]);
+  });
+
+  test('a provider whose keys have moved, or without a discovery page, is a warning', async () => {
+    const path = '/.well-known/openid-configuration';
+    const moved = await examineWith(path, () => json({ issuer: outside.url, jwks_uri: `${outside.url}/moved` }));
+    expect(moved.troubles).toMatchObject([{ status: 'warning', message: expect.stringContaining('/moved') }]);
+    const none = await examineWith(path, () => ({ statusCode: 404 }));
+    expect(none.troubles).toMatchObject([{ status: 'warning', message: expect.stringContaining('404') }]);
+    expect(none.code).toBe(0);
+  });
+
+  test('a clock that disagrees with the outside', async () => {
+    const at = (seconds: number) => () => ({
+      ...json({ keys: [jwk] }),
+      headers: { date: new Date(Date.now() - seconds * 1000).toUTCString() },
+    });
+    expect((await examineWith('/jwks', at(120))).troubles).toMatchObject([{ check: 'clock', status: 'warning' }]);
+    expect((await examineWith('/jwks', at(3600))).troubles).toMatchObject([{ check: 'clock', status: 'failed' }]);
+  });
+
+  test('a way out that is closed, by name or by address', async () => {
+    const issuer = (jwksUri: string) => JSON.stringify([{ issuer: 'provider', jwksUri, audience: 'tollgate' }]);
+    const nameless = await examine({ AUTH_ISSUERS: issuer('https://keys.nowhere.invalid/jwks') });
+    expect(nameless.troubles[0]).toMatchObject({ check: 'way out', advice: expect.stringContaining('resolver') });
+    const inside = await examine({ AUTH_ISSUERS: issuer('http://127.0.0.1:1/jwks') });
+    expect(inside.troubles[0]).toMatchObject({ check: 'way out', advice: expect.stringContaining('EGRESS_ALLOW') });
+  });
+
+  test('an allow-list that opens a whole network is a warning', async () => {
+    const { troubles } = await examine({ EGRESS_ALLOW: `127.0.0.1/32:${outside.port},10.0.0.0/8:443,127.0.0.1/32:*` });
+    expect(troubles).toMatchObject([{ check: 'EGRESS_ALLOW', status: 'warning' }]);
+    expect(troubles[0]!.message).toMatch(/^10\.0\.0\.0\/8:443, 127\.0\.0\.1\/32:\* opens/);
+  });
+});
