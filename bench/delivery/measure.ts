@@ -3,7 +3,15 @@ import { now } from './child.ts';
 import type { Published } from './engine-process.ts';
 import { type Bench, type EngineChild, type Receiver, until, usageOf } from './stage.ts';
 
-export type Drain = { perSecond: number; cpuMicroseconds: number; statements: number; maxRssMegabytes: number };
+export type Drain = {
+  perSecond: number;
+  cpuMicroseconds: number;
+  databaseCpuMicroseconds: number;
+  statements: number;
+  maxRssMegabytes: number;
+  /** They go on running. */
+  workers: EngineChild[];
+};
 
 /**
  * Loads `count` deliveries, then starts the workers. Measured from when the first `warmUp` of them have arrived until
@@ -14,27 +22,34 @@ export type Drain = { perSecond: number; cpuMicroseconds: number; statements: nu
 export async function drain(
   bench: Bench,
   receiver: Receiver,
-  options: { urls: readonly string[]; count: number; warmUp: number; workers?: EngineChild[]; limit?: number },
+  options: { urls: readonly string[]; count: number; warmUp: number; workers?: number; limit?: number },
 ): Promise<Drain> {
-  const { urls, count, warmUp, workers = [bench.engine], limit = count } = options;
+  const { urls, count, warmUp, limit = count } = options;
+  const workers = await Promise.all(Array.from({ length: options.workers ?? 1 }, bench.worker));
   await receiver.call('reset');
-  await bench.engine.call('load', count, urls);
-  const usedToLoad = await usageOf(workers);
+  await bench.control.call('load', count, urls);
   await Promise.all(workers.map((worker) => worker.call('start')));
 
   const received = async (wanted: number) => (await receiver.call('count')).received >= wanted;
   await until(() => received(warmUp), `${warmUp} deliveries to arrive`, 120_000);
-  const before = { ...(await usageOf(workers)), at: now(), received: (await receiver.call('count')).received };
+  const look = async () => ({
+    ...(await usageOf(workers)),
+    at: now(),
+    database: bench.databaseCpuMicroseconds(),
+    received: (await receiver.call('count')).received,
+  });
+  const before = await look();
   await until(() => received(limit), `${limit} deliveries to arrive`, 300_000);
-  if (limit === count) await until(async () => (await bench.engine.call('recorded')) >= count, 'the last attempts');
-  const seconds = (now() - before.at) / 1000;
-  const after = { ...(await usageOf(workers)), received: (await receiver.call('count')).received };
+  if (limit === count) await until(async () => (await bench.control.call('recorded')) >= count, 'the last attempts');
+  const after = await look();
   const delivered = after.received - before.received;
   return {
-    perSecond: delivered / seconds,
+    perSecond: (delivered * 1000) / (after.at - before.at),
     cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / delivered,
-    statements: (after.statements - usedToLoad.statements) / after.received,
+    databaseCpuMicroseconds: (after.database - before.database) / delivered,
+    statements: after.statements / after.received,
     maxRssMegabytes: after.maxRssMegabytes,
+    workers,
   };
 }
 
@@ -49,20 +64,21 @@ export type Latency = {
 export type Percentiles = { p50: number; p95: number; p99: number };
 
 /**
- * Publishes at a steady rate from a process of its own and sees when each arrives.
+ * Publishes at a steady rate from another process and sees when each arrives.
  *
  * @throws Error when what was published is not what was received: such a run counts for nothing.
  */
 export async function latency(
   bench: Bench,
   receiver: Receiver,
+  worker: EngineChild,
   { perSecond, seconds, warmUpSeconds }: { perSecond: number; seconds: number; warmUpSeconds: number },
 ): Promise<Latency> {
-  const publisher = await bench.another();
+  const publisher = bench.control;
   await publisher.call('publish', perSecond, warmUpSeconds);
   await sleep(500);
   await receiver.call('reset');
-  const processes = [bench.engine, publisher];
+  const processes = [worker, publisher];
   const before = await usageOf(processes);
   const published = await publisher.call('publish', perSecond, seconds);
   const received = async () => (await receiver.call('count')).received;

@@ -35,13 +35,13 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   await raw.end();
   const rawRate = posts / seconds;
   const rows = [
-    ['undici Pool alone', rate(rawRate), ratio(1), microseconds(cpuMicroseconds / posts), '–', '–', '–', '–'],
+    ['undici Pool alone', rate(rawRate), ratio(1), microseconds(cpuMicroseconds / posts), '–', '–', '–', '–', '–'],
   ];
 
   for (const name of ENGINE_NAMES) {
     const obstacle = stage.obstacleTo(name);
     if (obstacle) {
-      rows.push([name, obstacle, '', '', '', '', '', '']);
+      rows.push([name, obstacle, ...Array(7).fill('')]);
       continue;
     }
     const count = PEER_COUNTS[name][isQuick ? 'quick' : 'full'];
@@ -49,7 +49,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
     rows.push(
       await stage.withEngine(name, urls, async (bench) => {
         const drained = await drain(bench, receiver, { urls, count, warmUp: count / 4 });
-        const { fromSchedule, statements } = await latency(bench, receiver, {
+        const { fromSchedule, statements } = await latency(bench, receiver, drained.workers[0]!, {
           perSecond: 200,
           seconds: isQuick ? 3 : 15,
           warmUpSeconds: isQuick ? 1 : 3,
@@ -60,6 +60,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
           rate(drained.perSecond),
           ratio(drained.perSecond / rawRate),
           microseconds(drained.cpuMicroseconds),
+          microseconds(drained.databaseCpuMicroseconds),
           `${drained.statements.toFixed(2)} / ${statements.toFixed(1)}`,
           ...times,
         ];
@@ -67,7 +68,17 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
     );
   }
   await receiver.end();
-  const columns = ['', 'deliveries/s', 'of the limit', 'CPU each', 'statements each', 'p50', 'p95', 'p99'];
+  const columns = [
+    '',
+    'deliveries/s',
+    'of the limit',
+    'CPU each',
+    'PostgreSQL’s',
+    'statements each',
+    'p50',
+    'p95',
+    'p99',
+  ];
   return { columns, rows };
 }
 
@@ -78,9 +89,7 @@ async function workers(stage: Stage, isQuick: boolean): Promise<Table> {
   for (const size of [1, 2, 4]) {
     const urls = Array.from({ length: 100 }, (_, index) => `${receiver.url}/${index}`);
     await stage.withEngine('tollgate', urls, async (bench) => {
-      const all = [bench.engine];
-      while (all.length < size) all.push(await bench.another());
-      const result = await drain(bench, receiver, { urls, count, warmUp: count / 4, workers: all });
+      const result = await drain(bench, receiver, { urls, count, warmUp: count / 4, workers: size });
       rows.push([String(size), rate(result.perSecond), microseconds(result.cpuMicroseconds)]);
     });
   }
@@ -142,9 +151,10 @@ async function calm(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const urls = [`${receiver.url}/in`];
   const row = await stage.withEngine('tollgate', urls, async (bench) => {
-    await bench.engine.call('start');
+    const worker = await bench.worker();
+    await worker.call('start');
     const timing = { perSecond: 200, seconds: isQuick ? 5 : 30, warmUpSeconds: isQuick ? 2 : 10 };
-    const { fromCommit, fromSchedule, statements, repeats } = await latency(bench, receiver, timing);
+    const { fromCommit, fromSchedule, statements, repeats } = await latency(bench, receiver, worker, timing);
     const times = [fromCommit.p50, fromCommit.p95, fromCommit.p99, fromSchedule.p95].map(milliseconds);
     return [...times, statements.toFixed(2), String(repeats)];
   });
@@ -160,12 +170,13 @@ async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
   const others = Array.from({ length: 99 }, (_, index) => `${receiver.url}/${index}`);
   const timing = { perSecond: 4, seconds: isQuick ? 5 : 20, warmUpSeconds: isQuick ? 2 : 5 };
   const rows = await stage.withEngine('tollgate', [...others, `${hole.url}/in`], async (bench) => {
-    await bench.engine.call('start');
+    const worker = await bench.worker();
+    await worker.call('start');
     // An event goes to all hundred.
-    const before = await latency(bench, receiver, timing);
-    await bench.engine.call('load', due, [`${hole.url}/in`]);
+    const before = await latency(bench, receiver, worker, timing);
+    await bench.control.call('load', due, [`${hole.url}/in`]);
     await sleep(1_000);
-    const after = await latency(bench, receiver, timing);
+    const after = await latency(bench, receiver, worker, timing);
     return [before, after].map(({ fromCommit }, index) => [
       index === 0 ? 'nothing due to it' : `${due.toLocaleString('en')} due to it`,
       ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,10 +17,12 @@ export type EngineChild = Child<EngineMethods>;
 
 /** One engine with a database of its own. */
 export type Bench = {
-  engine: EngineChild;
-  /** Another process of the same engine. */
-  another(): Promise<EngineChild>;
-  query<T extends object>(sql: string): Promise<T[]>;
+  /** A process that prepares, publishes and counts, and delivers nothing. */
+  control: EngineChild;
+  /** Another process of the engine, to be started. */
+  worker(): Promise<EngineChild>;
+  /** What PostgreSQL has used so far. */
+  databaseCpuMicroseconds(): number;
 };
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
@@ -28,11 +30,16 @@ export type Stage = Awaited<ReturnType<typeof openStage>>;
 /** Settings of a server that has the machine to itself; as durable as any. */
 const POSTGRES_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
+const MICROSECONDS_A_TICK = 10_000;
+
 /** What all parts stand on: PostgreSQL, Redis where there is one, and processes that are ended with it. */
 export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
   const postgres = await startThrowawayPostgres(POSTGRES_SETTINGS);
   const admin = new pg.Client({ connectionString: postgres.url });
   await admin.connect();
+  const [{ pid }] = (await admin.query(`SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1) AS pid`)).rows as [
+    { pid: string },
+  ];
   const redis = await startRedis();
   const env: Record<string, string> = options.cpuProfile ? { CPU_PROFILE: options.cpuProfile } : {};
 
@@ -51,23 +58,20 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     const database = `bench_${randomBytes(6).toString('hex')}`;
     await admin.query(`CREATE DATABASE ${database}`);
     const databaseUrl = Object.assign(new URL(postgres.url), { pathname: `/${database}` }).href;
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
     const children: EngineChild[] = [];
-    async function another(): Promise<EngineChild> {
+    async function open(env: Record<string, string>): Promise<EngineChild> {
       const child = startChild<EngineMethods>('engine-process.ts', env);
       children.push(child);
       await child.call('open', name, { databaseUrl, redisUrl: redis?.url, urls });
       return child;
     }
     try {
-      const engine = await another();
-      await engine.call('prepare');
-      return await use({ engine, another, query: async (sql) => (await client.query(sql)).rows });
+      const control = await open({});
+      await control.call('prepare');
+      return await use({ control, worker: () => open(env), databaseCpuMicroseconds: () => cpuMicrosecondsOf(pid) });
     } finally {
       await Promise.all(children.map((child) => child.call('stop').catch(() => {})));
       await Promise.all(children.map((child) => child.end()));
-      await client.end();
       await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
     }
   }
@@ -97,6 +101,29 @@ export async function usageOf(children: readonly EngineChild[]): Promise<Usage> 
     statements: sum(({ statements }) => statements),
     maxRssMegabytes: Math.max(...usages.map(({ maxRssMegabytes }) => maxRssMegabytes)),
   };
+}
+
+/** The CPU time of a process and of its children, ended ones included; 0 on systems without /proc. */
+function cpuMicrosecondsOf(pid: string): number {
+  if (!existsSync('/proc/self/stat')) return 0;
+  const ticks = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => statOf(name))
+    .filter((stat) => stat?.pid === pid || stat?.parent === pid)
+    .reduce((sum, stat) => sum + stat!.ticks + (stat!.pid === pid ? stat!.endedTicks : 0), 0);
+  return ticks * MICROSECONDS_A_TICK;
+}
+
+/** https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the fields after the name, which may have spaces. */
+function statOf(pid: string) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number) as [number, number, number, number];
+    return { pid, parent: fields[1]!, ticks: utime + stime, endedTicks: cutime + cstime };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Looks until it holds, or gives up and says what it waited for. */

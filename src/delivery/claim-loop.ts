@@ -107,7 +107,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       return finished;
     },
     wake: () => signal.notify(),
-    /** Slots have become free. */
+    /** So many requests are over, or (with 0) their results are written: there may be room for others. */
     onFreed(count: number): void {
       freed += count;
       if (!isHungry) return;

@@ -44,7 +44,7 @@ export type DeliverySettings = {
 };
 
 const DEFAULTS: Omit<DeliverySettings, 'version'> = {
-  maxInFlight: 1_024,
+  maxInFlight: 2_048,
   perDestination: 64,
   maxPerDestination: 128,
   claimBatch: 256,
@@ -139,12 +139,14 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       .run({ mayRetry, signal: controller.signal })
       .catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
     underWay.delete(controller);
+    for (const _ of job.deliveries) destinations.free(destination);
     if (isAbandoned) return;
     const random = Math.random();
     const settlements = job.deliveries.map((delivery, index) =>
       settle(delivery, results[index]!, retryScheduleSeconds, random),
     );
     recorder.add(settlements);
+    claimLoop.onFreed(settlements.length);
     // A batch counts as one: its members succeed and fail together.
     if (settlements.some(({ health }) => health?.kind === 'healthy')) destinations.onHealthy(destination);
     else if (settlements.some(({ health }) => health?.kind === 'failing')) destinations.onFailure(destination);
@@ -161,14 +163,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   function onRecorded(settlements: readonly Settlement[]): void {
     for (const { delivery } of settlements) {
       held.delete(delivery);
-      destinations.free(delivery.destination);
     }
     for (const projectId of new Set(settlements.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
     const waits = settlements.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
     if (waits.length > 0) claimLoop.wakeIn(Math.min(...waits) * 1000);
-    claimLoop.onFreed(settlements.length);
+    claimLoop.onFreed(0);
     if (held.size === 0) onIdle();
   }
 
