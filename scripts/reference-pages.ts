@@ -7,6 +7,7 @@ import { AppError, ERRORS, type ErrorCode } from '../src/errors.ts';
 import { schema } from '../src/graphql/schema.ts';
 import { createOpenApi } from '../src/rest/openapi.ts';
 import { SETTINGS } from '../src/settings.ts';
+import { connectorPages } from './connector-pages.ts';
 import { ERROR_ADVICE } from './error-advice.ts';
 import { eventSchemas, eventsPage } from './event-pages.ts';
 
@@ -18,6 +19,7 @@ export function referencePages(): Map<string, string> {
     ['schema.graphql', `${printSchema(lexicographicSortSchema(schema))}\n`],
     ['docs/configuration.md', configurationPage()],
     ['docs/connectors/README.md', connectorsPage()],
+    ...connectorPages(),
     ['docs/errors.md', errorsPage()],
     ['docs/event-schemas.json', json('docs/event-schemas.json', eventSchemas())],
     ['docs/events.md', eventsPage()],
