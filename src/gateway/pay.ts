@@ -17,7 +17,7 @@ import { paymentResponseHeaders } from './payment-response.ts';
 import type { Route } from './route-table.ts';
 import type { SettleResult, Settler } from './settle.ts';
 import { type Resource, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
-import { callUpstream, type UpstreamAnswer, UpstreamError } from './upstream.ts';
+import { callUpstream, GATEWAY_BUSY, type UpstreamAnswer, UpstreamError } from './upstream.ts';
 import type { UpstreamSigner } from './upstream-signature.ts';
 
 /** A request that carries a payment which meets the terms of its route. */
@@ -40,6 +40,8 @@ export type PaidRequest = {
   onRefused(): void;
   /** Aborted when the buyer has gone. */
   gone: AbortSignal;
+  /** Reserves memory for so many bytes of the answer; false when there is none. */
+  hold(bytes: number): boolean;
 };
 
 export type PayOptions = {
@@ -160,6 +162,7 @@ export function createPay(options: PayOptions) {
         body: request.body,
         timeoutMilliseconds: Math.max(0, Math.min(UPSTREAM_TIMEOUT_SECONDS, remainingSeconds)) * 1000,
         signal,
+        hold: request.hold,
       });
     } catch (error) {
       throw await upstreamFailed(payment, error);
@@ -172,6 +175,7 @@ export function createPay(options: PayOptions) {
     log.info({ err: error, paymentId: payment.id }, 'an upstream gave no answer');
     await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
     if (!(error instanceof UpstreamError)) return error as AppError;
+    if (reason === GATEWAY_BUSY) return busyRefusal(failureHeaders(payment, reason));
     return refusal(error.isTimeout ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED', failureHeaders(payment, reason), {
       detail: `${message} Nothing was charged.`,
       cause: error,
@@ -233,6 +237,11 @@ export function unresolvedRefusal(network: Network, payment: Payment, transactio
     transactionHash,
   });
   return refusal('PAYMENT_UNRESOLVED', headers, { retryAfterSeconds: 5 });
+}
+
+/** The answer while the memory for answers is used up. */
+export function busyRefusal(headers: Record<string, string>): AppError {
+  return refusal('UNAVAILABLE', headers, { retryAfterSeconds: 1 });
 }
 
 function keepSeconds(body: Buffer): number {

@@ -3,6 +3,7 @@ import { AppError, notFound } from '../errors.ts';
 import { isId } from '../ids.ts';
 import { type FailedCredentials, sourceOf } from '../limits/failed-credentials.ts';
 import type { GatewayAnswer } from './answer.ts';
+import type { HeldAnswer } from './answer-memory.ts';
 import { canonicalRequest } from './canonical-request.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { requestHeaders } from './headers.ts';
@@ -45,6 +46,8 @@ export type GatewayOptions = {
   pay(request: PaidRequest): Promise<GatewayAnswer>;
   /** Counts payments that were refused, by address. */
   refusedPayments: FailedCredentials;
+  /** Opens the share that a request has of the memory for answers. */
+  answerMemory(): HeldAnswer;
   /** Address under which users reach this service, if it is not that of the request. */
   publicUrl: string | undefined;
   now?: () => Date;
@@ -78,9 +81,9 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
 }
 
 function createHandler(options: GatewayOptions) {
-  const { routes, network, pay, refusedPayments, publicUrl, now = () => new Date() } = options;
+  const { routes, network, pay, refusedPayments, answerMemory, publicUrl, now = () => new Date() } = options;
 
-  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<GatewayAnswer> {
+  async function answer(request: FastifyRequest, gone: AbortSignal, held: HeldAnswer): Promise<GatewayAnswer> {
     const { projectId, rest } = splitTarget(request.raw.url ?? '');
     const asked = canonicalRequest(rest);
     if (!asked.ok) throw new AppError('BAD_REQUEST', { detail: `The path is refused. ${asked.message}` });
@@ -118,7 +121,8 @@ function createHandler(options: GatewayOptions) {
       }),
       demand,
       onRefused: () => refusedPayments.record(request.ip),
-      gone: goneSignal(reply),
+      gone,
+      hold: held.take,
     });
   }
 
@@ -129,8 +133,11 @@ function createHandler(options: GatewayOptions) {
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     reply.headers(CORS);
-    const { statusCode, headers, body } = await answer(request, reply).finally(() => {
+    const held = answerMemory();
+    const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
+    const { statusCode, headers, body } = await answer(request, goneSignal(reply), held).finally(() => {
       if (isUndrained(request.raw)) reply.header('connection', 'close');
+      closed.then(held.release);
     });
     // A page of the gateway's own has a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;

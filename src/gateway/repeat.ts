@@ -5,7 +5,7 @@ import { type GatewayAnswer, refusal } from './answer.ts';
 import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
 import type { Network } from './networks.ts';
 import type { PaidRequest } from './pay.ts';
-import { unresolvedRefusal } from './pay.ts';
+import { busyRefusal, unresolvedRefusal } from './pay.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 import { digestOf } from './request-body.ts';
 import type { SettleResult, Settler } from './settle.ts';
@@ -57,8 +57,9 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
   }
 
   async function stored(payment: Payment, request: PaidRequest, transactionHash: string): Promise<GatewayAnswer> {
-    const answer = await ledger.answerOf(payment.id);
     const receipt = paymentResponseHeaders(network, payment, { success: true, transactionHash });
+    if (!request.hold(await ledger.answerBytes(payment.id))) throw busyRefusal(receipt);
+    const answer = await ledger.answerOf(payment.id);
     if (!answer) throw refusal('PAYMENT_ANSWER_GONE', receipt);
     const { statusCode, headers, body } = answer;
     return { statusCode, headers: { ...headers, ...receipt }, body: request.method === 'HEAD' ? '' : body };

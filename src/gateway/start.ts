@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
+import { createAnswerMemory } from './answer-memory.ts';
 import { createChain } from './chain.ts';
 import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { createFacilitatorAuth } from './facilitator-auth.ts';
@@ -56,7 +57,8 @@ export function startGateway(options: {
     failuresPerMinute: REFUSED_PAYMENTS_PER_MINUTE,
     what: 'payments',
   });
-  return { served: { routes, network, pay, refusedPayments, publicUrl }, stop: recovery.stop };
+  const answerMemory = createAnswerMemory();
+  return { served: { routes, network, pay, refusedPayments, answerMemory, publicUrl }, stop: recovery.stop };
 }
 
 /** Whether payments on this network are among what a facilitator settles. */

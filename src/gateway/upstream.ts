@@ -17,6 +17,8 @@ export type UpstreamRequest = {
   timeoutMilliseconds: number;
   /** Ends the request when the buyer has gone. */
   signal: AbortSignal;
+  /** Reserves memory for so many bytes of the answer; false when there is none. */
+  hold(bytes: number): boolean;
 };
 
 export type UpstreamAnswer = {
@@ -44,6 +46,8 @@ export class UpstreamError extends Error {
 export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 /** Between two chunks of an answer. */
 const IDLE_MILLISECONDS = 30_000;
+/** The reason when there is no memory for one more answer. */
+export const GATEWAY_BUSY = 'gateway_busy';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -86,7 +90,7 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
     return {
       statusCode,
       headers: responseHeaders(answer.headers),
-      body: await readBounded(answer.body),
+      body: await readBounded(answer.body, request.hold),
       durationMs: Math.round(performance.now() - startedAt),
       requestBodyDigest: body?.digest ?? null,
     };
@@ -100,7 +104,10 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   }
 }
 
-async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<Buffer> {
+async function readBounded(
+  body: AsyncIterable<Buffer> & { destroy(): unknown },
+  hold: (bytes: number) => boolean,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {
@@ -108,6 +115,10 @@ async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown })
     if (bytes > MAX_ANSWER_BYTES) {
       body.destroy();
       throw new UpstreamError('upstream_answer_too_large', 'The answer of the upstream is too large.');
+    }
+    if (!hold(chunk.length)) {
+      body.destroy();
+      throw new UpstreamError(GATEWAY_BUSY, 'The gateway holds too many answers at this moment.');
     }
     chunks.push(chunk);
   }

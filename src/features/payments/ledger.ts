@@ -250,6 +250,16 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
       return payment ?? null;
     },
 
+    /** How large the body of a kept answer is; 0 without one. */
+    async answerBytes(paymentId: string): Promise<number> {
+      const { rows } = await db.pool.query<{ bytes: number }>({
+        name: 'payment-answer-bytes',
+        text: 'SELECT octet_length("body") AS bytes FROM "PaymentAnswer" WHERE "paymentId" = $1',
+        values: [paymentId],
+      });
+      return rows[0]?.bytes ?? 0;
+    },
+
     /** The upstream's answer to a payment, while it is kept. Whether it is paid for is the payment's status. */
     async answerOf(paymentId: string): Promise<StoredAnswer | null> {
       const { rows } = await db.pool.query<StoredAnswer>({
