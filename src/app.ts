@@ -9,6 +9,7 @@ import type { Config } from './config.ts';
 import { findConnector } from './connectors/registry.ts';
 import { openDatabase } from './database/client.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
+import { createPartitionKeeper } from './database/partitions.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
@@ -234,6 +235,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       const summaries = createDailySummaries({ db, events, log });
       summaries.start();
       onClose(() => summaries.stop());
+      const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays: config.retentionDays });
+      partitions.start();
+      onClose(() => partitions.stop());
       const sweep = setInterval(() => {
         Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool), sweepPaymentAnswers(db.pool)]).catch(
           (error) => log.warn({ err: error }, 'sweep failed; the next one will do it'),

@@ -42,6 +42,7 @@ export type Config = {
   sandbox: boolean;
   /** How people sign in to the web console; undefined when no client is registered for it. */
   consoleClient: ConsoleClient | undefined;
+  retentionDays: number;
   corsOrigins: string[];
   trustedProxies: string[];
   logLevel: string;
@@ -103,6 +104,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     rpcUrl: settings.RPC_URL ?? network.rpcUrl,
     sandbox: isSandboxed(settings),
     consoleClient: undefined,
+    retentionDays: settings.RETENTION_DAYS,
     corsOrigins: settings.CORS_ORIGINS,
     trustedProxies: settings.TRUSTED_PROXIES,
     logLevel: settings.LOG_LEVEL,

@@ -133,6 +133,10 @@ export const SETTINGS = {
     schema: checkedList(isOrigin, 'an origin such as https://login.example'),
     help: 'Origins other than the issuer’s own that its token endpoint is on, separated by commas.',
   },
+  RETENTION_DAYS: {
+    schema: wholeNumber(7, 3650).default(90),
+    help: 'How long events, deliveries and their attempts are kept, from 7; they go a week at a time. Payments, customers and revenue are always kept.',
+  },
   CORS_ORIGINS: {
     schema: checkedList((item) => item === '*' || isOrigin(item), 'an origin such as https://console.example'),
     help: 'Origins whose pages may call the API from a browser, separated by commas.',

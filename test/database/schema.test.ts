@@ -5,8 +5,14 @@ import { expect, inject, test } from 'vitest';
 import { diffSchemas } from '../../scripts/schema-diff.ts';
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
 
-// What migrations add by hand, because a Prisma schema cannot say it: partial indexes and indexes on expressions.
+// What migrations add by hand, because a Prisma schema cannot say it: partial indexes, indexes on expressions, and what
+// belongs to partitions.
 const HAND_WRITTEN = [
+  '"Attempt" is partitioned by RANGE ("deliveryId")',
+  '"Delivery" is partitioned by RANGE (id)',
+  '"Event" is partitioned by RANGE (id)',
+  'Delivery_delete_attempts',
+  'delete_attempts()',
   'DailySummary_due',
   'Delivery_due',
   'Delivery_destination_due',
@@ -17,19 +23,25 @@ const HAND_WRITTEN = [
   'Payment_lease',
 ];
 
-// Not-null constraints are left out: columns tell, and PostgreSQL's names for them remember former column names.
+// Relations of the Prisma schema that no foreign key guards: dropping a partition would have to look for references to it.
+const WITHOUT_FOREIGN_KEY = ['Attempt_deliveryId_fkey', 'Delivery_eventId_fkey'];
+
+// Partitions are left out: they are as the table they belong to. Not-null constraints are left out: columns tell, and PostgreSQL's names for them remember former column names.
 const DESCRIPTIONS = [
   `SELECT format('column %I.%I %s%s default %s identity %s generated %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
        CASE WHEN a.attnotnull THEN ' not null' ELSE '' END, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated)
      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') AND a.attnum > 0 AND NOT a.attisdropped`,
-  `SELECT format('relation %I of kind %s, partition %s, row security %s', c.relname, c.relkind, pg_get_expr(c.relpartbound, c.oid), c.relrowsecurity)
-     FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')`,
-  `SELECT format('constraint %I on %s %s', conname, conrelid::regclass, pg_get_constraintdef(oid))
-     FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n'`,
-  `SELECT pg_get_indexdef(indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-     WHERE c.relnamespace = 'public'::regnamespace`,
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') AND a.attnum > 0 AND NOT a.attisdropped
+       AND NOT c.relispartition`,
+  `SELECT format('relation %I of kind %s, row security %s', c.relname, replace(c.relkind::text, 'p', 'r'), c.relrowsecurity)
+     FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND NOT c.relispartition`,
+  `SELECT format('%I is partitioned by %s', c.relname, pg_get_partkeydef(c.oid)) FROM pg_class c WHERE c.relkind = 'p'`,
+  `SELECT format('constraint "%s" on %s %s', conname, conrelid::regclass, pg_get_constraintdef(oid))
+     FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
+       AND conrelid NOT IN (SELECT oid FROM pg_class WHERE relispartition)`,
+  `SELECT replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+     WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition`,
   `SELECT format('enum %I (%s)', t.typname, string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder))
      FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid WHERE t.typnamespace = 'public'::regnamespace GROUP BY t.typname`,
   `SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
@@ -63,10 +75,13 @@ test('the migrations make exactly what schema.prisma describes, and what is list
   const actual = await describeDatabase(migrated.url);
   const wanted = await describeDatabase(described.url);
   const surplus = actual.filter((sentence) => !wanted.includes(sentence));
-  const nameOf = (sentence: string) => HAND_WRITTEN.find((name) => sentence.includes(`"${name}"`)) ?? sentence;
+  const missing = wanted.filter((sentence) => !actual.includes(sentence));
+  const nameIn = (names: string[]) => (sentence: string) =>
+    names.find((name) => sentence === name || sentence.includes(`"${name}"`) || sentence.includes(`.${name}`)) ??
+    sentence;
   expect(wanted.length).toBeGreaterThan(50);
-  expect(wanted.filter((sentence) => !actual.includes(sentence))).toEqual([]);
-  expect(surplus.map(nameOf).sort()).toEqual(HAND_WRITTEN.toSorted());
+  expect(missing.map(nameIn(WITHOUT_FOREIGN_KEY)).sort()).toEqual(WITHOUT_FOREIGN_KEY);
+  expect(surplus.map(nameIn(HAND_WRITTEN)).sort()).toEqual(HAND_WRITTEN.toSorted());
   await migrated.drop();
   await described.drop();
 });

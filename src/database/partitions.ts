@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { firstIdAt, millisecondsOfId } from '../ids.ts';
+
+export type PartitionKeeperOptions = {
+  pool: pg.Pool;
+  log: Logger;
+  /** Partitions go when all that is in them is older. */
+  retentionDays: number;
+};
+
+/** What a round has done: names of partitions. */
+export type PartitionRound = { created: string[]; dropped: string[] };
+
+/**
+ * The tables that are partitioned by the time an id begins with, in the order in which what is too old goes: nothing is
+ * ever seen whose parent is gone already.
+ */
+const TABLES = [
+  { name: 'Attempt', key: 'deliveryId', type: 'Delivery' },
+  { name: 'Delivery', key: 'id', type: 'Delivery' },
+  { name: 'Event', key: 'id', type: 'Event' },
+] as const;
+type Table = (typeof TABLES)[number];
+
+const DAY_MILLISECONDS = 24 * 60 * 60_000;
+const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
+/** Partitions exist so long before they are needed. Whatever finds none goes to the default partition. */
+const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
+const ROUND_MILLISECONDS = 60 * 60_000;
+const ADVISORY_LOCK = 72707370;
+/**
+ * Statements queue behind one that waits for its lock, so it must not wait long. Shorter than `deadlock_timeout`: in a
+ * deadlock it is this side that gives way.
+ */
+const LOCK_TIMEOUT_MILLISECONDS = 200;
+const STATEMENT_TIMEOUT_MILLISECONDS = 60_000;
+const MAX_TRIES = 20;
+const PAUSE_MILLISECONDS = 500;
+/** lock_not_available, deadlock_detected: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const LOCK_CODES: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
+
+/** Creates the partitions that will be needed, and drops those whose time is over, on one process at a time. */
+export function createPartitionKeeper(options: PartitionKeeperOptions) {
+  const { log } = options;
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await keepPartitions(options, stopping.signal).catch((error) => {
+        if (!stopping.signal.aborted) log.warn({ err: error }, 'partitions not kept; the next round will do it');
+      });
+      const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
+      await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+    }
+  }
+
+  return {
+    start(): void {
+      loop = run();
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+/**
+ * One round. Each step is a transaction of its own that gives up when it does not get its locks at once, and is tried
+ * again, so that nothing else waits for it noticeably.
+ *
+ * @throws what the database says when a step has failed for good
+ */
+export async function keepPartitions(options: PartitionKeeperOptions, signal?: AbortSignal): Promise<PartitionRound> {
+  const { pool, log, retentionDays } = options;
+  const { rows } = await pool.query<{ now: number }>(`SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS "now"`);
+  const now = rows[0]!.now;
+  const firstKept = weekOf(now - retentionDays * DAY_MILLISECONDS);
+  const round: PartitionRound = { created: [], dropped: [] };
+  const inTurn = <T>(step: (client: pg.PoolClient) => Promise<T>) => inShortTransaction(pool, step, signal);
+
+  for (const table of TABLES) {
+    let ends = lastEnd(await readPartitions(pool, table));
+    while (ends < now + AHEAD_MILLISECONDS) {
+      const name = await inTurn((client) => createNext(client, table));
+      if (name === undefined) return round;
+      round.created.push(name);
+      ends = weekOf(ends) + WIDTH_MILLISECONDS;
+    }
+  }
+  for (const table of TABLES) {
+    const expired = (await readPartitions(pool, table)).filter(({ ends }) => ends <= firstKept);
+    for (const { name } of expired) {
+      const unfinished = await inTurn((client) => dropPartition(client, table, name));
+      if (unfinished === undefined) return round;
+      round.dropped.push(name);
+      log.info({ partition: name, unfinished }, 'partition dropped');
+    }
+    await inTurn((client) => sweepStrays(client, table, firstKept));
+  }
+  return round;
+}
+
+type Partition = {
+  name: string;
+  /** The smallest id it takes; null for the very first partition. */
+  from: string | null;
+  /** Milliseconds since 1970. */
+  ends: number;
+};
+
+/** As PostgreSQL writes them: `FOR VALUES FROM ('evt_…') TO ('evt_…')`, `FOR VALUES FROM (MINVALUE) TO ('evt_…')`, `DEFAULT`. */
+const BOUNDS = /^FOR VALUES FROM \((?:'(\w+)'|MINVALUE)\) TO \('(\w+)'\)$/;
+
+/** All but the default partition, with the time at which each ends. */
+async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Promise<Partition[]> {
+  const { rows } = await db.query<{ name: string; bounds: string }>(
+    `SELECT c.relname AS "name", pg_get_expr(c.relpartbound, c.oid) AS "bounds"
+     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass`,
+    [`"${name}"`],
+  );
+  return rows.flatMap(({ name: partition, bounds }) => {
+    const [, from = null, to] = BOUNDS.exec(bounds) ?? [];
+    return to === undefined ? [] : [{ name: partition, from, ends: millisecondsOfId(to) }];
+  });
+}
+
+const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map(({ ends }) => ends));
+const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
+
+/** Adds the partition behind the last one, with the rows of its time that the default partition has taken meanwhile. */
+async function createNext(client: pg.PoolClient, table: Table): Promise<string> {
+  const begins = lastEnd(await readPartitions(client, table));
+  const from = firstIdAt(table.type, begins);
+  const to = firstIdAt(table.type, weekOf(begins) + WIDTH_MILLISECONDS);
+  const name = `${table.name}_${new Date(begins).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  await client.query(`
+    CREATE TABLE "${name}" (LIKE "${table.name}" INCLUDING DEFAULTS INCLUDING STORAGE);
+    LOCK TABLE "${table.name}_default" IN ACCESS EXCLUSIVE MODE;
+    WITH moved AS (
+      DELETE FROM "${table.name}_default" WHERE "${table.key}" >= '${from}' AND "${table.key}" < '${to}' RETURNING *
+    )
+    INSERT INTO "${name}" SELECT * FROM moved;
+    ALTER TABLE "${table.name}" ATTACH PARTITION "${name}" FOR VALUES FROM ('${from}') TO ('${to}')`);
+  return name;
+}
+
+/** Returns how many deliveries in it had not been finished. */
+async function dropPartition(client: pg.PoolClient, table: Table, name: string): Promise<number> {
+  let unfinished = 0;
+  if (table.name === 'Delivery') {
+    const { rows } = await client.query(
+      `SELECT count(*)::int AS "unfinished" FROM "${name}" WHERE "status" IN ('PENDING', 'RUNNING')`,
+    );
+    unfinished = rows[0].unfinished;
+  }
+  await client.query(`DROP TABLE "${name}"`);
+  return unfinished;
+}
+
+/**
+ * Removes what is too old and went with no partition: rows of the default one, and deliveries that were made so much
+ * later than their event that they would outlive it.
+ */
+async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, firstKept: number): Promise<void> {
+  await client.query(`DELETE FROM "${name}_default" WHERE "${key}" < $1`, [firstIdAt(type, firstKept)]);
+  if (name !== 'Delivery') return;
+  const events = (await readPartitions(client, TABLES[2])).filter(({ ends }) => ends > firstKept);
+  const [oldest] = events.sort((a, b) => a.ends - b.ends);
+  if (oldest?.from) await client.query('DELETE FROM "Delivery" WHERE "eventId" < $1', [oldest.from]);
+}
+
+/** @returns undefined when another process is at it. */
+async function inShortTransaction<T>(
+  pool: pg.Pool,
+  step: (client: pg.PoolClient) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T | undefined> {
+  for (let tries = 1; ; tries++) {
+    const client = await pool.connect();
+    try {
+      await client.query(`
+        BEGIN;
+        SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
+        SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS}`);
+      const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [ADVISORY_LOCK]);
+      const result = rows[0].isOurs ? await step(client) : undefined;
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {});
+      const isLocked = error instanceof Error && 'code' in error && LOCK_CODES.has(error.code);
+      if (!isLocked || tries === MAX_TRIES) throw error;
+    } finally {
+      client.release();
+    }
+    await sleep(PAUSE_MILLISECONDS * (0.5 + Math.random()), undefined, signal && { signal });
+  }
+}

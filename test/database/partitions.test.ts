@@ -1,0 +1,208 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import pino from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { keepPartitions } from '../../src/database/partitions.ts';
+import { newId } from '../../src/ids.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const DAY = 24 * 60 * 60_000;
+const MIGRATIONS = resolve(import.meta.dirname, '../../prisma/migrations');
+const log = pino({ level: 'silent' });
+const PARENTS = ['Attempt', 'Delivery', 'Event'];
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let projectId: string;
+let webhookId: string;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  await open();
+  await addProject();
+});
+
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function open(): Promise<void> {
+  pool = new pg.Pool({ connectionString: database.url });
+}
+
+async function addProject(): Promise<void> {
+  const userId = newId('User');
+  projectId = newId('Project');
+  webhookId = newId('Webhook');
+  await pool.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ($1, 'i', 's')`, [userId]);
+  await pool.query(`INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ($1, $2, 'P', '0x')`, [
+    ...[projectId, userId],
+  ]);
+  await pool.query(
+    `INSERT INTO "Webhook" ("id", "projectId", "url", "eventTypes", "secret") VALUES ($1, $2, 'u', '{*}', 's')`,
+    [webhookId, projectId],
+  );
+}
+
+/** An event with a delivery and an attempt, all of so many days ago. */
+async function addHistory(daysAgo: number, { status = 'SUCCEEDED', eventDaysAgo = daysAgo } = {}) {
+  const eventId = idDaysAgo('Event', eventDaysAgo);
+  const deliveryId = idDaysAgo('Delivery', daysAgo);
+  await pool.query(`INSERT INTO "Event" ("id", "projectId", "type", "data") VALUES ($1, $2, 't', '{}')`, [
+    ...[eventId, projectId],
+  ]);
+  await pool.query(
+    `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "status")
+     VALUES ($1, $2, $3, 't', $4, $5::"DeliveryStatus")`,
+    [deliveryId, projectId, eventId, webhookId, status],
+  );
+  await pool.query(
+    `INSERT INTO "Attempt" ("id", "deliveryId", "number", "trigger", "startedAt", "durationMs")
+     VALUES ($1, $2, 1, 'SCHEDULED', now(), 1)`,
+    [newId('Attempt'), deliveryId],
+  );
+  return { eventId, deliveryId };
+}
+
+/** Ids of one process grow, whatever time they are asked for: the time is put in by hand. */
+function idDaysAgo(type: 'Event' | 'Delivery', days: number): string {
+  const milliseconds = BigInt(Math.floor(Date.now() - days * DAY));
+  const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+  const time = Array.from({ length: 10 }, (_, i) => alphabet[Number((milliseconds >> BigInt(45 - 5 * i)) & 31n)]);
+  const id = newId(type);
+  return `${id.slice(0, -26)}${time.join('')}${id.slice(-16)}`;
+}
+
+const partitionsOf = async (parent: string): Promise<string[]> =>
+  (
+    await pool.query(`SELECT inhrelid::regclass::text AS n FROM pg_inherits WHERE inhparent = $1::regclass`, [
+      `"${parent}"`,
+    ])
+  ).rows
+    .map(({ n }) => n.replaceAll('"', ''))
+    .sort();
+const idsOf = async (table: string, column = 'id'): Promise<string[]> =>
+  (await pool.query(`SELECT "${column}" AS id FROM "${table}" ORDER BY 1`)).rows.map(({ id }) => id);
+const isEmpty = async (table: string) => (await pool.query(`SELECT FROM "${table}" LIMIT 1`)).rowCount === 0;
+
+/** A database that has had daily history for so long. */
+async function withPartitionsOf(days: number): Promise<void> {
+  // The first partition ends this week: cut it so that older weeks have partitions of their own.
+  for (const parent of PARENTS) await pool.query(`DROP TABLE "${parent}_initial"`);
+  for (const parent of PARENTS) {
+    const type = parent === 'Event' ? 'Event' : 'Delivery';
+    const end = Math.floor((Date.now() - days * DAY) / (7 * DAY)) * 7 * DAY;
+    const bound = idDaysAgo(type, (Date.now() - end) / DAY)
+      .slice(0, -16)
+      .concat('0'.repeat(16));
+    await pool.query(
+      `CREATE TABLE "${parent}_initial" PARTITION OF "${parent}" FOR VALUES FROM (MINVALUE) TO ('${bound}')`,
+    );
+  }
+  await keepPartitions({ pool, log, retentionDays: 3650 });
+}
+
+test('partitions are made three weeks ahead, once, and by one process at a time', async () => {
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => keepPartitions({ pool, log, retentionDays: 90 })));
+  await keepPartitions({ pool, log, retentionDays: 90 });
+  const created = rounds.flatMap((round) => round.created);
+  expect(new Set(created).size).toBe(created.length);
+  for (const parent of PARENTS) {
+    const partitions = await partitionsOf(parent);
+    expect(partitions).toHaveLength(5);
+    expect(partitions.slice(0, 3).every((name) => /_\d{8}$/.test(name))).toBe(true);
+  }
+  expect((await keepPartitions({ pool, log, retentionDays: 90 })).created).toEqual([]);
+});
+
+test('what is older than the retention goes, whole weeks at a time, and all else stays', async () => {
+  await withPartitionsOf(60);
+  const old = [await addHistory(58), await addHistory(40)];
+  const kept = [await addHistory(29), await addHistory(8), await addHistory(0)];
+  const before = await partitionsOf('Attempt');
+
+  const { dropped } = await keepPartitions({ pool, log, retentionDays: 30 });
+  expect(dropped.length).toBeGreaterThanOrEqual(3 * 3);
+  expect(await idsOf('Event')).toEqual(kept.map(({ eventId }) => eventId).sort());
+  expect(await idsOf('Delivery')).toEqual(kept.map(({ deliveryId }) => deliveryId).sort());
+  expect(await idsOf('Attempt', 'deliveryId')).toEqual(kept.map(({ deliveryId }) => deliveryId).sort());
+  expect((await partitionsOf('Attempt')).length).toBe(before.length - dropped.length / 3);
+  expect(old).toHaveLength(2);
+});
+
+test('a row that no partition was ready for is taken by the default one, and moved when there is one', async () => {
+  const { eventId, deliveryId } = await addHistory(-10);
+  expect(await isEmpty('Event_default')).toBe(false);
+  await keepPartitions({ pool, log, retentionDays: 90 });
+  for (const parent of PARENTS) expect(await isEmpty(`${parent}_default`)).toBe(true);
+  expect(await idsOf('Event')).toEqual([eventId]);
+  expect(await idsOf('Delivery')).toEqual([deliveryId]);
+  expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
+});
+
+test('deliveries that were made later than their event go with it, and unfinished ones too', async () => {
+  await withPartitionsOf(60);
+  await addHistory(2, { eventDaysAgo: 45 });
+  await addHistory(45, { status: 'PENDING' });
+  const { deliveryId } = await addHistory(1, { status: 'PENDING' });
+  await keepPartitions({ pool, log, retentionDays: 30 });
+  expect(await idsOf('Delivery')).toEqual([deliveryId]);
+  expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
+});
+
+test('a drop does not wait behind a long reader, and is done when the reader has ended', async () => {
+  await withPartitionsOf(60);
+  await addHistory(50);
+  const reader = await pool.connect();
+  await reader.query('BEGIN; SELECT count(*) FROM "Attempt"');
+  const round = keepPartitions({ pool, log, retentionDays: 30 });
+  // While the drop is tried over and over, others are held up for its lock timeout at most.
+  for (let count = 0; count < 5; count++) {
+    await pool.query(`SET statement_timeout = '3s'; SELECT count(*) FROM "Attempt"`);
+  }
+  await reader.query('COMMIT');
+  reader.release();
+  expect((await round).dropped).not.toEqual([]);
+  expect(await isEmpty('Event')).toBe(true);
+});
+
+test('with a webhook go its deliveries and their attempts, and with a project everything, in whatever partition', async () => {
+  await withPartitionsOf(60);
+  await addHistory(50);
+  await addHistory(1);
+  await pool.query('DELETE FROM "Webhook" WHERE "id" = $1', [webhookId]);
+  expect(await isEmpty('Delivery')).toBe(true);
+  expect(await isEmpty('Attempt')).toBe(true);
+  expect(await idsOf('Event')).toHaveLength(2);
+  await pool.query('DELETE FROM "Project" WHERE "id" = $1', [projectId]);
+  expect(await isEmpty('Event')).toBe(true);
+});
+
+test('tables with rows in them become the first partition, and nothing is lost', async () => {
+  await pool.end();
+  await database.drop();
+  database = await createEmptyDatabase();
+  await open();
+  const names = (await readdir(MIGRATIONS)).filter((name) => /^\d+_/.test(name)).sort();
+  const partitions = names.findIndex((name) => name.endsWith('_partitions'));
+  const apply = async (some: string[]) => {
+    for (const name of some) await pool.query(await readFile(join(MIGRATIONS, name, 'migration.sql'), 'utf8'));
+  };
+  await apply(names.slice(0, partitions));
+  await addProject();
+  // One from a machine whose clock is ahead.
+  const rows = [await addHistory(400), await addHistory(3), await addHistory(-20)];
+  await apply(names.slice(partitions));
+
+  expect(await idsOf('Event')).toEqual(rows.map(({ eventId }) => eventId).sort());
+  expect(await idsOf('Event_initial')).toHaveLength(3);
+  expect(await idsOf('Attempt', 'deliveryId')).toEqual(rows.map(({ deliveryId }) => deliveryId).sort());
+  await keepPartitions({ pool, log, retentionDays: 7 });
+  expect(await idsOf('Event')).toHaveLength(3);
+  await addHistory(-50);
+  expect(await idsOf('Event_default')).toHaveLength(1);
+  await pool.query('DELETE FROM "Webhook"');
+  expect(await isEmpty('Attempt')).toBe(true);
+});
