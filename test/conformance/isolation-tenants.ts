@@ -143,6 +143,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   ];
   for (const path of paths) await user.rest('DELETE', path);
   // Events outlive what they tell of.
+  await sql.query('DELETE FROM "Delivery" WHERE "eventId" = $1', [ids.Event]);
   await sql.query('DELETE FROM "Event" WHERE id = $1', [ids.Event]);
   // As do payments; only a project takes them with it.
   await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
