@@ -18,6 +18,7 @@ import { createAuditService } from './features/audit/service.ts';
 import { createConnectorService } from './features/connectors/service.ts';
 import { createCustomerService } from './features/customers/service.ts';
 import { createDeliveryService } from './features/deliveries/service.ts';
+import { createDeliveryStatsService } from './features/delivery-stats/service.ts';
 import { createEndpointService } from './features/endpoints/service.ts';
 import { createEventService } from './features/events/service.ts';
 import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempotency-store.ts';
@@ -151,6 +152,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       }),
       events,
       deliveries: createDeliveryService({ db, bus }),
+      deliveryStats: createDeliveryStatsService({ db }),
       payments: createPaymentService({ db }),
       customers: createCustomerService({ db }),
       revenue: createRevenueService({ db }),

@@ -3,6 +3,7 @@ import type { AuditService } from './features/audit/service.ts';
 import type { ConnectorService } from './features/connectors/service.ts';
 import type { CustomerService } from './features/customers/service.ts';
 import type { DeliveryService } from './features/deliveries/service.ts';
+import type { DeliveryStatsService } from './features/delivery-stats/service.ts';
 import type { EndpointService } from './features/endpoints/service.ts';
 import type { EventService } from './features/events/service.ts';
 import type { PaymentService } from './features/payments/service.ts';
@@ -22,6 +23,7 @@ export type Services = {
   connectors: ConnectorService;
   events: EventService;
   deliveries: DeliveryService;
+  deliveryStats: DeliveryStatsService;
   payments: PaymentService;
   customers: CustomerService;
   revenue: RevenueService;

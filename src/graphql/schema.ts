@@ -11,6 +11,7 @@ import '../features/payments/schema.ts';
 import '../features/customers/schema.ts';
 import '../features/revenue/schema.ts';
 import '../features/audit/schema.ts';
+import '../features/delivery-stats/schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.ts';
 

@@ -3,8 +3,8 @@ import { formatUsd } from '../../money.ts';
 import { Project } from '../projects/schema.ts';
 import type { Revenue as RevenueModel } from './service.ts';
 
-const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
-  description: 'Length of the intervals that revenue is given by, all of UTC.',
+export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
+  description: 'Length of the intervals that figures are given by, all of UTC.',
   values: {
     HOUR: { value: 'HOUR', description: 'An hour.' },
     DAY: { value: 'DAY', description: 'A day.' },
