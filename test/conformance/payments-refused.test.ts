@@ -43,6 +43,13 @@ const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offse
 const ask = (headers: Record<string, string>, path = '/weather') => fetch(shop.url + path, { headers });
 const requiredOf = (answer: Response) => decodeHeader<Required>(answer.headers.get('payment-required'));
 
+/** The headers that say something about payment, or about keeping the answer. */
+function toldHeaders(answer: Response): Record<string, string> {
+  const told = ([name]: [string, string]) =>
+    /^(?:(?:x-)?payment-|tollgate-|cache-control$|content-type$|retry-after$|www-authenticate$|location$)/.test(name);
+  return Object.fromEntries([...answer.headers].filter(told));
+}
+
 async function countPayments(): Promise<number> {
   const { rows } = await database.query('SELECT count(*)::int AS count FROM "Payment"');
   return rows[0].count;
@@ -147,7 +154,11 @@ describe('a payment header that cannot be read is 400', () => {
     const before = await countPayments();
     const answer = await ask(await headersOf());
     expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ code: 'PAYMENT_MALFORMED' });
+    expect(toldHeaders(answer)).toEqual({
+      'cache-control': 'no-store',
+      'content-type': 'application/problem+json; charset=utf-8',
+    });
+    expect(await answer.json()).toMatchObject({ code: 'PAYMENT_MALFORMED', status: 400 });
     expect(await countPayments()).toBe(before);
   });
 });
@@ -242,6 +253,11 @@ describe('a payment that does not meet the terms is 402 and leaves no trace', ()
     const answer = await ask(await headersOf());
     expect(answer.status).toBe(402);
     expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
+    expect(toldHeaders(answer)).toEqual({
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+      'payment-required': expect.any(String),
+    });
     expect(await answer.json()).toMatchObject({ x402Version: 1, error });
     expect(await countPayments()).toBe(before);
   });
@@ -349,6 +365,21 @@ test("another project's payment is refused with 409", async () => {
   const answer = await fetch(`${neighbour.url}/weather`, { headers });
   expect(answer.status).toBe(409);
   expect(await answer.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
+});
+
+test('a payment of the wallet that is paid is one like any other', async () => {
+  const own = await createShop(app, await app.user('carol'), { '/weather': { upstreamUrl: `${upstream.url}/now` } });
+  const owner = await app.user('carol');
+  const { address } = buyer;
+  await owner.rest('PATCH', own.base, { walletAddress: address });
+  const terms = async () => requiredOf(await fetch(`${own.url}/weather`)).accepts[0];
+  await expect.poll(terms, { timeout: 10_000 }).toMatchObject({ payTo: address });
+  const before = await rails.chain.balanceOf(address);
+  const headers = v2Headers(await sign(buyer, { to: address }), { accepted: { ...accepted(), payTo: address } });
+  const answer = await fetch(`${own.url}/weather`, { headers });
+  expect(answer.status).toBe(200);
+  expect(decodeHeader(answer.headers.get('payment-response'))).toMatchObject({ success: true });
+  expect(await rails.chain.balanceOf(address)).toBe(before);
 });
 
 test('an address whose payments are refused again and again has to wait', async () => {

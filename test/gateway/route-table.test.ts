@@ -2,24 +2,25 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-processes.ts';
 import { createShop, decodeHeader, SELLER } from './support.ts';
 
 type Terms = { resource: { url: string }; accepts: { amount: string; payTo: string }[] };
 
 let app: TestApp;
-let other: TestApp;
+let other: GatewayProcess;
 let alice: TestUser;
 let upstream: Receiver;
 
 beforeAll(async () => {
   upstream = await startReceiver();
   app = await startTestApp();
-  other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
+  other = await startGatewayProcess(app, { env: {} });
   alice = await app.user('alice');
 });
 
 afterAll(async () => {
-  await other?.stop();
+  await other?.end('SIGTERM');
   await app?.stop();
   await upstream?.close();
 });
@@ -48,7 +49,7 @@ function ask(
 // Told by the bus it is a matter of milliseconds; by itself a node would notice after five seconds.
 const WHEN_TOLD = { timeout: 4_000, interval: 20 };
 
-test('every node is told of a change of a route and follows it', async () => {
+test('a change of a route is told to other processes, which follow it', async () => {
   const shop = await createShop(app, alice, { '/a': { upstreamUrl: `${upstream.url}/a` } });
   const elsewhere = `${other.url}/gateway/${shop.projectId}`;
   const status = async (path: string) => (await ask(elsewhere + path)).status;
