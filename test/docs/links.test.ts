@@ -3,20 +3,42 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { listPages, ROOT, readPage } from './pages.ts';
 
-test('every link of the documentation leads to a file, and to a heading where it names one', async () => {
+test('every link and image of the documentation leads to a file, and to a heading where it names one', async () => {
   const broken: string[] = [];
   for (const page of await listPages()) {
-    const text = (await readPage(page)).replaceAll(/^```.*?^```/gms, '');
-    for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (!/^[a-z]+:/.test(link) && !(await isThere(page, link))) broken.push(`${page}: ${link}`);
+    for (const link of linksOf(await readPage(page))) {
+      if (!(await isThere(page, link))) broken.push(`${page}: ${link}`);
     }
   }
   expect(broken).toEqual([]);
 });
 
+test('every page can be reached from the README by its links', async () => {
+  const reached = new Set(['README.md']);
+  for (const page of reached) {
+    for (const link of linksOf(await readPage(page))) {
+      const target = targetOf(page, link);
+      if (target.endsWith('.md')) reached.add(target);
+    }
+  }
+  expect((await listPages()).filter((page) => !reached.has(page))).toEqual([]);
+});
+
+/** What a page links to or shows within the repository: Markdown and HTML, code left out. */
+function linksOf(text: string): string[] {
+  const prose = text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '');
+  const links = [...prose.matchAll(/\]\(([^)\s]+)[^)]*\)/g), ...prose.matchAll(/\b(?:src|href)="([^"]+)"/g)];
+  return links.map(([, link]) => link!).filter((link) => !/^[a-z]+:/.test(link));
+}
+
+function targetOf(page: string, link: string): string {
+  const path = link.replace(/#.*/, '');
+  return path === '' ? page : normalize(join(dirname(page), path));
+}
+
 async function isThere(page: string, link: string): Promise<boolean> {
-  const [path = '', anchor] = link.split('#');
-  const target = path === '' ? page : normalize(join(dirname(page), path));
+  const [, anchor] = link.split('#');
+  const target = targetOf(page, link);
   const exists = await stat(join(ROOT, target)).then(
     () => true,
     () => false,
@@ -27,7 +49,8 @@ async function isThere(page: string, link: string): Promise<boolean> {
 
 /** As GitHub makes them of headings. */
 function anchorsOf(text: string): Set<string> {
-  const headings = Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading]) => heading!);
+  const prose = text.replaceAll(/^```.*?^```/gms, '');
+  const headings = Array.from(prose.matchAll(/^#+ (.+)$/gm), ([, heading]) => heading!);
   return new Set(
     headings.map((heading) =>
       heading

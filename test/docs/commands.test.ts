@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { codeBlocks, listPages, ROOT, readPage } from './pages.ts';
+
+const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+
+// `bash` is for this project: such a block runs as it is written. `sh` is for elsewhere: a vendor's API, another machine.
+const pages = await Promise.all(
+  (await listPages()).map(async (path) => ({ path, blocks: codeBlocks(await readPage(path), 'bash') })),
+);
+const blocks = pages.flatMap(({ path, blocks }) => blocks.map((code) => ({ path, code, first: code.split('\n')[0]! })));
+
+test('commands are said to be bash, or sh where they are not for this project', async () => {
+  for (const { path } of pages)
+    expect(await readPage(path), path).not.toMatch(/^```(shell|console|zsh|shell-session)$/m);
+});
+
+test.each(blocks)('$path: "$first" can be parsed', ({ code }) => {
+  const { status, stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' });
+  expect(status, stderr).toBe(0);
+});
+
+test.each(blocks)('$path: "$first" names scripts and files that are there', async ({ code }) => {
+  for (const [, name] of code.matchAll(/\bnpm (?:run (?:--silent )?|(?=start\b|test\b))([\w:-]+)/g))
+    expect(Object.keys(scripts)).toContain(name);
+  for (const [, path] of code.matchAll(/(?:^|\s)((?:scripts|src|bench|test)\/[\w./-]+\.(?:m?js|ts))\b/gm))
+    await access(join(ROOT, path!));
+});
