@@ -11,6 +11,7 @@ import { openDatabase } from './database/client.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
 import { createPartitionKeeper } from './database/partitions.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
+import { RETRY_SCHEDULE_SECONDS } from './delivery/retry-policy.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
 import { createApiKeyService } from './features/api-keys/service.ts';
@@ -136,6 +137,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const events = createEventService({ db, bus });
     const { egressAllow, production } = config;
+    const userAgent = `Tollgate/${VERSION}`;
     const services: Services = {
       users: createUserService({ db }),
       projects: createProjectService({ db, bus, ownHosts: ownHostsOf(config), secretOf: upstreamSigner.secretOf }),
@@ -148,10 +150,14 @@ export async function startApp(options: AppOptions): Promise<App> {
         secretBox,
         events,
         egressAllow,
-        probe: createConnectorProbe({ egress, userAgent: `Tollgate/${VERSION}` }),
+        probe: createConnectorProbe({ egress, userAgent }),
       }),
       events,
-      deliveries: createDeliveryService({ db, bus }),
+      deliveries: createDeliveryService({
+        ...{ db, bus, secretBox, userAgent },
+        connectors: findConnector,
+        retryScheduleSeconds: delivery?.retryScheduleSeconds ?? RETRY_SCHEDULE_SECONDS,
+      }),
       deliveryStats: createDeliveryStatsService({ db }),
       payments: createPaymentService({ db }),
       customers: createCustomerService({ db }),

@@ -62,9 +62,14 @@ export function urlFields({ config }: ConnectorDefinition): string[] {
 
 /** The secret values of a config: what must never appear in an answer, a log or the history. */
 export function secretsOf(definition: ConnectorDefinition, config: ConnectorConfig): string[] {
+  return secretFields(definition, config).map(({ value }) => value);
+}
+
+/** The same with the names of their fields. */
+export function secretFields(definition: ConnectorDefinition, config: ConnectorConfig) {
   return describeFields(definition)
     .filter(({ secret, name }) => secret && typeof config[name] === 'string')
-    .map(({ name }) => config[name] as string);
+    .map(({ name }) => ({ name, value: config[name] as string }));
 }
 
 /** The meta of a field, looked for through `.optional()`, unions and the like. */

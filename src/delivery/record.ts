@@ -37,15 +37,19 @@ const RECORD = `
   attempted AS (
     INSERT INTO "Attempt" (
       "id", "deliveryId", "number", "trigger", "startedAt", "durationMs", "statusCode", "errorClass", "errorMessage",
-      "responseBody"
+      "responseBody", "dnsMs", "connectMs", "tlsMs", "firstByteMs", "requestMethod", "requestUrl", "requestHeaders",
+      "responseHeaders"
     )
     SELECT
       attempt.id, delivery, number, attempt.trigger::"AttemptTrigger", to_timestamp(started / 1000), ms, code, class,
-      message, body
+      message, body, dns, connect, tls, first_byte, method, url, sent::json, received::json
     FROM unnest(
       $11::text[], $12::text[], $13::int[], $14::text[], $15::float8[], $16::int[], $17::int[], $18::text[], $19::text[],
-      $20::text[]
-    ) AS attempt(id, delivery, number, trigger, started, ms, code, class, message, body)
+      $20::text[], $21::int[], $22::int[], $23::int[], $24::int[], $25::text[], $26::text[], $27::text[], $28::text[]
+    ) AS attempt(
+      id, delivery, number, trigger, started, ms, code, class, message, body, dns, connect, tls, first_byte, method, url,
+      sent, received
+    )
     JOIN updated ON updated."id" = delivery
     ON CONFLICT DO NOTHING
   )
@@ -90,7 +94,19 @@ export async function recordSettlements(db: Queryable, settlements: readonly Set
       attempts.map(({ errorClass }) => errorClass),
       attempts.map(({ errorMessage }) => errorMessage),
       attempts.map(({ responseBody }) => responseBody),
+      attempts.map(({ exchange }) => exchange?.phases.dnsMs),
+      attempts.map(({ exchange }) => exchange?.phases.connectMs),
+      attempts.map(({ exchange }) => exchange?.phases.tlsMs),
+      attempts.map(({ exchange }) => exchange?.phases.firstByteMs),
+      attempts.map(({ exchange }) => exchange?.request.method),
+      attempts.map(({ exchange }) => exchange?.request.url),
+      attempts.map(({ exchange }) => toJson(exchange?.request.headers)),
+      attempts.map(({ exchange }) => toJson(exchange?.responseHeaders)),
     ],
   });
   return new Set(rows.map(({ id }) => id));
+}
+
+function toJson(headers: Record<string, string> | null | undefined): string | null {
+  return headers ? JSON.stringify(headers) : null;
 }

@@ -76,7 +76,9 @@ export function createRecorder({ pool, health, log, onRecorded }: RecorderOption
     if (batch.length > 1) {
       for (const settlement of batch) await write([settlement]);
     } else if (
-      first?.attempts.some(({ responseBody, errorMessage }) => responseBody !== null || errorMessage !== null)
+      first?.attempts.some(
+        ({ responseBody, errorMessage, exchange }) => responseBody !== null || errorMessage !== null || exchange,
+      )
     ) {
       await write([{ ...first, attempts: first.attempts.map(withoutTexts) }]);
     } else {
@@ -105,7 +107,8 @@ export function createRecorder({ pool, health, log, onRecorded }: RecorderOption
 }
 
 function withoutTexts(attempt: AttemptRecord): AttemptRecord {
-  return { ...attempt, responseBody: null, errorMessage: null };
+  const { exchange: _exchange, ...rest } = attempt;
+  return { ...rest, responseBody: null, errorMessage: null };
 }
 
 // SQLSTATE classes that say that the data or the statement is at fault: https://www.postgresql.org/docs/current/errcodes-appendix.html

@@ -1,4 +1,4 @@
-import { scrub } from '../secrets/redact.ts';
+import { createScrubber, scrub } from '../secrets/redact.ts';
 
 /** How much of an answer is read. */
 export const MAX_RESPONSE_BYTES = 65_536;
@@ -15,10 +15,21 @@ const MAX_MESSAGE_LENGTH = 500;
 export function storedBody(body: Buffer, secrets: readonly string[]): string | null {
   if (body.length === 0) return null;
   const plain = body.toString('utf8').replaceAll('\0', '');
-  const text = isTooShortFor(secrets, plain) ? plain : scrub(plain, secrets);
+  const text = isTooShortFor(secrets, plain) ? plain : scrubberOf(secrets)(plain);
   if (Buffer.byteLength(text) <= MAX_STORED_BYTES) return text;
   // A character that the cut falls into is left out.
   return new TextDecoder().decode(Buffer.from(text).subarray(0, MAX_STORED_BYTES), { stream: true });
+}
+
+const scrubbers = new WeakMap<readonly string[], (text: string) => string>();
+
+/** Made once for secrets that are kept, as those of webhooks are: making it costs more than using it. */
+export function scrubberOf(secrets: readonly string[]): (text: string) => string {
+  const known = scrubbers.get(secrets);
+  if (known) return known;
+  const scrubber = createScrubber(secrets);
+  scrubbers.set(secrets, scrubber);
+  return scrubber;
 }
 
 /** A message about a failure as it is kept: secrets masked, without NUL characters, at most 500 characters. */

@@ -10,12 +10,21 @@ import type {
 } from '../connectors/definition.ts';
 import { secretsOf } from '../connectors/describe.ts';
 import type { EgressResponse } from '../egress/egress.ts';
+import { addPhases, NO_PHASES } from '../egress/phases.ts';
 import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
 import { type AttemptErrorClass, isAmbiguous } from './error-classes.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
+import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
-import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from './types.ts';
+import type {
+  AttemptRecord,
+  ClaimedConnector,
+  ClaimedDelivery,
+  RecordedExchange,
+  SendResult,
+  Verdict,
+} from './types.ts';
 
 /** Deliveries of one connector that go out together; one alone unless the type takes batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
@@ -67,22 +76,22 @@ async function sendGroup(
     memory = mergeMemory(memory, patch);
   }
 
-  async function call(request: ConnectorRequest): Promise<EgressResponse> {
-    const { method, url, headers, body } = request;
-    return egress.send({
-      method,
-      url,
-      headers: { 'user-agent': userAgent, ...headers },
-      ...(body !== undefined && { body }),
-      timeoutMilliseconds,
-      maxResponseBytes: MAX_RESPONSE_BYTES,
-      signal,
-    });
+  const withUserAgent = (request: ConnectorRequest): ConnectorRequest => ({
+    ...request,
+    headers: { 'user-agent': userAgent, ...request.headers },
+  });
+
+  async function call({ method, url, headers, body }: ConnectorRequest): Promise<EgressResponse> {
+    const limits = { timeoutMilliseconds, maxResponseBytes: MAX_RESPONSE_BYTES, signal };
+    return egress.send({ method, url, headers, ...(body !== undefined && { body }), ...limits });
   }
 
   async function tryOnce(number: number, previous: Try | undefined): Promise<Try> {
     const startedAt = first.databaseTime();
     const learned: Record<string, string> = {};
+    let sent: RecordedExchange['request'] | undefined;
+    let durationMs = 0;
+    let phases = NO_PHASES;
     try {
       const config = openConfig(first, connector, secretBox);
       const secrets = secretsOf(definition, config);
@@ -103,22 +112,28 @@ async function sendGroup(
 
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
-      let request = built;
-      let durationMs = 0;
+      let request = withUserAgent(built);
       for (let steps = 1; ; steps++) {
+        sent = recordedRequest(request, secrets);
         const response = await call(request);
         durationMs += response.durationMilliseconds;
+        phases = addPhases(phases, response.phases);
         const step = request.step ?? 'send';
         const outcome = definition.classify(toResponse(response), { ...context, memory, config, events, step });
         if ('remember' in outcome) remember(outcome.remember, learned);
         if (outcome.kind === 'next' && steps < MAX_STEPS) {
-          request = outcome.request;
+          request = withUserAgent(outcome.request);
           continue;
         }
-        return { ...judge(outcome, response, secrets, startedAt, durationMs), remember: learned };
+        const exchange = { phases, request: sent, responseHeaders: recordedHeaders(response.headers, secrets) };
+        return { ...judge(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
       }
     } catch (error) {
-      return { ...failedTry(error, startedAt, first, log), remember: learned };
+      const before = { durationMs, phases };
+      return {
+        ...failedTry(error, { startedAt, delivery: first, log, request: sent, ...before }),
+        remember: learned,
+      };
     }
   }
 
@@ -129,16 +144,14 @@ function judge(
   outcome: Outcome,
   response: EgressResponse,
   secrets: readonly string[],
-  startedAt: number,
-  durationMs: number,
+  measured: Pick<AttemptRecord, 'startedAt' | 'durationMs' | 'exchange'>,
 ): Try {
   const verdict = toVerdict(outcome, secrets);
   const { statusCode, body } = response;
   const isDelivered = verdict.kind === 'delivered';
   const errorClass: AttemptErrorClass = statusCode < 200 || statusCode > 299 ? 'http_status' : 'rejected';
-  const attempt = {
-    startedAt,
-    durationMs,
+  const attempt: AttemptRecord = {
+    ...measured,
     statusCode,
     errorClass: isDelivered ? null : errorClass,
     errorMessage: isDelivered || !('reason' in verdict) ? null : (verdict.reason ?? null),

@@ -1,14 +1,17 @@
 import type { Logger } from 'pino';
 import type { Egress, EgressResponse } from '../egress/egress.ts';
 import { EgressError } from '../egress/egress-error.ts';
+import type { EgressRequest } from '../egress/exchange.ts';
+import { addPhases, NO_PHASES, type Phases } from '../egress/phases.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { AttemptErrorClass } from './error-classes.ts';
 import { webhookBody } from './payload.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
+import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
 import { parseRetryAfter, type QuickRetryPolicy } from './retry-policy.ts';
 import { signWebhook } from './signing.ts';
-import type { AttemptRecord, ClaimedDelivery, ClaimedWebhook, SendResult, Verdict } from './types.ts';
+import type { AttemptRecord, ClaimedDelivery, ClaimedWebhook, RecordedExchange, SendResult, Verdict } from './types.ts';
 
 export type SenderOptions = {
   egress: Pick<Egress, 'send'>;
@@ -23,6 +26,7 @@ export type SenderOptions = {
 export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 
 const MAX_OPENED_SECRETS = 2_000;
+const NOTHING_SECRET: readonly string[] = [];
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
@@ -65,33 +69,37 @@ export function createWebhookSender(options: SenderOptions) {
   ): Promise<SendResult> {
     const body = webhookBody(delivery.event, delivery.projectId);
 
-    async function post(startedAt: number): Promise<Try> {
-      const secrets = openSecrets(webhook, delivery.projectId);
+    function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
+      const { id } = delivery.event;
       const timestampSeconds = Math.floor(startedAt / 1000);
-      const response = await egress.send({
+      return {
         method: 'POST',
         url: webhook.url,
         headers: {
           'content-type': 'application/json',
           'user-agent': userAgent,
-          'webhook-id': delivery.event.id,
+          'webhook-id': id,
           'webhook-timestamp': String(timestampSeconds),
-          'webhook-signature': signWebhook({ id: delivery.event.id, timestampSeconds, body, secrets }),
+          'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets }),
         },
         body,
         timeoutMilliseconds,
         maxResponseBytes: MAX_RESPONSE_BYTES,
         signal,
-      });
-      return judge(response, startedAt, secrets);
+      };
     }
 
     async function tryOnce(): Promise<Try> {
       const startedAt = delivery.databaseTime();
+      let request: RecordedExchange['request'] | undefined;
       try {
-        return await post(startedAt);
+        const secrets = openSecrets(webhook, delivery.projectId);
+        const sent = makeRequest(startedAt, secrets);
+        // Its URL is the seller's own to read, and the only secret in its headers is known by name.
+        request = recordedRequest(sent, NOTHING_SECRET);
+        return judge(await egress.send(sent), request, startedAt, secrets);
       } catch (error) {
-        return failedTry(error, startedAt, delivery, log);
+        return failedTry(error, { startedAt, delivery, log, request });
       }
     }
 
@@ -99,8 +107,13 @@ export function createWebhookSender(options: SenderOptions) {
   };
 }
 
-function judge(response: EgressResponse, startedAt: number, secrets: readonly string[]): Try {
-  const { statusCode, headers, body, durationMilliseconds } = response;
+function judge(
+  response: EgressResponse,
+  request: RecordedExchange['request'],
+  startedAt: number,
+  secrets: readonly string[],
+): Try {
+  const { statusCode, headers, body, durationMilliseconds, phases } = response;
   const retryAfter = headers['retry-after'] === undefined ? undefined : parseRetryAfter(headers, startedAt);
   const { verdict, errorClass, message } = judgeAnswer(statusCode, retryAfter);
   const attempt: AttemptRecord = {
@@ -110,21 +123,36 @@ function judge(response: EgressResponse, startedAt: number, secrets: readonly st
     errorClass,
     errorMessage: message ?? null,
     responseBody: storedBody(body, secrets),
+    exchange: { phases, request, responseHeaders: recordedHeaders(headers, secrets) },
   };
   return { attempt, verdict };
 }
 
+export type FailedTry = {
+  startedAt: number;
+  delivery: ClaimedDelivery;
+  log: Logger;
+  /** What was sent, or was to be. */
+  request?: RecordedExchange['request'] | undefined;
+  /** Of the calls that were answered before. */
+  durationMs?: number;
+  phases?: Phases;
+};
+
 /** A try without an answer. What is not the network's fault is ours: logged, and told without details. */
-export function failedTry(error: unknown, startedAt: number, delivery: ClaimedDelivery, log: Logger): Try {
+export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
   const isNetwork = error instanceof EgressError;
   if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, 'a delivery could not be sent: internal error');
+  const { durationMs = 0, phases = NO_PHASES } = before;
   const attempt: AttemptRecord = {
     startedAt,
-    durationMs: isNetwork ? error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
+    durationMs: isNetwork ? durationMs + error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
     statusCode: null,
     errorClass: isNetwork ? error.errorClass : ('internal' satisfies AttemptErrorClass),
     errorMessage: isNetwork ? error.message : 'Something went wrong on our side. It will be tried again.',
     responseBody: null,
+    ...(isNetwork &&
+      request && { exchange: { phases: addPhases(phases, error.phases), request, responseHeaders: null } }),
   };
   return { attempt, verdict: { kind: 'retry' } };
 }

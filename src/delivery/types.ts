@@ -1,4 +1,5 @@
 import type { ConnectorMemory } from '../connectors/definition.ts';
+import type { Phases } from '../egress/phases.ts';
 
 /** A delivery that this process holds the lease of, with all that is needed to send it. */
 export type ClaimedDelivery = {
@@ -64,6 +65,16 @@ export type AttemptRecord = {
   errorClass: string | null;
   errorMessage: string | null;
   responseBody: string | null;
+  /** What went over the wire; left out when nothing could be sent. */
+  exchange?: RecordedExchange;
+};
+
+/** A request and the head of its answer as they are kept: secrets masked. */
+export type RecordedExchange = {
+  phases: Phases;
+  request: { method: string; url: string; headers: Record<string, string> };
+  /** Null when there was no answer. */
+  responseHeaders: Record<string, string> | null;
 };
 
 /** What the last try of a claim means for the delivery. `reason` is a stable code or a sentence for the seller. */

@@ -156,7 +156,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   function ourFault(error: unknown, delivery: ClaimedDelivery): SendResult {
-    const { attempt, verdict } = failedTry(error, delivery.databaseTime(), delivery, log);
+    const { attempt, verdict } = failedTry(error, { startedAt: delivery.databaseTime(), delivery, log });
     return { attempts: attempt ? [attempt] : [], verdict };
   }
 

@@ -5,6 +5,7 @@ import { isPublicAddress, parseAddress } from './address.ts';
 import type { EgressAllow } from './allow-list.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import type { Lookup } from './lookup.ts';
+import { handOver, noteFailure, watchOpening } from './phases.ts';
 import { hostnameOf, isPublicPort, portOf } from './url.ts';
 
 export type EgressLog = { debug: (fields: object, message: string) => void };
@@ -19,6 +20,8 @@ export type ConnectorOptions = {
 };
 
 type Target = { protocol: string; hostname: string; port: number };
+
+type Opening = ReturnType<typeof watchOpening>;
 
 // A name with more addresses than this gains nothing from trying them all.
 const MAX_ATTEMPTS = 3;
@@ -36,29 +39,38 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
   );
 
-  async function vettedAddresses(target: Target): Promise<string[]> {
-    const addresses = isIP(target.hostname) === 0 ? await lookup(target.hostname) : [target.hostname];
+  async function resolve({ hostname }: Target, opening: Opening): Promise<string[]> {
+    if (isIP(hostname) !== 0) return [hostname];
+    try {
+      return await lookup(hostname);
+    } finally {
+      opening.end('dnsMs');
+    }
+  }
+
+  async function vettedAddresses(target: Target, opening: Opening): Promise<string[]> {
+    const addresses = await resolve(target, opening);
     const refused = addresses.filter((address) => !isPermitted(address, target, allow));
     if (refused.length === 0) return addresses;
     log.debug({ ...target, addresses, refused }, 'egress target refused');
     throw new EgressError('target_not_allowed');
   }
 
-  async function open(request: buildConnector.Options): Promise<Socket> {
+  async function open(request: buildConnector.Options, opening: Opening): Promise<Socket> {
     const { protocol, hostname } = request;
     const port = Number(request.port) || (protocol === 'https:' ? 443 : 80);
     const target = overrides.get(hostname) ?? { protocol, hostname, port };
-    const addresses = await vettedAddresses(target);
+    const addresses = await vettedAddresses(target, opening);
     const servername = target.protocol === 'https:' && isIP(hostname) === 0 ? { servername: hostname } : {};
     const failures: unknown[] = [];
     for (const address of addresses.slice(0, MAX_ATTEMPTS)) {
       try {
-        return await connectOnce(connectTo, {
-          protocol: target.protocol,
-          hostname: address,
-          port: String(target.port),
-          ...servername,
-        });
+        const { protocol, port } = target;
+        return await connectOnce(
+          connectTo,
+          { protocol, hostname: address, port: String(port), ...servername },
+          opening,
+        );
       } catch (error) {
         failures.push(error);
         if (toEgressError(error).errorClass === 'tls_error') break;
@@ -68,9 +80,13 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   }
 
   return (request, callback) => {
-    open(request).then(
-      (socket) => callback(null, socket),
-      (error) => callback(error, null),
+    const opening = watchOpening();
+    open(request, opening).then(
+      (socket) => handOver(opening.phases, () => callback(null, socket)),
+      (error) => {
+        noteFailure(error, opening.phases);
+        callback(error, null);
+      },
     );
   };
 }
@@ -91,8 +107,23 @@ function targetOf(url: URL): Target {
   return { protocol: url.protocol, hostname: hostnameOf(url), port: portOf(url) };
 }
 
-function connectOnce(connectTo: buildConnector.connector, options: buildConnector.Options): Promise<Socket> {
+function connectOnce(
+  connectTo: buildConnector.connector,
+  options: buildConnector.Options,
+  opening: Opening,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    connectTo(options, (error, socket) => (error ? reject(error) : resolve(socket)));
+    let phase: 'connectMs' | 'tlsMs' = 'connectMs';
+    // undici returns the socket while it connects, which its types do not tell.
+    const socket = connectTo(options, (error, connected) => {
+      opening.end(phase);
+      if (error) reject(error);
+      else resolve(connected);
+    }) as unknown as Socket;
+    if (options.protocol !== 'https:') return;
+    socket.once('connect', () => {
+      opening.end(phase);
+      phase = 'tlsMs';
+    });
   });
 }

@@ -1,4 +1,5 @@
 import { errors } from 'undici';
+import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
 
 /**
  * Why a request got no answer, each with the sentence that may be shown to the customer. The sentences carry no
@@ -50,28 +51,32 @@ const TLS_CODES =
 // Their codes (`ENOTFOUND`, `CERT_HAS_EXPIRED`) tell the owner of the receiver what to repair, and nothing about us.
 const CLASSES_WITH_CODE: ReadonlySet<EgressErrorClass> = new Set(['dns_error', 'tls_error']);
 
-export type EgressErrorOptions = { message?: string; cause?: unknown; durationMilliseconds?: number };
+export type EgressErrorOptions = { message?: string; cause?: unknown; durationMilliseconds?: number; phases?: Phases };
 
 /** A request that got no usable answer. The message is safe to show; the cause is for the log only. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly errorClass: EgressErrorClass;
   readonly durationMilliseconds: number;
+  /** How far it came, and what that took. */
+  readonly phases: Phases;
 
   constructor(errorClass: EgressErrorClass, options: EgressErrorOptions = {}) {
     super(options.message ?? messageOf(errorClass, options.cause), { cause: options.cause });
     this.errorClass = errorClass;
     this.durationMilliseconds = options.durationMilliseconds ?? 0;
+    this.phases = options.phases ?? NO_PHASES;
   }
 }
 
 /** Names the class of anything that undici, TLS or the operating system throws. */
 export function toEgressError(error: unknown, durationMilliseconds = 0): EgressError {
+  const phases = phasesOf(error);
   if (error instanceof EgressError) {
     const { errorClass, message, cause } = error;
-    return new EgressError(errorClass, { message, cause, durationMilliseconds });
+    return new EgressError(errorClass, { message, cause, durationMilliseconds, phases });
   }
-  return new EgressError(classOf(error), { cause: error, durationMilliseconds });
+  return new EgressError(classOf(error), { cause: error, durationMilliseconds, phases });
 }
 
 function classOf(error: unknown): EgressErrorClass {

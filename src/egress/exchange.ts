@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { EgressError } from './egress-error.ts';
+import { NO_PHASES, noteFailure, type Phases, takeOpened } from './phases.ts';
 
 export type EgressRequest = {
   method: string;
@@ -15,10 +16,22 @@ export type EgressRequest = {
   signal?: AbortSignal;
 };
 
-export type Answer = { statusCode: number; headers: IncomingHttpHeaders; body: Buffer; bodyTruncated: boolean };
+export type Answer = {
+  statusCode: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  bodyTruncated: boolean;
+  phases: Phases;
+};
 
 // A server may send hints before its answer (RFC 8297), but one that sends nothing else is not answering.
 const MAX_INFORMATIONAL_ANSWERS = 32;
+
+/** The headers that are sent, but for those of the connection: `host`, `content-length` and `connection`. */
+export function sentHeaders(request: Pick<EgressRequest, 'headers'>): Record<string, string> {
+  // Nothing is ever inflated here, so a small answer stays small; this asks servers not to compress it.
+  return { 'accept-encoding': 'identity', ...request.headers };
+}
 
 /**
  * Sends one request and collects its answer, redirects included as they are. The deadline is one timer for all of it:
@@ -35,6 +48,8 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
   let informationalAnswers = 0;
   let receivedBytes = 0;
   let isSettled = false;
+  let phases = NO_PHASES;
+  let sentAt = 0;
 
   const timer = setTimeout(() => stop(new EgressError('timeout')), request.timeoutMilliseconds);
   const onAbort = () => stop(new EgressError('aborted'));
@@ -49,6 +64,7 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
   function stop(error: Error): void {
     if (isSettled) return;
     settle();
+    if (controller) noteFailure(error, phases);
     reject(error);
     controller?.abort(error);
   }
@@ -57,7 +73,7 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
     if (isSettled) return;
     settle();
     const body = Buffer.concat(chunks, Math.min(receivedBytes, request.maxResponseBytes));
-    resolve({ statusCode, headers, body, bodyTruncated });
+    resolve({ statusCode, headers, body, bodyTruncated, phases });
   }
 
   const handler: Dispatcher.DispatchHandler = {
@@ -65,11 +81,14 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
       // Given up while it waited for a connection: throwing leaves that connection to the next request.
       if (isSettled) throw new EgressError('aborted');
       controller = started;
+      phases = takeOpened() ?? NO_PHASES;
+      sentAt = performance.now();
     },
     onResponseStart(_controller, status, received) {
       if (status >= 200) {
         statusCode = status;
         headers = received;
+        phases = { ...phases, firstByteMs: Math.round(performance.now() - sentAt) };
       } else if (++informationalAnswers > MAX_INFORMATIONAL_ANSWERS) stop(new EgressError('protocol_error'));
     },
     onResponseData(_controller, chunk) {
@@ -87,12 +106,13 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
   if (request.signal?.aborted) onAbort();
   else {
     const { method, body = null } = request;
-    // Nothing is ever inflated here, so a small answer stays small; this asks servers not to compress it.
-    const sentHeaders = { 'accept-encoding': 'identity', ...request.headers };
     const path = url.pathname + url.search;
     const noTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
     try {
-      dispatcher.dispatch({ origin: url.origin, path, method, headers: sentHeaders, body, ...noTimeouts }, handler);
+      dispatcher.dispatch(
+        { origin: url.origin, path, method, headers: sentHeaders(request), body, ...noTimeouts },
+        handler,
+      );
     } catch (error) {
       stop(error instanceof Error ? error : new EgressError('unknown', { cause: error }));
     }

@@ -7,6 +7,7 @@ import '../features/webhooks/schema.ts';
 import '../features/connectors/schema.ts';
 import '../features/events/schema.ts';
 import '../features/deliveries/schema.ts';
+import '../features/deliveries/explanation/schema.ts';
 import '../features/payments/schema.ts';
 import '../features/customers/schema.ts';
 import '../features/revenue/schema.ts';

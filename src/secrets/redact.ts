@@ -20,11 +20,16 @@ export function redactSecret(value: string): string {
  * and the telling parts of secrets that are URLs. Scrub before cutting a text short, not after.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
+  return createScrubber(secrets)(text);
+}
+
+/** The same for many texts: the spellings are made once. */
+export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');
   // The longest first: a spelling may contain another one.
   const ordered = [...spellings].sort((left, right) => right.length - left.length);
-  return ordered.reduce((scrubbed, spelling) => scrubbed.replaceAll(spelling, MASK), text);
+  return (text) => ordered.reduce((scrubbed, spelling) => scrubbed.replaceAll(spelling, MASK), text);
 }
 
 /**

@@ -246,6 +246,9 @@ function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): st
 /** Fields that some document asks for, as `Type.field`. */
 export const selected = new Set<string>();
 
+/** With the fields of lists between them, the types above one make up the depth of a document. */
+const MAX_TYPES_ABOVE = 7;
+
 /** Every field below a type that needs no identifier, each type once on the way down. */
 function selectionOf(outputType: unknown, above: readonly string[] = []): string {
   const type = getNamedType(outputType as GraphQLObjectType);
@@ -256,6 +259,7 @@ function selectionOf(outputType: unknown, above: readonly string[] = []): string
     if (field.args.some(isRequiredArgument) || above.includes(inner.name)) return [];
     // More would nest deeper than a document may.
     if (isConnection && above.filter((name) => name.endsWith('Connection')).length > 1) return [];
+    if (above.length === MAX_TYPES_ABOVE && !isLeafType(inner)) return [];
     selected.add(`${type.name}.${field.name}`);
     const size = isConnection ? '(first: 2)' : '';
     return [`${field.name}${size} ${selectionOf(field.type, [...above, type.name])}`];

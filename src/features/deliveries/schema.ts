@@ -7,14 +7,37 @@ import type { EventKind } from '../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
 import { Webhook } from '../webhooks/schema.ts';
 
-builder.prismaObject('Attempt', {
+export const Attempt = builder.prismaObject('Attempt', {
   description: 'One try of a delivery.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier, `att_…`.' }),
     number: t.exposeInt('number', { description: 'Counts from 1 over the life of the delivery.' }),
     trigger: t.expose('trigger', { type: AttemptTriggerEnum, description: 'What caused it.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was sent.' }),
-    durationMs: t.exposeInt('durationMs', { description: 'Milliseconds it took.' }),
+    durationMs: t.exposeInt('durationMs', { description: 'Milliseconds it took in all.' }),
+    dnsMs: t.exposeInt('dnsMs', {
+      nullable: true,
+      description: 'Milliseconds of resolving the name; null on a connection that was open already.',
+    }),
+    connectMs: t.exposeInt('connectMs', {
+      nullable: true,
+      description: 'Milliseconds of opening the TCP connection; null where it was open already.',
+    }),
+    tlsMs: t.exposeInt('tlsMs', {
+      nullable: true,
+      description: 'Milliseconds of the TLS handshake; null where there was none.',
+    }),
+    firstByteMs: t.exposeInt('firstByteMs', {
+      nullable: true,
+      description: 'Milliseconds from the request to the first byte of the answer.',
+    }),
+    requestMethod: t.exposeString('requestMethod', { nullable: true, description: 'HTTP method of the request.' }),
+    requestUrl: t.exposeString('requestUrl', { nullable: true, description: 'Its URL, secrets masked.' }),
+    requestHeaders: t.expose('requestHeaders', {
+      type: 'JSON',
+      nullable: true,
+      description: 'Its headers, names in lower case, without those of the connection; what authenticates is masked.',
+    }),
     statusCode: t.exposeInt('statusCode', {
       nullable: true,
       description: 'HTTP status of the answer, if there was one.',
@@ -24,6 +47,11 @@ builder.prismaObject('Attempt', {
       description: 'Stable code of what went wrong, for example `timeout` or `connection_refused`.',
     }),
     errorMessage: t.exposeString('errorMessage', { nullable: true, description: 'The same, for people.' }),
+    responseHeaders: t.expose('responseHeaders', {
+      type: 'JSON',
+      nullable: true,
+      description: 'Headers of the answer, names in lower case, about 4 KB of them, without cookies.',
+    }),
     responseBody: t.exposeString('responseBody', { nullable: true, description: 'Start of the answer’s body.' }),
   }),
 });

@@ -1,10 +1,10 @@
 import { inVisibleProject, requireId, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
 import { requeue } from '../../delivery/queue.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Delivery, DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
 import { type Bus, topics } from '../../live/bus.ts';
+import { createExplainer, type DeliveryExplanation, type ExplanationOptions } from './explanation/service.ts';
 
 export type DeliveryFilter = {
   webhookId?: string | null;
@@ -17,8 +17,18 @@ export type DeliveryFilter = {
 export type DeliveryService = ReturnType<typeof createDeliveryService>;
 
 /** The delivery history. Methods throw AppError `NOT_FOUND`. */
-export function createDeliveryService({ db, bus }: { db: Database; bus: Bus }) {
+export function createDeliveryService(options: ExplanationOptions & { bus: Bus }) {
+  const { db, bus } = options;
+  const explain = createExplainer(options);
+
   return {
+    /** Says why a delivery stands where it stands, and what comes next. */
+    async explain(viewer: Viewer, id: string): Promise<DeliveryExplanation> {
+      const delivery = await db.prisma.delivery.findFirst({ where: visibleItem(viewer, 'Delivery', id) });
+      if (!delivery) throw notFound();
+      return explain(delivery);
+    },
+
     list(viewer: Viewer, projectId: string, filter: DeliveryFilter, query: Prisma.DeliveryFindManyArgs) {
       const { webhookId, connectorId, status, eventTypes, since } = filter;
       return db.prisma.delivery.findMany({

@@ -22,6 +22,15 @@ export const deliveryRoutes: readonly Route[] = [
     at: ['project', 'delivery'],
   },
   {
+    method: 'GET',
+    path: `${PROJECT}/deliveries/:deliveryId/explain`,
+    operationId: 'explainDelivery',
+    summary: 'Why a delivery stands where it stands, and what comes next',
+    document: documents.ExplainDeliveryDocument,
+    kind: 'one',
+    at: ['project', 'delivery', 'explanation'],
+  },
+  {
     method: 'POST',
     path: `${PROJECT}/deliveries/:deliveryId/resend`,
     operationId: 'resendDelivery',

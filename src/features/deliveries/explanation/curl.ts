@@ -1,0 +1,131 @@
+import { isAuthenticating } from '../../../delivery/recorded-exchange.ts';
+import { scrub } from '../../../secrets/redact.ts';
+
+export type CurlVariable = { name: string; description: string };
+export type CurlCommand = { command: string; variables: CurlVariable[] };
+
+/** A request as it is sent; names of headers in lower case. */
+export type SentRequest = { method: string; url: string; headers: Readonly<Record<string, string>>; body?: string };
+
+export type NamedSecret = { name: string; value: string };
+
+/** Part of a word of the shell: text as it is, or the value of a variable. */
+type Piece = { text: string } | { variable: string };
+
+const WEBHOOK_SECRET: CurlVariable = {
+  name: 'WEBHOOK_SECRET',
+  description: 'The signing secret of the webhook, `whsec_…`.',
+};
+
+// `od` and `tr` because `-macopt key:` would read the key as text.
+const SIGN = [
+  'timestamp=$(date +%s)',
+  `key=$(printf %s "\${WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')`,
+  'signature=$(printf %s "$id.$timestamp.$body" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | openssl base64 -A)',
+];
+
+/**
+ * A command for a POSIX shell that sends a webhook again as it was sent, signed anew by Standard Webhooks with the
+ * secret in `$WEBHOOK_SECRET`: receivers refuse old timestamps.
+ *
+ * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
+ */
+export function webhookCurl({ method, url, headers, body = '' }: SentRequest): CurlCommand {
+  const { 'webhook-id': id = '', ...rest } = headers;
+  const fresh = {
+    'webhook-id': [{ variable: 'id' }],
+    'webhook-timestamp': [{ variable: 'timestamp' }],
+    'webhook-signature': [{ text: 'v1,' }, { variable: 'signature' }],
+  };
+  const plain = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, [{ text: value }]]));
+  const setUp = [`id=${quote([{ text: id }])}`, ...SIGN];
+  const command = assemble({ method, url: [{ text: url }], headers: { ...plain, ...fresh }, body: [{ text: body }] }, [
+    WEBHOOK_SECRET,
+    ...setUp,
+  ]);
+  return { command, variables: [WEBHOOK_SECRET] };
+}
+
+/**
+ * The same for any request: each secret stands in a variable named after its field, and where a secret is not there as
+ * it is (encoded, or a part of it), the whole header or URL does.
+ *
+ * @returns undefined when the body holds a secret in another form than its own: then it cannot be shown.
+ */
+export function connectorCurl(request: SentRequest, secrets: readonly NamedSecret[]): CurlCommand | undefined {
+  const values = secrets.map(({ value }) => value);
+  const variables = new Map<string, CurlVariable>();
+  const use = (name: string, description: string): Piece => {
+    variables.set(name, { name, description });
+    return { variable: name };
+  };
+
+  /** Undefined when secrets are left in it. */
+  function separate(text: string): Piece[] | undefined {
+    const found = secrets
+      .filter(({ value }) => value !== '' && text.includes(value))
+      .toSorted((one, other) => other.value.length - one.value.length)[0];
+    if (!found) return scrub(text, values) === text ? [{ text }] : undefined;
+    const at = text.indexOf(found.value);
+    const before = separate(text.slice(0, at));
+    const after = separate(text.slice(at + found.value.length));
+    if (!before || !after) return undefined;
+    return [...before, use(variableName(found.name), `\`${found.name}\` of the connector.`), ...after];
+  }
+
+  function header(name: string, value: string): Piece[] {
+    const pieces = separate(value);
+    const isCovered = pieces && (!isAuthenticating(name) || pieces.some((piece) => 'variable' in piece));
+    return isCovered ? pieces : [use(`HEADER_${variableName(name)}`, `Value of the header \`${name}\`.`)];
+  }
+
+  const body = separate(request.body ?? '');
+  if (!body) return undefined;
+  const url = separate(request.url) ?? [use('REQUEST_URL', 'The URL of the call, which the secret is a part of.')];
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, header(name, value)]),
+  );
+  const parts = { method: request.method, url, headers, ...(request.body !== undefined && { body }) };
+  const command = assemble(parts, [...variables.values()]);
+  return { command, variables: [...variables.values()] };
+}
+
+type Parts = { method: string; url: Piece[]; headers: Record<string, Piece[]>; body?: Piece[] };
+
+/** A subshell, so that nothing stays behind and a variable that is missing ends it. */
+function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVariable | string)[]): string {
+  const options = [
+    // What curl would send by itself and this service does not.
+    `--header 'accept:'`,
+    ...Object.entries(headers).map(([name, value]) => `--header ${quote([{ text: `${name}: ` }, ...value])}`),
+    ...(body ? ['--data-binary @-'] : []),
+  ];
+  const curl = [`curl --globoff --path-as-is --http1.1 --include --request ${method} --url ${quote(url)}`, ...options];
+  const lines = [
+    ...setUp.flatMap((step) => (typeof step === 'string' ? [] : [requireVariable(step)])),
+    ...(body ? [`body=${quote(body)}`] : []),
+    ...setUp.filter((step) => typeof step === 'string'),
+    `${body ? 'printf %s "$body" | ' : ''}${curl.join(' \\\n    ')}`,
+  ];
+  return `(\n${lines.map((line) => `  ${line}\n`).join('')})`;
+}
+
+function requireVariable({ name, description }: CurlVariable): string {
+  return `: "\${${name}:?${description.replaceAll(/[`"$\\]/g, '')}}"`;
+}
+
+/** One word of the shell, whatever is in the text: within single quotes nothing but the single quote means anything. */
+function quote(pieces: readonly Piece[]): string {
+  const words = pieces
+    .filter((piece) => 'variable' in piece || piece.text !== '')
+    .map((piece) => ('variable' in piece ? `"$${piece.variable}"` : `'${piece.text.replaceAll("'", `'\\''`)}'`));
+  return words.join('') || "''";
+}
+
+/** `botToken` → `BOT_TOKEN`, `dd-api-key` → `DD_API_KEY`. */
+function variableName(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase();
+}

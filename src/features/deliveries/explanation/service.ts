@@ -1,0 +1,128 @@
+import type { ConnectorDefinition, ConnectorMemory } from '../../../connectors/definition.ts';
+import { type ConnectorConfig, secretFields } from '../../../connectors/describe.ts';
+import type { Database } from '../../../database/client.ts';
+import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/rebuild-request.ts';
+import type { ClaimedEvent } from '../../../delivery/types.ts';
+import { sentHeaders } from '../../../egress/exchange.ts';
+import { notFound } from '../../../errors.ts';
+import type { Attempt, Connector, Delivery, Webhook } from '../../../generated/prisma/client.ts';
+import type { SecretBox } from '../../../secrets/secret-box.ts';
+import { type CurlCommand, connectorCurl, webhookCurl } from './curl.ts';
+import {
+  type DeliveryFacts,
+  type DeliveryPhase,
+  type DestinationState,
+  explainInWords,
+  type RemainingTry,
+  remainingTries,
+  slowestPhase,
+} from './words.ts';
+
+export type ExplanationOptions = {
+  db: Database;
+  secretBox: Pick<SecretBox, 'open'>;
+  connectors: (type: string) => ConnectorDefinition | undefined;
+  userAgent: string;
+  retryScheduleSeconds: readonly number[];
+};
+
+export type DeliveryExplanation = {
+  delivery: Delivery;
+  summary: string;
+  next: string;
+  advice: string | null;
+  remainingTries: RemainingTry[];
+  lastAttempt: Attempt | null;
+  slowestPhase: DeliveryPhase | null;
+  slowestPhaseMs: number | null;
+  destination: DestinationState;
+  curl: CurlCommand | null;
+};
+
+/** So many failures in a row, and a worker sends few requests at a time. */
+const FAILURES_IN_A_ROW = 5;
+
+type EventRow = ClaimedEvent & { projectName: string; now: Date };
+
+/** Makes the function that explains a delivery that the viewer may see. Throws AppError `NOT_FOUND` when it is gone. */
+export function createExplainer({ db, secretBox, connectors, userAgent, retryScheduleSeconds }: ExplanationOptions) {
+  return async function explain(delivery: Delivery): Promise<DeliveryExplanation> {
+    const [event, webhook, connector, lastAttempt] = await Promise.all([
+      readEvent(delivery),
+      delivery.webhookId ? db.prisma.webhook.findUnique({ where: { id: delivery.webhookId } }) : null,
+      delivery.connectorId ? db.prisma.connector.findUnique({ where: { id: delivery.connectorId } }) : null,
+      db.prisma.attempt.findFirst({ where: { deliveryId: delivery.id }, orderBy: { number: 'desc' } }),
+    ]);
+    const target = webhook ?? connector;
+    if (!event || !target) throw notFound();
+
+    const title = connector ? (connectors(connector.type)?.title ?? connector.type) : 'webhook';
+    const destination = toState(target, title, await hasOnlyFailed(target));
+    const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds };
+    const slowest = lastAttempt && slowestPhase(lastAttempt);
+    return {
+      ...explainInWords(facts),
+      ...{ delivery, lastAttempt, destination },
+      remainingTries: remainingTries(facts),
+      slowestPhase: slowest?.phase ?? null,
+      slowestPhaseMs: slowest?.milliseconds ?? null,
+      curl: webhook ? curlToWebhook(event, webhook) : curlToConnector(event, connector!, delivery, lastAttempt),
+    };
+  };
+
+  /** As text, since parsing its data would lose the bytes. */
+  async function readEvent({ eventId }: Delivery): Promise<EventRow | undefined> {
+    const { rows } = await db.pool.query<EventRow>(
+      `SELECT e."id", e."type", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
+       FROM "Event" e JOIN "Project" p ON p."id" = e."projectId" WHERE e."id" = $1`,
+      [eventId],
+    );
+    return rows[0];
+  }
+
+  /** Whether the latest deliveries to it that were tried have all failed. */
+  async function hasOnlyFailed(target: Webhook | Connector): Promise<boolean> {
+    if (target.failingSince === null) return false;
+    const where = 'url' in target ? { webhookId: target.id } : { connectorId: target.id };
+    const latest = await db.prisma.delivery.findMany({
+      where: { ...where, attemptCount: { gt: 0 } },
+      select: { errorClass: true },
+      orderBy: { id: 'desc' },
+      take: FAILURES_IN_A_ROW,
+    });
+    return latest.length === FAILURES_IN_A_ROW && latest.every(({ errorClass }) => errorClass !== null);
+  }
+
+  function curlToWebhook(event: EventRow, { url, projectId }: Webhook): CurlCommand {
+    const request = rebuildWebhookRequest(event, { projectId, url, userAgent });
+    return webhookCurl({ ...request, headers: sentHeaders(request) });
+  }
+
+  function curlToConnector(
+    event: EventRow,
+    connector: Connector,
+    { attemptCount }: Delivery,
+    lastAttempt: Attempt | null,
+  ): CurlCommand | null {
+    const definition = connectors(connector.type);
+    if (!definition) return null;
+    const { id, projectId, eventTypes, secretConfig } = connector;
+    const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
+    const config: ConnectorConfig = JSON.parse(secretBox.open(secretConfig, cell));
+    const request = rebuildConnectorRequest(event, definition, {
+      ...{ projectId, config, userAgent },
+      projectName: event.projectName,
+      connector: { id, eventTypes, memory: connector.memory as ConnectorMemory },
+      attemptNumber: Math.max(1, attemptCount),
+      now: lastAttempt?.startedAt ?? event.now,
+    });
+    if (!request) return null;
+    return connectorCurl({ ...request, headers: sentHeaders(request) }, secretFields(definition, config)) ?? null;
+  }
+}
+
+function toState(target: Webhook | Connector, title: string, isSlowedDown: boolean): DestinationState {
+  const { id, isActive, disabledReason, disabledAt, failingSince } = target;
+  const { pausedReason, pausedAt } = 'pausedAt' in target ? target : { pausedReason: null, pausedAt: null };
+  return { ...{ id, title, isActive, disabledReason, disabledAt, failingSince, isSlowedDown }, pausedReason, pausedAt };
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newWebhookSecret } from '../../../../src/delivery/signing.ts';
+import { connectorCurl, webhookCurl } from '../../../../src/features/deliveries/explanation/curl.ts';
+import { scrub } from '../../../../src/secrets/redact.ts';
+import { hostileText } from '../../../support/hostile-text.ts';
+import { type Receiver, startReceiver } from '../../../support/receiver.ts';
+import { runShell } from '../../../support/run-shell.ts';
+
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+async function received(command: string, variables: Record<string, string>) {
+  const before = receiver.requests.length;
+  const result = await runShell(command, variables);
+  expect(result).toMatchObject({ exitCode: 0 });
+  expect(receiver.requests).toHaveLength(before + 1);
+  return receiver.requests.at(-1)!;
+}
+
+const SYNTAX = [
+  "'",
+  `'"'"'`,
+  '$(touch /dev/null)',
+  '`id`',
+  '$WEBHOOK_SECRET',
+  '\\',
+  '\n',
+  '!!',
+  '"; exit 9; "',
+  "'; exit 9; '",
+];
+
+describe('the command for a webhook', () => {
+  const secret = newWebhookSecret();
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Tollgate/1', 'webhook-id': 'evt_1' };
+
+  test('sends any body byte for byte, with a signature that verifies', async () => {
+    const text = fc.oneof(
+      hostileText(80),
+      fc.array(fc.constantFrom(...SYNTAX), { maxLength: 8 }).map((all) => all.join('')),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, async (value) => {
+        // As stored: JSON, whose text holds neither NUL characters nor half ones.
+        const body = `{"data":${JSON.stringify(value.toWellFormed())}}`;
+        const { command } = webhookCurl({ method: 'POST', url: `${receiver.url}/in`, headers, body });
+        const request = await received(command, { WEBHOOK_SECRET: secret });
+        expect(request.body.toString()).toBe(body);
+        new Webhook(secret).verify(body, request.headers as Record<string, string>);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('leaves whatever a URL may be made of as it is', async () => {
+    const path = fc.string({ maxLength: 40 }).map((text) => new URL(`${receiver.url}/p${text}${SYNTAX.join('')}`).href);
+    await fc.assert(
+      fc.asyncProperty(path, async (url) => {
+        const { command } = webhookCurl({ method: 'POST', url, headers, body: '{}' });
+        const request = await received(command, { WEBHOOK_SECRET: secret });
+        const { pathname, search } = new URL(url);
+        expect(request.path).toBe(pathname + search);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('takes the secret with or without its prefix, and names the variable when it is missing', async () => {
+    const { command, variables } = webhookCurl({ method: 'POST', url: receiver.url, headers, body: '{}' });
+    expect(variables).toMatchObject([{ name: 'WEBHOOK_SECRET' }]);
+    const request = await received(command, { WEBHOOK_SECRET: secret.replace('whsec_', '') });
+    new Webhook(secret).verify('{}', request.headers as Record<string, string>);
+    const without = await runShell(`unset WEBHOOK_SECRET\n${command}`);
+    expect(without.exitCode).not.toBe(0);
+    expect(without.stderr).toContain('WEBHOOK_SECRET');
+  });
+});
+
+describe('the command for a connector', () => {
+  const secrets = [
+    { name: 'apiKey', value: `sk-'live'-0123456789abcdef` },
+    { name: 'webhookUrl', value: 'https://hooks.example.com/services/T000/B000/abcdefghijklmnopqrstuvwx' },
+  ];
+  const values = secrets.map(({ value }) => value);
+
+  test('has each secret as a variable, wherever it stands', async () => {
+    const curl = connectorCurl(
+      {
+        method: 'PUT',
+        url: `${receiver.url}/keys/${values[0]}/x`,
+        headers: { authorization: `Bearer ${values[0]}`, 'content-type': 'text/plain', 'x-empty': 'a: b' },
+        body: `key=${values[0]}&it's`,
+      },
+      secrets,
+    )!;
+    expect(scrub(curl.command, values)).toBe(curl.command);
+    expect(curl.variables).toEqual([{ name: 'API_KEY', description: '`apiKey` of the connector.' }]);
+    const request = await received(curl.command, { API_KEY: values[0]! });
+    expect(request).toMatchObject({
+      method: 'PUT',
+      headers: { authorization: `Bearer ${values[0]}`, 'x-empty': 'a: b' },
+    });
+    expect(request.body.toString()).toBe(`key=${values[0]}&it's`);
+  });
+
+  test('has the whole header or URL as a variable where the secret is encoded or taken apart', async () => {
+    const basic = `Basic ${Buffer.from(`user:${values[0]}`).toString('base64')}`;
+    const url = `${receiver.url}/api/abcdefghijklmnopqrstuvwx`;
+    const curl = connectorCurl({ method: 'GET', url, headers: { authorization: basic } }, secrets)!;
+    expect(curl.command).not.toContain('abcdefghijklmnopqrstuvwx');
+    expect(curl.variables.map(({ name }) => name)).toEqual(['REQUEST_URL', 'HEADER_AUTHORIZATION']);
+    const request = await received(curl.command, { REQUEST_URL: url, HEADER_AUTHORIZATION: basic });
+    expect(request).toMatchObject({ method: 'GET', path: '/api/abcdefghijklmnopqrstuvwx' });
+    expect(request.headers.authorization).toBe(basic);
+  });
+
+  test('covers headers that authenticate though no secret is known in them', () => {
+    const headers = { authorization: 'Bearer made-of-the-secret', 'x-signature': 'abc' };
+    const curl = connectorCurl({ method: 'GET', url: receiver.url, headers }, secrets)!;
+    expect(curl.command).not.toMatch(/made-of-the-secret|abc'/);
+  });
+
+  test('is not given when the body holds a secret in another form', () => {
+    const body = Buffer.from(values[0]!).toString('base64');
+    expect(connectorCurl({ method: 'POST', url: receiver.url, headers: {}, body }, secrets)).toBeUndefined();
+  });
+});
