@@ -1,4 +1,16 @@
-import { type Icon, IconApi, IconLayoutDashboard } from '@tabler/icons-react';
+import {
+  type Icon,
+  IconApi,
+  IconGauge,
+  IconHistory,
+  IconKey,
+  IconLayoutDashboard,
+  IconReceipt,
+  IconRoute,
+  IconSettings,
+  IconTimelineEvent,
+  IconUsers,
+} from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 import { lazyPart } from './parts/lazy-part.ts';
 
@@ -21,6 +33,62 @@ export const ROUTES: readonly Route[] = [
     icon: IconLayoutDashboard,
     group: 'Project',
     page: lazyPart(() => import('./pages/overview.tsx'), 'OverviewPage'),
+  },
+  {
+    path: '/endpoints',
+    label: 'Endpoints',
+    icon: IconRoute,
+    group: 'Project',
+    page: lazyPart(() => import('./pages/endpoints.tsx'), 'EndpointsPage'),
+  },
+  {
+    path: '/settings',
+    label: 'Settings',
+    icon: IconSettings,
+    group: 'Project',
+    page: lazyPart(() => import('./pages/settings.tsx'), 'SettingsPage'),
+  },
+  {
+    path: '/payments/:paymentId?',
+    label: 'Payments',
+    icon: IconReceipt,
+    group: 'Money',
+    page: lazyPart(() => import('./pages/payments.tsx'), 'PaymentsPage'),
+  },
+  {
+    path: '/customers',
+    label: 'Customers',
+    icon: IconUsers,
+    group: 'Money',
+    page: lazyPart(() => import('./pages/customers.tsx'), 'CustomersPage'),
+  },
+  {
+    path: '/events',
+    label: 'Events',
+    icon: IconTimelineEvent,
+    group: 'Delivery',
+    page: lazyPart(() => import('./pages/events.tsx'), 'EventsPage'),
+  },
+  {
+    path: '/keys',
+    label: 'API keys',
+    icon: IconKey,
+    group: 'Developers',
+    page: lazyPart(() => import('./pages/api-keys.tsx'), 'ApiKeysPage'),
+  },
+  {
+    path: '/audit-log',
+    label: 'Audit log',
+    icon: IconHistory,
+    group: 'Developers',
+    page: lazyPart(() => import('./pages/audit-log.tsx'), 'AuditLogPage'),
+  },
+  {
+    path: '/limits',
+    label: 'Limits & usage',
+    icon: IconGauge,
+    group: 'Developers',
+    page: lazyPart(() => import('./pages/limits.tsx'), 'LimitsPage'),
   },
 ];
 

@@ -1,0 +1,181 @@
+import { ActionIcon, Anchor, Badge, Button, Code, Group, Menu, Text, Tooltip } from '@mantine/core';
+import { IconAlertTriangle, IconDots, IconPlus, IconRoute } from '@tabler/icons-react';
+import { Suspense, useState } from 'react';
+import { useQuery } from 'urql';
+import {
+  DeleteEndpointDocument,
+  EndpointsDocument,
+  type EndpointsQuery,
+  UpdateEndpointDocument,
+} from '../../generated/console/endpoints.ts';
+import { toProblem } from '../api/problem.ts';
+import { useSubmit } from '../api/use-submit.ts';
+import { useProject } from '../layout/current-project.tsx';
+import { ConfirmDialog } from '../parts/confirm.tsx';
+import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { formatUsd } from '../parts/format.ts';
+import { lazyPart } from '../parts/lazy-part.ts';
+import { Page, Panel } from '../parts/page.tsx';
+import { ProblemNotice } from '../parts/problem-notice.tsx';
+
+const EndpointForm = lazyPart(() => import('./endpoint-form.tsx'), 'EndpointForm');
+const EndpointPreview = lazyPart(() => import('./endpoint-preview.tsx'), 'EndpointPreview');
+
+export type EndpointRow = NonNullable<EndpointsQuery['project']>['endpoints']['nodes'][number];
+type Opened = { what: 'form'; endpoint?: EndpointRow } | { what: 'preview' | 'delete'; endpoint: EndpointRow };
+
+export function EndpointsPage() {
+  const project = useProject();
+  const paging = usePaging();
+  const [opened, setOpened] = useState<Opened>();
+  const variables = { projectId: project.id, ...paging.variables };
+  const [{ data, error }, reload] = useQuery({ query: EndpointsDocument, variables });
+  const update = useSubmit(UpdateEndpointDocument);
+  const refresh = () => reload({ requestPolicy: 'network-only' });
+  const close = () => setOpened(undefined);
+  const add = (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
+      New endpoint
+    </Button>
+  );
+  const columns: Column<EndpointRow>[] = [
+    {
+      title: 'Path',
+      render: (endpoint) => (
+        <Group gap={6} wrap="nowrap">
+          <Anchor component="button" type="button" onClick={() => setOpened({ what: 'form', endpoint })}>
+            <Code bg="transparent">{endpoint.path}</Code>
+          </Anchor>
+          {endpoint.warnings.length > 0 && (
+            <Tooltip label={endpoint.warnings.join(' ')} multiline maw={320}>
+              <IconAlertTriangle
+                size={16}
+                color="var(--mantine-color-orange-6)"
+                aria-label={endpoint.warnings.join(' ')}
+              />
+            </Tooltip>
+          )}
+        </Group>
+      ),
+    },
+    { title: 'Price', align: 'right', render: ({ priceUsd }) => formatUsd(priceUsd) },
+    {
+      title: 'Upstream',
+      render: ({ upstreamUrl }) => (
+        <Code bg="transparent" style={{ overflowWrap: 'anywhere' }}>
+          {upstreamUrl}
+        </Code>
+      ),
+    },
+    {
+      title: 'State',
+      render: ({ isActive }) => <Badge color={isActive ? 'teal' : 'gray'}>{isActive ? 'Active' : 'Off'}</Badge>,
+    },
+    {
+      title: 'Actions',
+      align: 'right',
+      width: 80,
+      render: (endpoint) => (
+        <EndpointMenu
+          endpoint={endpoint}
+          onOpen={setOpened}
+          onSwitch={async () => {
+            await update.submit({ input: { id: endpoint.id, isActive: !endpoint.isActive } });
+          }}
+        />
+      ),
+    },
+  ];
+  return (
+    <Page
+      title="Endpoints"
+      lead="Paid routes: a public path, the URL behind it, and a price per request."
+      actions={add}
+    >
+      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {update.problem && <ProblemNotice problem={update.problem} />}
+      <Panel flush>
+        <DataTable
+          caption="Endpoints"
+          columns={columns}
+          rows={data?.project?.endpoints.nodes ?? (error ? [] : undefined)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState icon={IconRoute} title="Put a price on a route" action={add}>
+              Say which path buyers call, which URL answers, and what a request costs. The gateway asks for the payment.
+            </EmptyState>
+          }
+        />
+        <Pager pageInfo={data?.project?.endpoints.pageInfo} paging={paging} />
+      </Panel>
+      <Suspense>
+        {opened?.what === 'form' && (
+          <EndpointForm
+            {...(opened.endpoint && { endpoint: opened.endpoint })}
+            onClose={close}
+            onSaved={(endpoint) => {
+              refresh();
+              setOpened(opened.endpoint ? undefined : { what: 'preview', endpoint });
+            }}
+          />
+        )}
+        {opened?.what === 'preview' && <EndpointPreview endpoint={opened.endpoint} onClose={close} />}
+      </Suspense>
+      {opened?.what === 'delete' && (
+        <DeleteEndpoint
+          endpoint={opened.endpoint}
+          onClose={close}
+          onDeleted={() => {
+            close();
+            refresh();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function EndpointMenu(props: { endpoint: EndpointRow; onOpen(opened: Opened): void; onSwitch(): void }) {
+  const { endpoint, onOpen, onSwitch } = props;
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${endpoint.path}`}>
+          <IconDots size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => onOpen({ what: 'preview', endpoint })}>What a buyer sees</Menu.Item>
+        <Menu.Item onClick={() => onOpen({ what: 'form', endpoint })}>Edit</Menu.Item>
+        <Menu.Item onClick={onSwitch}>{endpoint.isActive ? 'Switch off' : 'Switch on'}</Menu.Item>
+        <Menu.Item color="red" onClick={() => onOpen({ what: 'delete', endpoint })}>
+          Delete
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function DeleteEndpoint(props: { endpoint: EndpointRow; onClose(): void; onDeleted(): void }) {
+  const { endpoint, onClose, onDeleted } = props;
+  const { submit, problem, isBusy } = useSubmit(DeleteEndpointDocument);
+  return (
+    <ConfirmDialog
+      isOpen
+      title="Delete endpoint"
+      action="Delete"
+      isBusy={isBusy}
+      problem={problem}
+      onClose={onClose}
+      onConfirm={async () => {
+        if (await submit({ input: { id: endpoint.id } })) onDeleted();
+      }}
+    >
+      Buyers who call <Code>{endpoint.path}</Code> get 404 from now on. What was paid stays in your payments.
+      <Text size="sm" c="dimmed" mt="xs">
+        To stop selling for a while, switch it off instead.
+      </Text>
+    </ConfirmDialog>
+  );
+}

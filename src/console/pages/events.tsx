@@ -1,0 +1,96 @@
+import { Anchor, Badge, Code, Group, MultiSelect } from '@mantine/core';
+import { IconTimelineEvent } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useQuery } from 'urql';
+import {
+  EventsDocument,
+  type EventsQuery,
+  type EventType,
+  EventTypesDocument,
+} from '../../generated/console/events.ts';
+import { toProblem } from '../api/problem.ts';
+import { useProject } from '../layout/current-project.tsx';
+import { Copy } from '../parts/copy-button.tsx';
+import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { formatEventType } from '../parts/format.ts';
+import { JsonDialog } from '../parts/json-dialog.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { ProblemNotice } from '../parts/problem-notice.tsx';
+import { Time } from '../parts/time.tsx';
+
+type Row = NonNullable<EventsQuery['project']>['events']['nodes'][number];
+
+export function EventsPage() {
+  const project = useProject();
+  const [types, setTypes] = useState<EventType[]>([]);
+  const [shown, setShown] = useState<Row>();
+  const paging = usePaging();
+  const [{ data: kinds }] = useQuery({ query: EventTypesDocument });
+  const variables = { projectId: project.id, ...(types.length > 0 && { types }), ...paging.variables };
+  const [{ data, error }, reload] = useQuery({ query: EventsDocument, variables, requestPolicy: 'cache-and-network' });
+  const columns: Column<Row>[] = [
+    {
+      title: 'Kind',
+      render: (row) => (
+        <Group gap={6} wrap="nowrap">
+          <Anchor component="button" type="button" onClick={() => setShown(row)}>
+            {formatEventType(row.type)}
+          </Anchor>
+          {row.test && <Badge color="gray">test</Badge>}
+        </Group>
+      ),
+    },
+    {
+      title: 'Event id',
+      render: ({ id }) => (
+        <Group gap={4} wrap="nowrap">
+          <Code bg="transparent">{id}</Code>
+          <Copy value={id} what="event id" />
+        </Group>
+      ),
+    },
+    { title: 'When', align: 'right', render: ({ timestamp }) => <Time iso={timestamp} /> },
+  ];
+  return (
+    <Page title="Events" lead="What happened, as webhooks and connectors are told of it.">
+      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      <Panel flush>
+        <Group p="md">
+          <MultiSelect
+            aria-label="Kinds"
+            placeholder={types.length > 0 ? '' : 'All kinds'}
+            size="xs"
+            w={360}
+            clearable
+            data={kinds?.__type?.enumValues?.map(({ name }) => ({ value: name, label: formatEventType(name) })) ?? []}
+            value={types}
+            onChange={(values) => {
+              paging.reset();
+              setTypes(values as EventType[]);
+            }}
+          />
+        </Group>
+        <DataTable
+          caption="Events"
+          columns={columns}
+          rows={data?.project?.events.nodes ?? (error ? [] : undefined)}
+          keyOf={({ id }) => id}
+          onOpen={setShown}
+          empty={
+            <EmptyState icon={IconTimelineEvent} title="No events">
+              Create an endpoint, or let a buyer pay: each is an event. A webhook can be sent one to try it out.
+            </EmptyState>
+          }
+        />
+        <Pager pageInfo={data?.project?.events.pageInfo} paging={paging} />
+      </Panel>
+      <JsonDialog
+        title={shown ? formatEventType(shown.type) : ''}
+        value={shown?.data}
+        isOpen={shown !== undefined}
+        onClose={() => setShown(undefined)}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,77 @@
+import { Progress, Table, Text } from '@mantine/core';
+import { useQuery } from 'urql';
+import { LimitsDocument, type Tier } from '../../generated/console/limits.ts';
+import { toProblem } from '../api/problem.ts';
+import { formatCount, formatEnum } from '../parts/format.ts';
+import { Page, Panel } from '../parts/page.tsx';
+import { ProblemNotice } from '../parts/problem-notice.tsx';
+import { Stat, Stats } from '../parts/stat.tsx';
+
+const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: string }[] = [
+  { tier: 'STARTER', requestsPerMinute: '60', connectors: '0' },
+  { tier: 'PRO', requestsPerMinute: '300', connectors: '5' },
+  { tier: 'BUSINESS', requestsPerMinute: '1,000', connectors: '15' },
+  { tier: 'ENTERPRISE', requestsPerMinute: 'as agreed', connectors: 'unlimited' },
+];
+
+export function LimitsPage() {
+  const [{ data, error }, reload] = useQuery({ query: LimitsDocument, requestPolicy: 'cache-and-network' });
+  const viewer = data?.viewer;
+  const limits = viewer?.limits;
+  const isUnlimited = limits?.maxConnectors === null;
+  return (
+    <Page title="Limits & usage" lead="What your account may use, all projects together.">
+      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      <Stats>
+        <Stat label="Tier" value={viewer ? formatEnum(viewer.tier) : undefined} />
+        <Stat
+          label="Requests a minute"
+          value={limits && (limits.requestsPerMinute === null ? 'Unlimited' : formatCount(limits.requestsPerMinute))}
+          hint="of people and API keys together"
+        />
+        <Stat
+          label="Connectors"
+          value={limits && formatCount(limits.connectorCount)}
+          hint={limits && (isUnlimited ? 'no limit' : `of ${formatCount(limits.maxConnectors ?? 0)}`)}
+        />
+      </Stats>
+      {limits && limits.maxConnectors !== null && limits.maxConnectors > 0 && (
+        <Panel title="Connectors in use">
+          <Progress
+            value={(limits.connectorCount / limits.maxConnectors) * 100}
+            color={limits.connectorCount >= limits.maxConnectors ? 'red' : 'indigo'}
+            aria-label={`${limits.connectorCount} of ${limits.maxConnectors} connectors in use`}
+          />
+        </Panel>
+      )}
+      <Panel title="Tiers" flush>
+        <Table>
+          <caption className="visually-hidden">What the tiers allow</caption>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Tier</Table.Th>
+              <Table.Th ta="right">Requests a minute</Table.Th>
+              <Table.Th ta="right">Connectors</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {TIERS.map(({ tier, requestsPerMinute, connectors }) => (
+              <Table.Tr key={tier} fw={tier === viewer?.tier ? 600 : undefined}>
+                <Table.Td>
+                  {formatEnum(tier)}
+                  {tier === viewer?.tier && ' (yours)'}
+                </Table.Td>
+                <Table.Td ta="right">{requestsPerMinute}</Table.Td>
+                <Table.Td ta="right">{connectors}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Panel>
+      <Text size="sm" c="dimmed">
+        Every answer says how much is left, in the headers RateLimit and RateLimit-Policy. Over the rate the answer is
+        429 with Retry-After.
+      </Text>
+    </Page>
+  );
+}

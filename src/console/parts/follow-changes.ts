@@ -1,0 +1,40 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import { useEffect, useEffectEvent, useState } from 'react';
+import { useApi } from '../api/client.ts';
+import { type FollowState, follow } from '../api/follow.ts';
+
+const SETTLE_MILLISECONDS = 400;
+
+/**
+ * Calls `onChange` when something arrives by a subscription, once for what arrives together: for lists that are read
+ * again rather than kept up by hand.
+ *
+ * @param variables stay the same object while they are the same.
+ */
+export function useChanges<Data, Variables extends { after?: string | null | undefined }>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Omit<Variables, 'after'>,
+  cursorOf: (data: Data) => string | undefined,
+  onChange: () => void,
+): FollowState {
+  const { socket } = useApi();
+  const [state, setState] = useState<FollowState>('connecting');
+  const tell = useEffectEvent(onChange);
+  const readCursor = useEffectEvent(cursorOf);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onData = (data: Data) => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        tell();
+      }, SETTLE_MILLISECONDS);
+      return readCursor(data);
+    };
+    const stop = follow(socket, { document, variables, onData, onState: setState });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [socket, document, variables]);
+  return state;
+}

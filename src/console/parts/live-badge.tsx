@@ -1,0 +1,19 @@
+import { Badge } from '@mantine/core';
+import type { FollowState } from '../api/follow.ts';
+
+const LOOKS: Readonly<Record<FollowState, { color: string; text: string }>> = {
+  connecting: { color: 'gray', text: 'Connecting' },
+  live: { color: 'teal', text: 'Live' },
+  offline: { color: 'yellow', text: 'Reconnecting' },
+  refused: { color: 'red', text: 'Not live' },
+};
+
+/** Whether what is on the page keeps up by itself. */
+export function LiveBadge({ state }: { state: FollowState }) {
+  const { color, text } = LOOKS[state];
+  return (
+    <Badge color={color} variant="dot" role="status">
+      {text}
+    </Badge>
+  );
+}

@@ -1,0 +1,134 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newPayment, openTestLedger, settled, type TestLedger } from '../features/payments/support.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createEndpoint, createProject } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let alice: TestUser;
+  let ledger: TestLedger;
+  let projectId: string;
+  let base: string;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    browser = await launchBrowser();
+    ledger = await openTestLedger({ url: app.databaseUrl });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await ledger?.close();
+    await app?.stop();
+  });
+
+  async function open(path: string) {
+    alice = await app.user('alice');
+    ({ id: projectId, base } = await createProject(alice, { name: 'Weather' }));
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
+    return page;
+  }
+
+  test('an endpoint is made, refused values are marked, and what a buyer sees is shown', async () => {
+    const page = await open('/endpoints');
+    await page.getByText('Put a price on a route').waitFor();
+    await page.getByRole('button', { name: 'New endpoint' }).first().click();
+    await page.getByLabel('Path').fill('weather');
+    await page.getByLabel('Upstream URL').fill('https://api.example.com/now');
+    await page.getByLabel('Price in USD').fill('2.5');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await expect.poll(() => page.getByLabel('Path').getAttribute('aria-invalid')).toBe('true');
+    await expectAccessible(page);
+
+    await page.getByLabel('Path').fill('/weather/:city');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    const preview = page.getByRole('dialog', { name: 'What a buyer sees' });
+    await preview.getByText('$2.50').waitFor();
+    await preview.getByRole('link', { name: `${app.url}/gateway/${projectId}/weather/1` }).waitFor();
+    await preview.getByText('Most x402 clients refuse to pay more than 1 USD').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Actions for /weather/:city' }).click();
+    await page.getByRole('menuitem', { name: 'Switch off' }).click();
+    await page.getByText('Off', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Actions for /weather/:city' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('Put a price on a route').waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('an API key is shown once, works, and is revoked', async () => {
+    const page = await open('/keys');
+    await page.getByRole('button', { name: 'New API key' }).first().click();
+    await page.getByLabel('Name').fill('Deployment');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new API key' });
+    const key = await dialog.locator('code').innerText();
+    const ask = () => fetch(`${app.url}${base}`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await ask()).status).toBe(200);
+    await expectAccessible(page);
+    await dialog.getByLabel('I have stored it in a safe place').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+
+    await page.getByRole('button', { name: 'Revoke Deployment' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('Let a program in').waitFor();
+    expect((await ask()).status).toBe(401);
+    expect(await page.content()).not.toContain(key);
+  });
+
+  test('a payment appears without a reload, with its amount, its customer and its transaction', async () => {
+    const page = await open('/payments');
+    await page.getByText('No payments yet').waitFor();
+    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+    const payment = await settled(ledger.ledger, newPayment(projectId, { amountAtomic: 1_250_000n }));
+    await page.getByText('$1.25').first().waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: `Payment ${payment.id}, SETTLED` }).click();
+    await page.getByText(payment.transactionHash!).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    await page.getByRole('link', { name: 'Customers' }).click();
+    await page.getByRole('link', { name: /^Payments of 0x/ }).click();
+    await page.waitForURL('**/payments?payer=0x*');
+    await page.getByText('$1.25').first().waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('settings are kept, and the project is deleted only after its name was typed', async () => {
+    const page = await open('/settings');
+    await page.getByLabel('Name').fill('Climate');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Delete project' }).click();
+    const confirm = page.getByRole('button', { name: 'Delete for good' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await page.getByLabel('Type Climate to confirm').fill('Climate');
+    await confirm.click();
+    await page.waitForURL('**/console/');
+    expect((await alice.rest('GET', base)).status).toBe(404);
+  });
+
+  test.each([
+    ['/audit-log', 'project.created'],
+    ['/events', 'endpoint.created'],
+    ['/limits', 'Pro (yours)'],
+    ['/customers', 'No customers yet'],
+  ])('%s shows what there is, in light and dark, without complaints', async (path, text) => {
+    const page = await open('');
+    await createEndpoint(alice, base);
+    await page.goto(`${app.url}/console/projects/${projectId}${path}`);
+    await page.getByText(text).first().waitFor();
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page);
+    expect(page.complaints).toEqual([]);
+  });
+});
