@@ -5,6 +5,7 @@ import {
   type CSSVariablesResolver,
   createTheme,
   Modal,
+  Notification,
   Table,
   TextInput,
   Tooltip,
@@ -36,11 +37,20 @@ export const theme = createTheme({
     Badge: Badge.extend({ defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500 } }),
     Button: Button.extend({ defaultProps: { size: 'sm' } }),
     Modal: Modal.extend({ defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } }),
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 8, horizontalSpacing: 'sm' } }),
     TextInput: TextInput.extend({ defaultProps: { size: 'sm' } }),
     Tooltip: Tooltip.extend({ defaultProps: { withArrow: true, openDelay: 300 } }),
   },
 });
+
+/** Text on a light tint of its own colour, as badges have it. */
+const darkerOnTints = Object.fromEntries(
+  ['teal', 'red', 'orange', 'yellow', 'gray', 'blue', 'indigo'].map((color) => [
+    `--mantine-color-${color}-light-color`,
+    `color-mix(in srgb, var(--mantine-color-${color}-9), black 25%)`,
+  ]),
+);
 
 /** Mantine's quiet text is too pale to be read by everybody (WCAG 2.2, 1.4.3: 4.5 to 1). */
 export const cssVariables: CSSVariablesResolver = () => ({
@@ -50,6 +60,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#6b7280',
     '--mantine-color-error': '#c92a2a',
     '--tollgate-canvas': '#f7f8fa',
+    ...darkerOnTints,
     '--tollgate-line': '#e4e7eb',
   },
   dark: {

@@ -68,7 +68,7 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await page.getByLabel('Name').fill('Deployment');
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your new API key' });
-    const key = await dialog.locator('code').innerText();
+    const key = await dialog.locator('pre').innerText();
     const ask = () => fetch(`${app.url}${base}`, { headers: { authorization: `Bearer ${key}` } });
     expect((await ask()).status).toBe(200);
     await expectAccessible(page);
