@@ -9,6 +9,7 @@ import { createOpenApi } from '../src/rest/openapi.ts';
 import { SETTINGS } from '../src/settings.ts';
 import { connectorPages } from './connector-pages.ts';
 import { ERROR_ADVICE } from './error-advice.ts';
+import { ERROR_EXAMPLES } from './error-examples.ts';
 import { eventSchemas, eventsPage } from './event-pages.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -86,11 +87,14 @@ Common to all:
 }
 
 function errorsPage(): string {
-  const rows = (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
-    const { status, message } = ERRORS[code];
+  const codes = Object.keys(ERRORS) as ErrorCode[];
+  const rows = codes.map((code) => {
     const retry = new AppError(code).retryable ? 'yes' : 'no';
-    return `| \`${code}\` | ${status} | ${message} | ${ERROR_ADVICE[code]} | ${retry} |`;
+    return `| [\`${code}\`](#${code.toLowerCase()}) | ${ERRORS[code].status} | ${ERRORS[code].message} | ${retry} |`;
   });
+  const sections = codes.map(
+    (code) => `### \`${code}\`\n\n${ERROR_ADVICE[code]}\n\nFor example: ${ERROR_EXAMPLES[code]}\n`,
+  );
   return `${GENERATED}
 
 # Errors
@@ -131,10 +135,13 @@ GraphQL throws: \`data\` is \`null\` where the error happened, and \`errors[0].e
 }
 \`\`\`
 
-| Code | Status | Sentence | When, and what to do | Retry unchanged |
-|---|---|---|---|---|
+| Code | Status | Sentence | Retry unchanged |
+|---|---|---|---|
 ${rows.join('\n')}
-`;
+
+## When, and what to do
+
+${sections.join('\n')}`;
 }
 
 /** JSON as Biome formats the file, so that the linter has nothing to say about it. */
