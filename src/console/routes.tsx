@@ -7,6 +7,7 @@ import {
   IconLayoutDashboard,
   IconReceipt,
   IconRoute,
+  IconSend,
   IconSettings,
   IconTimelineEvent,
   IconUsers,
@@ -33,6 +34,13 @@ export const ROUTES: readonly Route[] = [
     icon: IconLayoutDashboard,
     group: 'Project',
     page: lazyPart(() => import('./pages/overview.tsx'), 'OverviewPage'),
+  },
+  {
+    path: '/deliveries/:deliveryId?',
+    label: 'Deliveries',
+    icon: IconSend,
+    group: 'Delivery',
+    page: lazyPart(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
   },
   {
     path: '/endpoints',

@@ -69,7 +69,7 @@ export async function signIn(page: Page, app: TestApp, subject: string, path = '
 }
 
 /** Opens a page with this token in the tab already. */
-export async function openSignedIn(page: Page, app: TestApp, token: string, path: string): Promise<void> {
+export async function openSignedIn(page: Page, app: Pick<TestApp, 'url'>, token: string, path: string): Promise<void> {
   await page.addInitScript((kept) => sessionStorage.setItem('tollgate.token', kept), token);
   await page.goto(app.url + path);
 }

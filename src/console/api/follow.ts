@@ -14,7 +14,7 @@ export type FollowOptions<Data, Variables extends { after?: string | null | unde
 };
 
 const FIRST_WAIT_MILLISECONDS = 500;
-const LONGEST_WAIT_MILLISECONDS = 15_000;
+const LONGEST_WAIT_MILLISECONDS = 5_000;
 
 /**
  * Follows a subscription for good: when the connection is lost it goes on from the last cursor, so that nothing is missed.

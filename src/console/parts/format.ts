@@ -81,3 +81,15 @@ export function formatEventType(name: string): string {
 export function formatEnum(name: string): string {
   return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');
 }
+
+/** Every kind of event, in the order in which they are offered. */
+export const EVENT_TYPES = [
+  'PAYMENT_SETTLED',
+  'PAYMENT_VERIFIED',
+  'PAYMENT_FAILED',
+  'CUSTOMER_FIRST_PAYMENT',
+  'CUSTOMER_MILESTONE',
+  'ENDPOINT_CREATED',
+  'ENDPOINT_PRICING_CHANGED',
+  'REVENUE_DAILY_SUMMARY',
+] as const;

@@ -1,15 +1,16 @@
 import { Badge } from '@mantine/core';
 import type { FollowState } from '../api/follow.ts';
 
-const LOOKS: Readonly<Record<FollowState, { color: string; text: string }>> = {
+const LOOKS: Readonly<Record<FollowState | 'paused', { color: string; text: string }>> = {
   connecting: { color: 'gray', text: 'Connecting' },
   live: { color: 'teal', text: 'Live' },
   offline: { color: 'yellow', text: 'Reconnecting' },
+  paused: { color: 'gray', text: 'Paused' },
   refused: { color: 'red', text: 'Not live' },
 };
 
 /** Whether what is on the page keeps up by itself. */
-export function LiveBadge({ state }: { state: FollowState }) {
+export function LiveBadge({ state }: { state: FollowState | 'paused' }) {
   const { color, text } = LOOKS[state];
   return (
     <Badge color={color} variant="dot" role="status">

@@ -1,0 +1,220 @@
+import { Button, Code, Group, MultiSelect, Select, Text, UnstyledButton } from '@mantine/core';
+import { IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react';
+import { Suspense, useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import type { DeliveryFilter, EventType, DeliveryStatus as Status } from '../../generated/console/deliveries.ts';
+import { toProblem } from '../api/problem.ts';
+import { useProject } from '../layout/current-project.tsx';
+import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.tsx';
+import { DeliveryStatus } from '../parts/delivery-status.tsx';
+import { EmptyState } from '../parts/empty-state.tsx';
+import { EVENT_TYPES, formatEnum, formatEventType, formatMilliseconds } from '../parts/format.ts';
+import { lazyPart } from '../parts/lazy-part.ts';
+import { LiveBadge } from '../parts/live-badge.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { ProblemNotice } from '../parts/problem-notice.tsx';
+import { Time } from '../parts/time.tsx';
+import { type DeliveryRow, useDeliveryFeed } from './delivery-feed.ts';
+import { type Destination, useDestinations } from './destinations.ts';
+
+const DeliveryDrawer = lazyPart(() => import('./delivery-drawer.tsx'), 'DeliveryDrawer');
+
+const STATUSES: readonly Status[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
+const PAGE_SIZE = 50;
+
+export function DeliveriesPage() {
+  const project = useProject();
+  const { deliveryId } = useParams<{ deliveryId?: string }>();
+  const [, go] = useLocation();
+  const [status, setStatus] = useState<Status[]>([]);
+  const [eventTypes, setEventTypes] = useState<EventType[]>([]);
+  const [destinationId, setDestinationId] = useState<string | null>(null);
+  const paging = usePaging(PAGE_SIZE);
+  const destinations = useDestinations(project.id);
+  const filter: DeliveryFilter = {
+    status: status.length > 0 ? status : null,
+    eventTypes: eventTypes.length > 0 ? eventTypes : null,
+  };
+  const feed = useDeliveryFeed({
+    projectId: project.id,
+    filter,
+    window: paging.variables,
+    destination: destinationId === null ? undefined : destinations.get(destinationId),
+    matches: (row) =>
+      (status.length === 0 || status.includes(row.status)) &&
+      (eventTypes.length === 0 || eventTypes.includes(row.eventType)) &&
+      (destinationId === null || destinationOf(row) === destinationId),
+  });
+  const base = `/projects/${project.id}/deliveries`;
+  const open = ({ id }: DeliveryRow) => go(`${base}/${id}`);
+  const isPaused = feed.state === 'paused';
+  const isFiltered = status.length + eventTypes.length > 0 || destinationId !== null;
+  return (
+    <Page
+      title="Deliveries"
+      lead="Every event on its way to your webhooks and connectors, as it happens."
+      actions={
+        <>
+          <LiveBadge state={feed.state} />
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={isPaused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
+            onClick={() => feed.pause(!isPaused)}
+          >
+            {isPaused ? `Resume${feed.heldCount > 0 ? ` (${feed.heldCount} new)` : ''}` : 'Pause'}
+          </Button>
+        </>
+      }
+    >
+      <Group gap="sm" role="search" aria-label="Filter deliveries">
+        <MultiSelect
+          aria-label="State"
+          placeholder={status.length === 0 ? 'All states' : ''}
+          data={STATUSES.map((value) => ({ value, label: formatEnum(value) }))}
+          value={status}
+          onChange={(values) => {
+            setStatus(values as Status[]);
+            paging.reset();
+          }}
+          w={240}
+          size="xs"
+          clearable
+        />
+        <MultiSelect
+          aria-label="Kind of event"
+          placeholder={eventTypes.length === 0 ? 'All kinds of events' : ''}
+          data={EVENT_TYPES.map((value) => ({ value, label: formatEventType(value) }))}
+          value={eventTypes}
+          onChange={(values) => {
+            setEventTypes(values as EventType[]);
+            paging.reset();
+          }}
+          w={280}
+          size="xs"
+          clearable
+        />
+        <Select
+          aria-label="Destination"
+          placeholder="All destinations"
+          data={[...destinations.values()].map(({ id, name }) => ({ value: id, label: name }))}
+          value={destinationId}
+          onChange={(id) => {
+            setDestinationId(id);
+            paging.reset();
+          }}
+          w={260}
+          size="xs"
+          clearable
+          searchable
+        />
+      </Group>
+      {feed.error && <ProblemNotice problem={toProblem(feed.error)} onRetry={feed.reload} />}
+      <Panel flush>
+        <DataTable
+          caption="Deliveries"
+          columns={columns(destinations, open)}
+          rows={feed.rows ?? (feed.error ? [] : undefined)}
+          keyOf={({ id }) => id}
+          onOpen={open}
+          classNameOf={({ id }) => (feed.arrived.has(id) ? 'row-new' : undefined)}
+          empty={isFiltered ? <NothingMatches /> : <NothingYet projectId={project.id} />}
+        />
+        <Pager pageInfo={feed.pageInfo} paging={paging} />
+      </Panel>
+      <Suspense>
+        {deliveryId && (
+          <DeliveryDrawer
+            deliveryId={deliveryId}
+            latest={feed.arrived.get(deliveryId)}
+            destinations={destinations}
+            onResent={(row) => feed.show([row])}
+            onClose={() => go(base)}
+          />
+        )}
+      </Suspense>
+    </Page>
+  );
+}
+
+const destinationOf = ({ webhookId, connectorId }: DeliveryRow) => webhookId ?? connectorId ?? '';
+
+function columns(
+  destinations: ReadonlyMap<string, Destination>,
+  open: (row: DeliveryRow) => void,
+): readonly Column<DeliveryRow>[] {
+  return [
+    {
+      title: 'State',
+      width: 110,
+      render: ({ status, attemptCount }) => <DeliveryStatus status={status} isRetrying={attemptCount > 0} />,
+    },
+    {
+      title: 'Event',
+      render: (row) => (
+        <UnstyledButton
+          className="link"
+          onClick={() => open(row)}
+          aria-label={`Open ${formatEventType(row.eventType)}`}
+        >
+          <Code bg="transparent" p={0} fz="sm">
+            {formatEventType(row.eventType)}
+          </Code>
+        </UnstyledButton>
+      ),
+    },
+    {
+      title: 'Destination',
+      render: (row) => (
+        <Text size="sm" truncate maw={300}>
+          {destinations.get(destinationOf(row))?.name ?? destinationOf(row)}
+        </Text>
+      ),
+    },
+    { title: 'Answer', width: 150, render: (row) => <Answer row={row} /> },
+    {
+      title: 'Took',
+      align: 'right',
+      width: 80,
+      render: ({ responseTimeMs }) => (responseTimeMs == null ? '–' : formatMilliseconds(responseTimeMs)),
+    },
+    { title: 'Attempts', align: 'right', width: 80, render: ({ attemptCount }) => attemptCount },
+    { title: 'Created', align: 'right', width: 110, render: ({ createdAt }) => <Time iso={createdAt} /> },
+  ];
+}
+
+/** What the receiver said, or why nothing was heard of it. */
+function Answer({ row: { statusCode, errorClass, reason, status } }: { row: DeliveryRow }) {
+  if (statusCode != null) return <Code>{statusCode}</Code>;
+  const word = errorClass ?? (status === 'SKIPPED' ? reason : undefined);
+  return (
+    <Text size="xs" c="dimmed" truncate maw={150}>
+      {word ?? '–'}
+    </Text>
+  );
+}
+
+function NothingMatches() {
+  return (
+    <EmptyState icon={IconSend} title="Nothing matches">
+      No delivery on this page is of that state, kind and destination. New ones appear by themselves.
+    </EmptyState>
+  );
+}
+
+function NothingYet({ projectId }: { projectId: string }) {
+  return (
+    <EmptyState
+      icon={IconSend}
+      title="No deliveries yet"
+      command={[
+        `curl -X POST ${window.location.origin}/api/projects/${projectId}/webhooks \\`,
+        `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
+        `  -d '{"url": "https://your-server.example/hook", "eventTypes": ["*"]}'`,
+      ].join('\n')}
+    >
+      Add a webhook or a connector: every event then shows up here while it is sent. In a terminal, a webhook for all
+      events is
+    </EmptyState>
+  );
+}

@@ -1,0 +1,19 @@
+import { Badge } from '@mantine/core';
+import { formatEnum } from './format.ts';
+
+const COLORS: Readonly<Record<string, string>> = {
+  SUCCEEDED: 'teal',
+  FAILED: 'red',
+  RUNNING: 'blue',
+  PENDING: 'orange',
+  SKIPPED: 'gray',
+};
+
+/** The state of a delivery. `isRetrying` tells a retry from a first try. */
+export function DeliveryStatus({ status, isRetrying = false }: { status: string; isRetrying?: boolean }) {
+  return (
+    <Badge color={COLORS[status] ?? 'gray'}>
+      {status === 'PENDING' && isRetrying ? 'Retrying' : formatEnum(status)}
+    </Badge>
+  );
+}

@@ -1,0 +1,127 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createProject, createWebhook, type Resource } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('the live deliveries of the console', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let receiver: Receiver;
+  let alice: TestUser;
+  let shop: Resource & { base: string };
+  let webhook: Resource;
+
+  beforeAll(async () => {
+    app = await startTestApp();
+    browser = await launchBrowser();
+    receiver = await startReceiver();
+    alice = await app.user('alice', 'ENTERPRISE');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await receiver?.close();
+    await app?.stop();
+  });
+  beforeEach(async () => {
+    shop = await createProject(alice);
+    webhook = await createWebhook(alice, shop.base, { url: `${receiver.url}/hook` });
+    receiver.handle(() => ({}));
+  });
+
+  const send = async (eventType: string): Promise<Resource> => {
+    const { status, body } = await alice.rest<Resource>('POST', `${shop.base}/webhooks/${webhook.id}/test`, {
+      eventType,
+    });
+    expect(status).toBeLessThan(300);
+    return body;
+  };
+  const rowOf = (page: Page, eventType: string) => page.getByRole('row').filter({ hasText: eventType });
+  const goLive = async (page: Page, at: Pick<TestApp, 'url'>) => {
+    await openSignedIn(page, at, alice.token, `/console/projects/${shop.id}/deliveries`);
+    await page.getByText('Live', { exact: true }).waitFor();
+  };
+
+  test('a delivery appears and moves on without a reload, and is sent again from its drawer', async () => {
+    const page = await openTab(browser);
+    await goLive(page, app);
+    await page.getByText('No deliveries yet').waitFor();
+    await expectAccessible(page);
+
+    receiver.handle(() => ({ statusCode: 500, body: 'The cellar is flooded.' }));
+    await send('payment.settled');
+    await rowOf(page, 'payment.settled').getByText('500').waitFor();
+    await expectAccessible(page);
+
+    receiver.handle(() => ({ body: 'Understood.' }));
+    await send('payment.verified');
+    const row = rowOf(page, 'payment.verified');
+    await row.getByText('Succeeded').waitFor();
+    await row.getByRole('button', { name: 'Open payment.verified' }).click();
+    const drawer = page.getByRole('dialog', { name: 'Delivery' });
+    await drawer.getByText('Understood.').waitFor();
+    await expectAccessible(page);
+    receiver.handle(() => ({ statusCode: 202, body: 'Understood again.' }));
+    await drawer.getByRole('button', { name: 'Send again' }).click();
+    await drawer.getByLabel('Answer to attempt 2').getByText('Understood again.').waitFor({ state: 'attached' });
+    await drawer.getByText('by hand').waitFor();
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'hidden' });
+    await row.getByText('202').waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('after a lost connection it catches up on all that was missed, and shows nothing twice', async () => {
+    const proxy: CuttableProxy = await startCuttableProxy(app.url);
+    try {
+      const page = await openTab(browser);
+      await goLive(page, proxy);
+      await send('endpoint.created');
+      await rowOf(page, 'endpoint.created').getByText('Succeeded').waitFor();
+
+      proxy.cut();
+      await page.getByText('Reconnecting').waitFor();
+      const missed = ['payment.settled', 'payment.failed', 'customer.milestone'];
+      for (const eventType of missed) await send(eventType);
+      await receiver.waitFor(({ body }) => body.includes('customer.milestone'));
+      for (const eventType of missed) expect(await rowOf(page, eventType).count()).toBe(0);
+
+      proxy.mend();
+      for (const eventType of missed) await rowOf(page, eventType).getByText('Succeeded').waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await send('payment.verified');
+      await rowOf(page, 'payment.verified').getByText('Succeeded').waitFor();
+      expect(await page.getByRole('row').count()).toBe(1 + 5);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  test('while paused nothing moves; what came in is shown afterwards', async () => {
+    const page = await openTab(browser);
+    await goLive(page, app);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await send('payment.settled');
+    await page.getByRole('button', { name: 'Resume (1 new)' }).waitFor();
+    expect(await rowOf(page, 'payment.settled').count()).toBe(0);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await rowOf(page, 'payment.settled').getByText('Succeeded').waitFor();
+  });
+
+  test('filters leave what was asked for, live ones included', async () => {
+    const page = await openTab(browser);
+    await send('payment.failed');
+    await goLive(page, app);
+    await rowOf(page, 'payment.failed').waitFor();
+    await page.getByRole('combobox', { name: 'Kind of event' }).click();
+    await page.getByRole('option', { name: 'payment.settled' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByText('Nothing matches').waitFor();
+    await send('payment.verified');
+    await send('payment.settled');
+    await rowOf(page, 'payment.settled').waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+  });
+});
