@@ -22,6 +22,7 @@ export const theme = createTheme({
   primaryShade: { light: 7, dark: 7 },
   defaultRadius: 'md',
   cursorType: 'pointer',
+  respectReducedMotion: true,
   fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
   headings: {
     fontFamily: FONT,

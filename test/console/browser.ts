@@ -47,7 +47,12 @@ export type ConsolePage = Page & {
 
 /** A tab of its own, with nothing kept from others. */
 export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<ConsolePage> {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1360, height: 860 },
+    locale: 'en-GB',
+    reducedMotion: 'reduce',
+    ...options,
+  });
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   const complaints: string[] = [];
