@@ -4,12 +4,14 @@ import { type Config, ConfigError, readConfig } from './config.ts';
 import { startEmbeddedPostgres } from './database/embedded-postgres.ts';
 import { createLog } from './log.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
+import { startTracing } from './tracing/start.ts';
 
 /** After this the process ends, whatever still runs: orchestrators kill it soon after anyway. */
 const SHUTDOWN_MILLISECONDS = 28_000;
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
+  const tracing = await startTracing(process.env);
   const log = createLog(config.logLevel);
   const postgres = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir: config.dataDir, log });
   const sandbox = config.sandbox ? await runSandbox(config, log) : undefined;
@@ -36,6 +38,7 @@ async function main(): Promise<void> {
     await app.stop();
     await sandbox?.stop();
     await postgres?.stop();
+    await tracing?.stop();
     log.info('stopped');
     process.exit(0);
   }

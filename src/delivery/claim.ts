@@ -50,7 +50,7 @@ const TAKE = `
     d."id", d."projectId", d."trigger", d."attemptCount", d."retryStep", d."leaseToken", d."errorClass",
     extract(epoch FROM now() - d."createdAt")::float8 AS "ageSeconds",
     p."name" AS "projectName",
-    e."id" AS "eventId", e."type", e."test", e."timestamp", e."data"::text AS "data",
+    e."id" AS "eventId", e."type", e."test", e."timestamp", e."data"::text AS "data", e."traceContext",
     w."id" AS "webhookId", w."url", w."isActive" AS "webhookIsActive", w."secret",
     w."failingSince" IS NOT NULL AS "webhookIsFailing",
     CASE WHEN w."previousSecretExpiresAt" > now() THEN w."previousSecret" END AS "previousSecret",
@@ -188,6 +188,7 @@ type DeliveryRow = MetaRow & {
   test: boolean;
   timestamp: Date;
   data: string;
+  traceContext: string | null;
 } & (WebhookColumns | ConnectorColumns);
 
 type WebhookColumns = {
@@ -222,6 +223,7 @@ function toDelivery(row: DeliveryRow, databaseTime: () => number): ClaimedDelive
   return {
     ...{ id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, ageSeconds },
     previousErrorClass: row.errorClass,
+    traceContext: row.traceContext,
     destination: row.webhookId ?? row.connectorId,
     event: { id: row.eventId, type: row.type, test: row.test, timestamp: row.timestamp, data: row.data },
     webhook: row.webhookId === null ? null : toWebhook(row),

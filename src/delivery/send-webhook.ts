@@ -4,6 +4,7 @@ import { EgressError } from '../egress/egress-error.ts';
 import type { EgressRequest } from '../egress/exchange.ts';
 import { addPhases, NO_PHASES, type Phases } from '../egress/phases.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+import { describeSpan, inSpan, traceHeaders } from '../tracing/tracer.ts';
 import type { AttemptErrorClass } from './error-classes.ts';
 import { webhookBody } from './payload.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
@@ -81,6 +82,7 @@ export function createWebhookSender(options: SenderOptions) {
           'webhook-id': id,
           'webhook-timestamp': String(timestampSeconds),
           'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets }),
+          ...traceHeaders(),
         },
         body,
         timeoutMilliseconds,
@@ -93,11 +95,16 @@ export function createWebhookSender(options: SenderOptions) {
       const startedAt = delivery.databaseTime();
       let request: RecordedExchange['request'] | undefined;
       try {
-        const secrets = openSecrets(webhook, delivery.projectId);
-        const sent = makeRequest(startedAt, secrets);
-        // Its URL is the seller's own to read, and the only secret in its headers is known by name.
-        request = recordedRequest(sent, NOTHING_SECRET);
-        return judge(await egress.send(sent), request, startedAt, secrets);
+        const attributes = { 'http.request.method': 'POST', 'server.address': URL.parse(webhook.url)?.hostname ?? '' };
+        return await inSpan('POST', { kind: 'client', attributes }, async () => {
+          const secrets = openSecrets(webhook, delivery.projectId);
+          const sent = makeRequest(startedAt, secrets);
+          // Its URL is the seller's own to read, and the only secret in its headers is known by name.
+          request = recordedRequest(sent, NOTHING_SECRET);
+          const response = await egress.send(sent);
+          describeSpan({ 'http.response.status_code': response.statusCode });
+          return judge(response, request, startedAt, secrets);
+        });
       } catch (error) {
         return failedTry(error, { startedAt, delivery, log, request });
       }

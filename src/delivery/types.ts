@@ -12,6 +12,8 @@ export type ClaimedDelivery = {
   retryStep: number;
   /** Proves that the lease is still ours: every claim has another one. */
   leaseToken: number;
+  /** The `traceparent` of what made the event, if it was traced. */
+  traceContext: string | null;
   /** What went wrong last time, if anything. */
   previousErrorClass: string | null;
   /** Seconds since the delivery was created. */

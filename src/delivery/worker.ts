@@ -5,6 +5,7 @@ import type { Database } from '../database/client.ts';
 import type { Egress } from '../egress/egress.ts';
 import { type Bus, topics } from '../live/bus.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+import { inSpan, type SpanOptions } from '../tracing/tracer.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import { createDestinations } from './destinations.ts';
 import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
@@ -135,9 +136,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     underWay.add(controller);
     const { destination } = job.deliveries[0]!;
     const mayRetry = () => !isStopping && !destinations.isFailing(destination);
-    const results = await job
-      .run({ mayRetry, signal: controller.signal })
-      .catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
+    const results = await inSpan('delivery', spanOf(job), () => job.run({ mayRetry, signal: controller.signal })).catch(
+      (error) => job.deliveries.map((delivery) => ourFault(error, delivery)),
+    );
     underWay.delete(controller);
     for (const _ of job.deliveries) destinations.free(destination);
     if (isAbandoned) return;
@@ -238,5 +239,22 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     },
     stop,
     stats: () => ({ inFlight: held.size, ...reporter.counts() }),
+  };
+}
+
+/** Goes on with the trace of the event; a batch with that of its first, and is linked to the others. */
+function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
+  const { id, event, connector, traceContext, attemptCount } = first!;
+  return {
+    parent: traceContext,
+    links: others.map((other) => other.traceContext),
+    attributes: {
+      'tollgate.delivery.id': id,
+      'tollgate.delivery.attempt': attemptCount + 1,
+      'tollgate.delivery.kind': connector?.type ?? 'webhook',
+      'tollgate.event.id': event.id,
+      'tollgate.event.type': event.type,
+      'messaging.batch.message_count': 1 + others.length,
+    },
   };
 }

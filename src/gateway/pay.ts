@@ -6,6 +6,7 @@ import { type AppError, notFound } from '../errors.ts';
 import { LeaseLost, PaymentGone } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { Payment } from '../generated/prisma/client.ts';
+import { describeSpan, inSpan, traceHeaders } from '../tracing/tracer.ts';
 import { type GatewayAnswer, refusal } from './answer.ts';
 import { type Facilitator, FacilitatorError, type Verification } from './facilitator.ts';
 import type { Headers } from './headers.ts';
@@ -71,14 +72,22 @@ export function createPay(options: PayOptions) {
 
   /** @throws AppError without an answer of the upstream; what has happened is in the payment's record. */
   async function pay(request: PaidRequest): Promise<GatewayAnswer> {
-    const claim = await ledger.claim(newPayment(request));
+    const claim = await inSpan('payment claim', {}, () => ledger.claim(newPayment(request)));
+    describeSpan({ 'tollgate.payment.id': claim.payment.id, 'tollgate.payment.claim': claim.kind });
     if (claim.kind === 'existing') return options.repeat(claim.payment, request);
     const lease = leaseOf(claim.payment);
     return holdingLease(ledger, lease, async (lost) => {
-      const refused = await verify(claim.payment, request);
+      const refused = await inSpan('payment verify', {}, () => verify(claim.payment, request));
       if (refused) return refused;
       const payment = await ledger.verified(lease);
-      const answer = await call(payment, request, AbortSignal.any([lost, request.gone]));
+      const gone = AbortSignal.any([lost, request.gone]);
+      const attributes = {
+        'http.request.method': request.method,
+        'server.address': new URL(request.target.origin).hostname,
+      };
+      const answer = await inSpan('payment upstream', { kind: 'client', attributes }, () =>
+        call(payment, request, gone),
+      );
       if (answer.statusCode >= 400) return passOnUnpaid(payment, answer);
       const { statusCode, headers, body, durationMs, requestBodyDigest } = answer;
       await ledger.served(lease, {
@@ -89,7 +98,7 @@ export function createPay(options: PayOptions) {
         keepUntil: new Date(now().getTime() + keepSeconds(body) * 1000),
         ...(requestBodyDigest && { requestFingerprint: request.fingerprint(requestBodyDigest) }),
       });
-      return settle(payment, request, answer);
+      return inSpan('payment settle', {}, () => settle(payment, request, answer));
     }).catch((error) => {
       if (error instanceof PaymentGone) throw notFound();
       if (error instanceof LeaseLost) throw unresolved(claim.payment);
@@ -158,7 +167,7 @@ export function createPay(options: PayOptions) {
       return await callUpstream(dispatcher, {
         ...target,
         method,
-        headers: { ...request.headers, ...proof },
+        headers: { ...request.headers, ...proof, ...traceHeaders() },
         body: request.body,
         timeoutMilliseconds: Math.max(0, Math.min(UPSTREAM_TIMEOUT_SECONDS, remainingSeconds)) * 1000,
         signal,

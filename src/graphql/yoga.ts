@@ -5,6 +5,7 @@ import type { GraphQLContext } from './context.ts';
 import { createErrorMask } from './errors.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
+import { traceOperations } from './trace-operations.ts';
 
 /** So many documents are kept parsed and validated; each may be a megabyte then. */
 const MAX_CACHED_DOCUMENTS = 100;
@@ -32,7 +33,11 @@ export function createGraphQLServer(options: { log: Logger; ownDocuments: Readon
       documentCache: createLRUCache({ max: MAX_CACHED_DOCUMENTS }),
       errorCache: createLRUCache({ max: MAX_CACHED_DOCUMENTS }),
     },
-    plugins: [...limitPlugins((document) => ownDocuments.has(document)), maskValidationErrors(maskError)] as Plugin[],
+    plugins: [
+      ...limitPlugins((document) => ownDocuments.has(document)),
+      maskValidationErrors(maskError),
+      traceOperations(),
+    ] as Plugin[],
     logging: false,
   });
 

@@ -9,6 +9,7 @@ import type { TrustsProxy } from './client-address.ts';
 import { parseJsonBody } from './json-body.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { runInRequest } from './request-context.ts';
+import { traceRequest } from './trace-request.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 declare module 'fastify' {
@@ -82,7 +83,7 @@ export function createHttpServer(options: {
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
     // Before the body is read: what is not there is not there, whatever was sent to it.
     if (request.is404) throw new AppError('NOT_FOUND');
-    runInRequest({ requestId: request.id }, done);
+    runInRequest({ requestId: request.id }, () => traceRequest(request, reply, done));
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { viewer } = request;

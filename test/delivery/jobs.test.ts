@@ -37,7 +37,14 @@ function delivery(
       attemptCount: 0,
       retryStep: 0,
     },
-    ...{ leaseToken: 1, previousErrorClass: null, ageSeconds, webhook: null, databaseTime: () => second * 1000 },
+    ...{
+      leaseToken: 1,
+      previousErrorClass: null,
+      traceContext: null,
+      ageSeconds,
+      webhook: null,
+      databaseTime: () => second * 1000,
+    },
     event: { id: `evt_${id}`, type: 'endpoint.created', test: false, timestamp: new Date(0), data: '{}' },
     connector: {
       ...{ id: '', type: 'google-sheets', isActive: true, isFailing: false, isPaused: false, secretConfig: '' },

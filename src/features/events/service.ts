@@ -6,6 +6,7 @@ import { notFound } from '../../errors.ts';
 import { type Delivery, type Event, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
+import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { type FilteredEvent, matchesFilter } from './filter.ts';
@@ -51,7 +52,9 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
       const { projectId, type, data, test = false } = event;
       const eventId = newId('Event');
-      await tx.event.create({ data: { id: eventId, projectId, type, data, test, version: EVENT_PAYLOAD_VERSION } });
+      const traceContext = currentTraceparent() ?? null;
+      const row = { id: eventId, projectId, type, data, test, version: EVENT_PAYLOAD_VERSION, traceContext };
+      await tx.event.create({ data: row });
       const deliveries = (await findSubscribers(tx, event)).map((subscriber) => ({
         id: newId('Delivery'),
         projectId,

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTracing, type Tracing } from '../../src/tracing/start.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createProject, createWebhook } from '../support/resources.ts';
+
+type Attribute = { key: string; value: { stringValue?: string } };
+type Span = { traceId: string; spanId: string; parentSpanId?: string; name: string; attributes: Attribute[] };
+
+const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
+
+let collector: Receiver;
+let tracing: Tracing | undefined;
+let app: TestApp;
+
+beforeAll(async () => {
+  collector = await startReceiver();
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
+  tracing = await startTracing(process.env);
+  app = await startTestApp();
+});
+afterAll(async () => {
+  await app.stop();
+  await tracing?.stop();
+  delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  await collector.close();
+});
+
+test('one trace leads from the request of a caller to the webhook, which gets it too', async () => {
+  await using receiver = await startReceiver();
+  const user = await app.user('alice');
+  const { base } = await createProject(user);
+  const webhook = await createWebhook(user, base, { url: receiver.url });
+  const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
+  const path = `${base}/webhooks/${webhook.id}`;
+  const sent = await user.rest<{ id: string }>(
+    'POST',
+    `${path}/test`,
+    { eventType: 'payment.settled' },
+    { traceparent },
+  );
+
+  const [received] = await receiver.waitFor(1);
+  const [, traceId, sentSpanId] = String(received!.headers.traceparent).split('-');
+  expect(traceId).toBe(CALLER.traceId);
+
+  const statusOf = async () =>
+    (await user.rest<{ status: string }>('GET', `${base}/deliveries/${sent.body.id}`)).body.status;
+  await expect.poll(statusOf, { timeout: 15_000 }).toBe('SUCCEEDED');
+  // Hands over everything.
+  await tracing!.stop();
+  expect(collector.requests.every(({ path }) => path === '/v1/traces')).toBe(true);
+  const spans = collector.requests
+    .flatMap(({ body }) => JSON.parse(body.toString()).resourceSpans)
+    .flatMap(({ scopeSpans }) => scopeSpans)
+    .flatMap((scope) => scope.spans as Span[])
+    .filter((span) => span.traceId === CALLER.traceId);
+
+  const names: string[] = [];
+  for (let id: string | undefined = sentSpanId; id !== CALLER.spanId; ) {
+    const span = spans.find(({ spanId }) => spanId === id);
+    expect(span, `span ${id} beneath ${names.join(' < ')}`).toBeDefined();
+    names.push(span!.name);
+    id = span!.parentSpanId;
+  }
+  expect(names).toEqual([
+    'POST',
+    'delivery',
+    'GraphQL mutation',
+    'POST /api/projects/:projectId/webhooks/:webhookId/test',
+  ]);
+  const delivery = spans.find(({ name }) => name === 'delivery');
+  expect(delivery!.attributes).toContainEqual({
+    key: 'tollgate.event.type',
+    value: { stringValue: 'payment.settled' },
+  });
+  for (const secret of [webhook.secret, user.token]) {
+    expect(collector.requests.some(({ body }) => body.includes(secret))).toBe(false);
+  }
+});
+
+test('without a collector nothing of it is loaded, and webhooks carry no traceparent', async () => {
+  await tracing!.stop();
+  expect(await startTracing({})).toBeUndefined();
+  expect(await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' })).toBeUndefined();
+  await using receiver = await startReceiver();
+  const user = await app.user('bob');
+  const { base } = await createProject(user);
+  const webhook = await createWebhook(user, base, { url: receiver.url });
+  await user.rest('POST', `${base}/webhooks/${webhook.id}/test`, {});
+  const [received] = await receiver.waitFor(1);
+  expect(received!.headers).not.toHaveProperty('traceparent');
+});
