@@ -7,7 +7,7 @@ import { createTokenVerifier } from './auth/jwt.ts';
 import { createAuthenticator, type Viewer } from './auth/viewer.ts';
 import type { Config } from './config.ts';
 import { findConnector } from './connectors/registry.ts';
-import { openDatabase } from './database/client.ts';
+import { openDatabase, openQueuePool } from './database/client.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
 import { createPartitionKeeper } from './database/partitions.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
@@ -226,8 +226,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
 
     if (config.roles.has('worker')) {
+      const queuePool = openQueuePool({ url: databaseUrl, log });
+      onClose(() => queuePool.end());
       const worker: DeliveryWorker = createDeliveryWorker({
-        db,
+        db: { pool: queuePool },
         egress,
         secretBox,
         bus,

@@ -54,7 +54,7 @@ export const SETTINGS = {
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Most connections this process opens to PostgreSQL, besides one for LISTEN.',
+    help: 'Most connections this process opens to PostgreSQL, besides one for LISTEN and, with the role `worker`, four for the queue.',
   },
   ROLES: {
     schema: z

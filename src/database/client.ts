@@ -33,6 +33,11 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS = 15_000;
 const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
   SET lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
+// Planning a statement over all partitions takes as long as running it, so each is planned once a connection, and by
+// index whatever the statistics say: a plan is kept while a partition that was empty when it was made grows.
+const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
+/** For the worker: one claims, one records, one keeps up leases, and one to spare. */
+export const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
 const TRANSACTION_MAX_WAIT_MILLISECONDS = 5_000;
@@ -47,16 +52,7 @@ const MAX_STATEMENT_NAMES = 500;
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { url, poolSize, log, applicationName = 'tollgate' } = options;
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: poolSize,
-    application_name: applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
-    idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
-    keepAlive: true,
-    onConnect: async (client) => void (await client.query(SESSION_SETTINGS)),
-  });
-  surviveLostConnections(pool, log);
+  const pool = openPool({ url, poolSize, log, applicationName }, SESSION_SETTINGS);
 
   const adapter = new PrismaPg(pool, { statementNameGenerator: boundedStatementNames() });
   const prisma = new PrismaClient({
@@ -85,6 +81,25 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
       return closing;
     },
   };
+}
+
+/** Opens connections for the statements of the queue, which are few, fixed, and sent all the time. */
+export function openQueuePool({ url, log }: Pick<OpenDatabaseOptions, 'url' | 'log'>): pg.Pool {
+  return openPool({ url, poolSize: QUEUE_POOL_SIZE, log, applicationName: 'tollgate-queue' }, QUEUE_SETTINGS);
+}
+
+function openPool({ url, poolSize, log, applicationName }: Required<OpenDatabaseOptions>, settings: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
+    idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
+    keepAlive: true,
+    onConnect: async (client) => void (await client.query(settings)),
+  });
+  surviveLostConnections(pool, log);
+  return pool;
 }
 
 /**

@@ -1,5 +1,5 @@
-import type pg from 'pg';
 import type { ConnectorMemory } from '../connectors/definition.ts';
+import type { Queryable } from './queue.ts';
 import type { ClaimedDelivery } from './types.ts';
 
 export type ClaimRequest = {
@@ -147,14 +147,14 @@ const MAX_DESTINATIONS_A_CLAIM = 256;
  * Takes due deliveries under a lease: nobody else gets them until it ends. One statement, so that a killed process
  * leaves either nothing or a lease behind. All times are those of the database.
  */
-export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Claim> {
   const { limit, leaseSeconds, room, defaultRoom, after } = request;
   const values = [limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom];
   const query =
     after === undefined
       ? { name: 'delivery_claim_oldest', text: CLAIM_OLDEST, values }
       : { name: 'delivery_claim_around', text: CLAIM_AROUND, values: [...values, after, MAX_DESTINATIONS_A_CLAIM] };
-  const { rows } = await pool.query<ClaimRow>(query);
+  const { rows } = await db.query<ClaimRow>(query);
   const receivedAt = performance.now();
   const meta = rows[0]!;
   const databaseTime = () => meta.databaseTime + performance.now() - receivedAt;

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type Database, openDatabase } from '../../src/database/client.ts';
+import { type Database, openDatabase, openQueuePool } from '../../src/database/client.ts';
+import { claimDeliveries } from '../../src/delivery/claim.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });
@@ -98,4 +99,19 @@ test('closing twice is closing once', async () => {
   const other = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
   await Promise.all([other.close(), other.close()]);
   await expect(other.pool.query('SELECT 1')).rejects.toThrow();
+});
+
+test('statements of the queue are planned once a connection, and read no table from end to end', async () => {
+  const pool = openQueuePool({ url: testDatabase.url, log });
+  const client = await pool.connect();
+  const request = { limit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 };
+  for (let count = 0; count < 10; count++) await claimDeliveries(client, request);
+  const { rows } = await client.query(
+    `SELECT generic_plans::int AS "generic", custom_plans::int AS "custom" FROM pg_prepared_statements WHERE name LIKE 'delivery%'`,
+  );
+  expect(rows).toEqual([{ generic: 10, custom: 0 }]);
+  const plan = await client.query(`EXPLAIN SELECT FROM "Delivery" WHERE "id" = ANY(ARRAY(SELECT "id" FROM "Event"))`);
+  expect(JSON.stringify(plan.rows)).not.toContain('Seq Scan on "Delivery');
+  client.release();
+  await pool.end();
 });

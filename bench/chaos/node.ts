@@ -1,0 +1,23 @@
+/**
+ * The service as `src/main.ts` runs it, but for a schedule of retries that does not take days, and, where receivers stall and
+ * workers are killed (`faults`), a wait for them that is short.
+ */
+import { startApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+
+const config = readConfig(process.env);
+const app = await startApp({
+  config,
+  databaseUrl: config.databaseUrl ?? '',
+  log: createLog(config.logLevel),
+  delivery: {
+    retryScheduleSeconds: Array(200).fill(0.3),
+    ...(process.argv[2] === 'faults' && { leaseSeconds: 5, timeoutMilliseconds: 1_500 }),
+  },
+});
+process.on('SIGTERM', async () => {
+  await app.stop();
+  process.exit(0);
+});
+process.stdout.write('{"ready":true}\n');
