@@ -5,12 +5,14 @@ import {
   IconHistory,
   IconKey,
   IconLayoutDashboard,
+  IconPlugConnected,
   IconReceipt,
   IconRoute,
   IconSend,
   IconSettings,
   IconTimelineEvent,
   IconUsers,
+  IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 import { lazyPart } from './parts/lazy-part.ts';
@@ -69,6 +71,20 @@ export const ROUTES: readonly Route[] = [
     icon: IconUsers,
     group: 'Money',
     page: lazyPart(() => import('./pages/customers.tsx'), 'CustomersPage'),
+  },
+  {
+    path: '/webhooks',
+    label: 'Webhooks',
+    icon: IconWebhook,
+    group: 'Delivery',
+    page: lazyPart(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  },
+  {
+    path: '/connectors',
+    label: 'Connectors',
+    icon: IconPlugConnected,
+    group: 'Delivery',
+    page: lazyPart(() => import('./pages/connectors.tsx'), 'ConnectorsPage'),
   },
   {
     path: '/events',

@@ -1,5 +1,5 @@
-import { ActionIcon, Anchor, Badge, Button, Code, Group, Menu, Text, Tooltip } from '@mantine/core';
-import { IconAlertTriangle, IconDots, IconPlus, IconRoute } from '@tabler/icons-react';
+import { Anchor, Badge, Button, Code, Group, Text, Tooltip } from '@mantine/core';
+import { IconAlertTriangle, IconPlus, IconRoute } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
 import {
@@ -18,6 +18,7 @@ import { formatUsd } from '../parts/format.ts';
 import { lazyPart } from '../parts/lazy-part.ts';
 import { Page, Panel } from '../parts/page.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
+import { RowMenu } from '../parts/row-menu.tsx';
 
 const EndpointForm = lazyPart(() => import('./endpoint-form.tsx'), 'EndpointForm');
 const EndpointPreview = lazyPart(() => import('./endpoint-preview.tsx'), 'EndpointPreview');
@@ -77,12 +78,17 @@ export function EndpointsPage() {
       align: 'right',
       width: 80,
       render: (endpoint) => (
-        <EndpointMenu
-          endpoint={endpoint}
-          onOpen={setOpened}
-          onSwitch={async () => {
-            await update.submit({ input: { id: endpoint.id, isActive: !endpoint.isActive } });
-          }}
+        <RowMenu
+          name={endpoint.path}
+          actions={[
+            { label: 'What a buyer sees', onClick: () => setOpened({ what: 'preview', endpoint }) },
+            { label: 'Edit', onClick: () => setOpened({ what: 'form', endpoint }) },
+            {
+              label: endpoint.isActive ? 'Switch off' : 'Switch on',
+              onClick: () => update.submit({ input: { id: endpoint.id, isActive: !endpoint.isActive } }),
+            },
+            { label: 'Delete', onClick: () => setOpened({ what: 'delete', endpoint }), isDangerous: true },
+          ]}
         />
       ),
     },
@@ -133,27 +139,6 @@ export function EndpointsPage() {
         />
       )}
     </Page>
-  );
-}
-
-function EndpointMenu(props: { endpoint: EndpointRow; onOpen(opened: Opened): void; onSwitch(): void }) {
-  const { endpoint, onOpen, onSwitch } = props;
-  return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${endpoint.path}`}>
-          <IconDots size={16} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={() => onOpen({ what: 'preview', endpoint })}>What a buyer sees</Menu.Item>
-        <Menu.Item onClick={() => onOpen({ what: 'form', endpoint })}>Edit</Menu.Item>
-        <Menu.Item onClick={onSwitch}>{endpoint.isActive ? 'Switch off' : 'Switch on'}</Menu.Item>
-        <Menu.Item color="red" onClick={() => onOpen({ what: 'delete', endpoint })}>
-          Delete
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
   );
 }
 

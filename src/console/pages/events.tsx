@@ -1,18 +1,14 @@
-import { Anchor, Badge, Code, Group, MultiSelect } from '@mantine/core';
+import { Anchor, Badge, Code, Group } from '@mantine/core';
 import { IconTimelineEvent } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useQuery } from 'urql';
-import {
-  EventsDocument,
-  type EventsQuery,
-  type EventType,
-  EventTypesDocument,
-} from '../../generated/console/events.ts';
+import { EventsDocument, type EventsQuery, type EventType } from '../../generated/console/events.ts';
 import { toProblem } from '../api/problem.ts';
 import { useProject } from '../layout/current-project.tsx';
 import { Copy } from '../parts/copy-button.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
+import { EventTypesField } from '../parts/event-types-field.tsx';
 import { formatEventType } from '../parts/format.ts';
 import { JsonDialog } from '../parts/json-dialog.tsx';
 import { Page, Panel } from '../parts/page.tsx';
@@ -26,7 +22,6 @@ export function EventsPage() {
   const [types, setTypes] = useState<EventType[]>([]);
   const [shown, setShown] = useState<Row>();
   const paging = usePaging();
-  const [{ data: kinds }] = useQuery({ query: EventTypesDocument });
   const variables = { projectId: project.id, ...(types.length > 0 && { types }), ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: EventsDocument, variables, requestPolicy: 'cache-and-network' });
   const columns: Column<Row>[] = [
@@ -57,13 +52,10 @@ export function EventsPage() {
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Panel flush>
         <Group p="md">
-          <MultiSelect
+          <EventTypesField
             aria-label="Kinds"
-            placeholder={types.length > 0 ? '' : 'All kinds'}
             size="xs"
             w={360}
-            clearable
-            data={kinds?.__type?.enumValues?.map(({ name }) => ({ value: name, label: formatEventType(name) })) ?? []}
             value={types}
             onChange={(values) => {
               paging.reset();

@@ -1,0 +1,26 @@
+import { Select, TagsInput, Textarea, TextInput } from '@mantine/core';
+import type { GetInputPropsReturnType } from '@mantine/form';
+import type { ConnectorInfo } from './connectors.tsx';
+
+type Field = ConnectorInfo['fields'][number];
+
+// A service account's key is a page of JSON.
+const LONG_EXAMPLE_CHARACTERS = 120;
+
+/** One field of a connector's config. Secrets can be replaced but never read back. */
+export function ConfigField({ field, input }: { field: Field; input: GetInputPropsReturnType }) {
+  const { title, description, example, kind, choices, required, secret } = field;
+  const common = {
+    label: title,
+    description: secret ? `${description} Kept encrypted, and never shown again.` : description,
+    placeholder: example ?? '',
+    required,
+    ...input,
+  };
+  if (kind === 'choice') return <Select {...common} data={choices} clearable={!required} />;
+  if (kind === 'list') return <TagsInput {...common} />;
+  if ((example?.length ?? 0) > LONG_EXAMPLE_CHARACTERS || example?.trim().startsWith('{')) {
+    return <Textarea {...common} autosize minRows={3} maxRows={8} spellCheck={false} autoComplete="off" />;
+  }
+  return <TextInput {...common} spellCheck={false} autoComplete="off" />;
+}

@@ -1,0 +1,19 @@
+import { MultiSelect, type MultiSelectProps } from '@mantine/core';
+import { useQuery } from 'urql';
+import { EventTypesDocument } from '../../generated/console/event-types.ts';
+import { formatEventType } from './format.ts';
+
+/** Chooses kinds of events, by their names in the enum `EventType`. None chosen means all. */
+export function EventTypesField(props: Omit<MultiSelectProps, 'data'>) {
+  const [{ data }] = useQuery({ query: EventTypesDocument });
+  const names = data?.__type?.enumValues?.map(({ name }) => name) ?? [];
+  return (
+    <MultiSelect
+      placeholder={props.value?.length ? '' : 'All kinds'}
+      clearable
+      searchable
+      data={names.map((name) => ({ value: name, label: formatEventType(name) }))}
+      {...props}
+    />
+  );
+}

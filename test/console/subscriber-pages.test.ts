@@ -1,0 +1,122 @@
+import type { Browser } from 'playwright-core';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createProject } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let receiver: Receiver;
+  let alice: TestUser;
+  let base: string;
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    app = await startTestApp();
+    browser = await launchBrowser();
+    alice = await app.user('alice');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    await receiver?.close();
+  });
+
+  async function open(path: string) {
+    const project = await createProject(alice);
+    base = project.base;
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${project.id}${path}`);
+    return page;
+  }
+  type List = { data: { id: string; config: object; filter: object | null; eventTypes: string[] }[] };
+
+  test('a webhook is made, its secret is shown once and verifies the test event that is sent from the page', async () => {
+    const page = await open('/webhooks');
+    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByLabel('URL').fill('example.com/hook');
+    await page.getByLabel('Filter').fill('{');
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    await page.getByText('Is not JSON').waitFor();
+    await page.getByLabel('Filter').fill('{"data.amountUsd": {"gte": "1.00"}}');
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    await expect.poll(() => page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true');
+    await expectAccessible(page);
+
+    await page.getByLabel('URL').fill(`${receiver.url}/hook`);
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    const dialog = page.getByRole('dialog', { name: 'The signing secret' });
+    const secret = await dialog.locator('pre').innerText();
+    await expectAccessible(page);
+    await dialog.getByLabel('I have stored it in a safe place').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const [webhook] = (await alice.rest<List>('GET', `${base}/webhooks`)).body.data;
+    expect(webhook!.filter).toEqual({ 'data.amountUsd': { gte: '1.00' } });
+
+    await page.getByRole('button', { name: `Actions for ${receiver.url}/hook` }).click();
+    await expectAccessible(page);
+    await page.getByRole('menuitem', { name: 'Send a test event' }).click();
+    await expect.poll(() => receiver.requests.length).toBe(1);
+    const [request] = receiver.requests;
+    const headers = request!.headers as Record<string, string>;
+    expect(new StandardWebhook(secret).verify(request!.body, headers)).toMatchObject({ test: true });
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('a signing secret is replaced, and how to check signatures is explained', async () => {
+    const page = await open('/webhooks');
+    const { id } = (
+      await alice.rest<{ id: string }>('POST', `${base}/webhooks`, {
+        url: `${receiver.url}/rotated`,
+        eventTypes: ['payment.settled'],
+      })
+    ).body;
+    await page.reload();
+    await page.getByText('payment.settled').waitFor();
+    await page.getByRole('button', { name: `Actions for ${receiver.url}/rotated` }).click();
+    await page.getByRole('menuitem', { name: 'New signing secret' }).click();
+    await page.getByLabel('Overlap in hours').fill('2');
+    await page.getByRole('button', { name: 'Replace secret' }).click();
+    await page
+      .getByRole('dialog', { name: 'The signing secret' })
+      .getByText(/^whsec_/)
+      .waitFor();
+    const { body } = await alice.rest<{ previousSecretExpiresAt: string }>('GET', `${base}/webhooks/${id}`);
+    expect(body.previousSecretExpiresAt).not.toBeNull();
+    await page.reload();
+    await page.getByRole('button', { name: 'Check signatures' }).click();
+    await page.getByText('standardwebhooks').first().waitFor();
+    await expectAccessible(page);
+  });
+
+  test('the form of a connector is drawn from its type, marks what is refused, and never shows a secret again', async () => {
+    const page = await open('/connectors');
+    await page.getByRole('button', { name: 'New connector' }).first().click();
+    await page.getByLabel('Search services').fill('slack');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: /^Slack/ }).click();
+    const field = page.getByRole('dialog', { name: 'Slack' }).getByRole('textbox').first();
+    await field.fill('https://example.com/not-slack');
+    await page.getByRole('button', { name: 'Create connector' }).click();
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
+    await expectAccessible(page);
+    const url = 'https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx';
+    await field.fill(url);
+    await page.getByRole('button', { name: 'Create connector' }).click();
+    await page.getByRole('button', { name: 'Slack', exact: true }).click();
+    await expect.poll(() => field.inputValue()).toMatch(/^••••/);
+    expect(await page.content()).not.toContain(url);
+
+    // Saved as it is shown, the secret stays.
+    await page.getByRole('textbox', { name: 'Filter' }).fill('{"data.path": {"exists": true}}');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog', { name: 'Slack' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /^Actions for Slack/ }).click();
+    await page.getByRole('menuitem', { name: 'Switch off' }).click();
+    await page.getByText('Off', { exact: true }).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+});
