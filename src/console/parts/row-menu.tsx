@@ -14,7 +14,7 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
       </Menu.Target>
       <Menu.Dropdown>
         {actions.map(({ label, onClick, isDangerous }) => (
-          <Menu.Item key={label} onClick={onClick} {...(isDangerous && { color: 'red' })}>
+          <Menu.Item key={label} onClick={onClick} {...(isDangerous && { c: 'var(--mantine-color-error)' })}>
             {label}
           </Menu.Item>
         ))}
