@@ -11,6 +11,7 @@ import { openDatabase, openQueuePool } from './database/client.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
 import { createPartitionKeeper } from './database/partitions.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
+import { createReplayRunner } from './delivery/replay-runner.ts';
 import { RETRY_SCHEDULE_SECONDS } from './delivery/retry-policy.ts';
 import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
@@ -26,6 +27,7 @@ import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempot
 import { createLedger, sweepPaymentAnswers } from './features/payments/ledger.ts';
 import { createPaymentService } from './features/payments/service.ts';
 import { createProjectService } from './features/projects/service.ts';
+import { createReplayService } from './features/replays/service.ts';
 import { createDailySummaries } from './features/revenue/daily-summary.ts';
 import { createRevenueService } from './features/revenue/service.ts';
 import { createUserService } from './features/users/service.ts';
@@ -159,6 +161,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         retryScheduleSeconds: delivery?.retryScheduleSeconds ?? RETRY_SCHEDULE_SECONDS,
       }),
       deliveryStats: createDeliveryStatsService({ db }),
+      replays: createReplayService({ db, bus }),
       payments: createPaymentService({ db }),
       customers: createCustomerService({ db }),
       revenue: createRevenueService({ db }),
@@ -242,6 +245,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       });
       worker.start();
       onClose(() => worker.stop());
+      const replays = createReplayRunner({ db, bus, log });
+      replays.start();
+      onClose(() => replays.stop());
       const summaries = createDailySummaries({ db, events, log });
       summaries.start();
       onClose(() => summaries.stop());

@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   Event: 'evt',
   Delivery: 'dlv',
   Attempt: 'att',
+  Replay: 'rpl',
   Payment: 'pay',
   Customer: 'cus',
   AuditEntry: 'aud',

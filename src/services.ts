@@ -8,6 +8,7 @@ import type { EndpointService } from './features/endpoints/service.ts';
 import type { EventService } from './features/events/service.ts';
 import type { PaymentService } from './features/payments/service.ts';
 import type { ProjectService } from './features/projects/service.ts';
+import type { ReplayService } from './features/replays/service.ts';
 import type { RevenueService } from './features/revenue/service.ts';
 import type { UserService } from './features/users/service.ts';
 import type { WebhookService } from './features/webhooks/service.ts';
@@ -24,6 +25,7 @@ export type Services = {
   events: EventService;
   deliveries: DeliveryService;
   deliveryStats: DeliveryStatsService;
+  replays: ReplayService;
   payments: PaymentService;
   customers: CustomerService;
   revenue: RevenueService;

@@ -117,6 +117,9 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
 export const topics = {
   deliveriesDue: 'due',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
+  /** There is a replay to carry out. */
+  replaysDue: 'replays',
+  replays: (projectId: string) => `replays:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,
   /** Endpoints, prices or the wallet of a project have changed. */

@@ -3,10 +3,10 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Database } from '../database/client.ts';
 import { notFound } from '../errors.ts';
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
-import type { Delivery, DeliveryStatus, Event, Payment } from '../generated/prisma/client.ts';
+import type { Delivery, DeliveryStatus, Event, Payment, Replay } from '../generated/prisma/client.ts';
 import { type Bus, topics } from './bus.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { lookAtDeliveries, lookAtEvents, lookAtPayments } from './looks.ts';
+import { lookAtDeliveries, lookAtEvents, lookAtPayments, lookAtReplays } from './looks.ts';
 import { type FoundRow, tail } from './tail.ts';
 
 /** Hints may be lost; this often a subscription looks by itself. */
@@ -19,6 +19,7 @@ export type DeliveryFeedArguments = {
   filter?: { status?: DeliveryStatus[] | null; eventTypes?: readonly string[] | null; since?: Date | null } | null;
 };
 export type PaymentFeedArguments = { projectId: string; after?: string | null; filter?: PaymentFilter | null };
+export type ReplayFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
@@ -87,6 +88,24 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         },
         present: (payment, progress) => ({ cursor: encodeCursor(progress), payment }),
         subscribe: (wake) => bus.subscribe(topics.payments(projectId), wake),
+        pollMilliseconds: POLL_MILLISECONDS,
+      });
+    },
+
+    /** @throws AppError as `events` does. */
+    async replays(viewer: Viewer, { projectId, after }: ReplayFeedArguments) {
+      const reached = after != null ? decodeCursor('Replay', after) : undefined;
+      await requireVisible(viewer, projectId);
+      const table = lookAtReplays(db.pool, projectId);
+      return tail<Replay, { cursor: string; replay: Replay }>({
+        start: reached ?? (await table.present()),
+        look: table.look,
+        async load(rows) {
+          const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
+          return unchanged(rows, await db.prisma.replay.findMany({ where }));
+        },
+        present: (replay, progress) => ({ cursor: encodeCursor(progress), replay }),
+        subscribe: (wake) => bus.subscribe(topics.replays(projectId), wake),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },

@@ -84,6 +84,14 @@ const PAYMENTS = look(
   `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
 );
 
+const REPLAYS = look(
+  `SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age FROM "Replay" r
+     WHERE r."projectId" = $1 AND r."updatedAt" >= $2 AND (r."updatedAt", r."id") <= ($3::timestamptz, $4)
+       AND ${isLate('r', '$5')}`,
+  `SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age FROM "Replay" r
+     WHERE r."projectId" = $1 AND (r."updatedAt", r."id") > ($3::timestamptz, $4) ORDER BY r."updatedAt", r."id"`,
+);
+
 const BEGINNING: Position = { milliseconds: 0, id: '' };
 
 export function lookAtEvents(pool: pg.Pool, projectId: string, types: readonly string[] | null): LookableTable {
@@ -124,11 +132,15 @@ export function lookAtPayments(pool: pg.Pool, projectId: string, filter: Payment
   return lookAtVersions(pool, projectId, 'Payment', PAYMENTS, values);
 }
 
+export function lookAtReplays(pool: pg.Pool, projectId: string): LookableTable {
+  return lookAtVersions(pool, projectId, 'Replay', REPLAYS, []);
+}
+
 /** A table whose rows change, in the order of their last change. */
 function lookAtVersions(
   pool: pg.Pool,
   projectId: string,
-  table: 'Delivery' | 'Payment',
+  table: 'Delivery' | 'Payment' | 'Replay',
   text: string,
   filter: unknown[],
 ): LookableTable {

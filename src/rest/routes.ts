@@ -7,6 +7,7 @@ import { endpointRoutes } from './routes/endpoints.ts';
 import { eventRoutes } from './routes/events.ts';
 import { paymentRoutes } from './routes/payments.ts';
 import { projectRoutes } from './routes/projects.ts';
+import { replayRoutes } from './routes/replays.ts';
 import { revenueRoutes } from './routes/revenue.ts';
 import type { Route } from './routes/route.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -19,6 +20,7 @@ export const ROUTES: readonly Route[] = [
   ...connectorRoutes,
   ...webhookRoutes,
   ...deliveryRoutes,
+  ...replayRoutes,
   ...eventRoutes,
   ...paymentRoutes,
   ...customerRoutes,

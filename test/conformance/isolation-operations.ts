@@ -33,7 +33,14 @@ export type Operation = { name: string; slots: Slot[]; isWrite: boolean; request
 /** What the identifiers in paths are of. */
 const PARAMETERS: Record<string, OwnedType> = {
   ...{ projectId: 'Project', endpointId: 'Endpoint', keyId: 'ApiKey', connectorId: 'Connector' },
-  ...{ webhookId: 'Webhook', deliveryId: 'Delivery', eventId: 'Event', paymentId: 'Payment', customerId: 'Customer' },
+  ...{
+    webhookId: 'Webhook',
+    deliveryId: 'Delivery',
+    replayId: 'Replay',
+    eventId: 'Event',
+    paymentId: 'Payment',
+    customerId: 'Customer',
+  },
 };
 
 /** What the ID arguments of fields are of. `node` is asked for each type there is. */
@@ -41,7 +48,12 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
   ...{ 'Query.node.id': 'any', 'Query.project.id': 'Project' },
   ...{ 'Project.apiKey.id': 'ApiKey', 'Project.connector.id': 'Connector', 'Project.delivery.id': 'Delivery' },
   ...{ 'Project.endpoint.id': 'Endpoint', 'Project.event.id': 'Event', 'Project.webhook.id': 'Webhook' },
-  ...{ 'Project.payment.id': 'Payment', 'Project.customer.id': 'Customer' },
+  ...{
+    'Project.payment.id': 'Payment',
+    'Project.replay.id': 'Replay',
+    'Subscription.replayUpdated.projectId': 'Project',
+    'Project.customer.id': 'Customer',
+  },
   ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
@@ -52,7 +64,7 @@ const INPUT_IDS: Record<string, OwnedType> = {
   ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
   ...{ deleteProject: 'Project', updateProject: 'Project' },
   ...{ deleteWebhook: 'Webhook', rotateWebhookSecret: 'Webhook', sendWebhookTestEvent: 'Webhook' },
-  ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', revokeApiKey: 'ApiKey' },
+  ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', cancelReplay: 'Replay', revokeApiKey: 'ApiKey' },
 };
 
 /** Bodies that would be accepted and would change something, by operation; others need none. */

@@ -14,7 +14,7 @@ import {
 /** Everything that has an identifier of its own and belongs to a tenant. */
 export const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
-  ...(['Payment', 'Customer'] as const),
+  ...(['Payment', 'Customer', 'Replay'] as const),
 ];
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
@@ -109,6 +109,12 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
      VALUES ($1, $2, 1, 'SCHEDULED', now(), 5, $3, $3, $3)`,
     [attemptId, delivery.id, `${mark} answer`],
   );
+  const replayId = newId('Replay');
+  await sql.query(
+    `INSERT INTO "Replay" (id, "projectId", filter, "maxPerSecond", total, "startedBy", status, "finishedAt")
+     VALUES ($1, $2, $3, 1, 1, $4, 'COMPLETED', now())`,
+    [replayId, delivery.projectId, JSON.stringify({ eventTypes: [mark] }), delivery.userId],
+  );
   const { paymentId, customerId } = await insertPayment(sql, {
     projectId: delivery.projectId,
     endpointId: endpoint.id,
@@ -129,6 +135,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       User: delivery.userId,
       Payment: paymentId,
       Customer: customerId,
+      Replay: replayId,
     },
   };
 }
@@ -148,6 +155,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   // As do payments; only a project takes them with it.
   await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
   await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
+  await sql.query('DELETE FROM "Replay" WHERE id = $1', [ids.Replay]);
   await sql.query('DELETE FROM "RevenueDay" WHERE "endpointId" = $1', [ids.Endpoint]);
   ids.Project = another.id;
   ids.User = newId('User');

@@ -31,6 +31,7 @@ beforeAll(async () => {
   const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/deliveries`);
   const delivery = body.data[0]!;
   const payment = await createPayment(app, { projectId, endpointId: endpoint.id, mark: 'weather' });
+  const replay = await rest.send<{ replay: Resource }>(alice, 'POST', `${base}/replays`, { body: {} });
   paths = {
     Project: base,
     Endpoint: `${base}/endpoints/${endpoint.id}`,
@@ -41,6 +42,7 @@ beforeAll(async () => {
     Event: `${base}/events/${delivery.eventId}`,
     Payment: `${base}/payments/${payment.paymentId}`,
     Customer: `${base}/customers/${payment.customerId}`,
+    Replay: `${base}/replays/${replay.body.replay.id}`,
   };
 });
 afterAll(() => app?.stop());

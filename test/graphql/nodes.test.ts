@@ -45,6 +45,7 @@ beforeAll(async () => {
     endpointId: endpoint.id,
     mark: 'weather',
   });
+  const { body: started } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {});
   ids = {
     Project: project.id,
     Endpoint: endpoint.id,
@@ -55,6 +56,7 @@ beforeAll(async () => {
     Delivery: delivery.id,
     Payment: paymentId,
     Customer: customerId,
+    Replay: started.replay.id,
   };
   keyOfProject = app.caller(key.key!);
   keyOfOtherProject = app.caller((await make(`/api/projects/${other.id}/keys`, { name: 'Key' })).key!);

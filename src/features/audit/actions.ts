@@ -15,6 +15,8 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
   'connector.created': 'A connector was created.',
   'connector.updated': 'A connector was changed, switched on or off.',
   'connector.deleted': 'A connector was deleted.',
+  'replay.created': 'Deliveries were asked to be sent again.',
+  'replay.cancelled': 'A replay was stopped.',
 } as const;
 
 export type AuditAction = keyof typeof AUDIT_ACTION_DESCRIPTIONS;

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Database } from '../../database/client.ts';
+import { countReplay, type ReplayFilter } from '../../delivery/replay-batch.ts';
+import { AppError, invalidField, notFound } from '../../errors.ts';
+import { type DeliveryStatus, Prisma, type Replay } from '../../generated/prisma/client.ts';
+import { isId, newId } from '../../ids.ts';
+import { type Bus, topics } from '../../live/bus.ts';
+import { parseInput } from '../../validation.ts';
+import { recordAudit } from '../audit/record.ts';
+import type { EventKind } from '../events/kinds.ts';
+import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+
+export type ReplayFilterInput = {
+  status?: DeliveryStatus[] | null;
+  eventTypes?: EventKind[] | null;
+  from?: Date | null;
+  to?: Date | null;
+  webhookId?: string | null;
+  connectorId?: string | null;
+  test?: boolean | null;
+};
+export type CreateReplayInput = {
+  filter?: ReplayFilterInput | null;
+  dryRun?: boolean | null;
+  maxPerSecond?: number | null;
+};
+export type ReplayService = ReturnType<typeof createReplayService>;
+
+const DEFAULT_PER_SECOND = 50;
+const MAX_PER_SECOND = 1_000;
+const MAX_ACTIVE = 5;
+const pace = z.strictObject({
+  maxPerSecond: z
+    .int()
+    .min(1, 'Must be at least 1.')
+    .max(MAX_PER_SECOND, `Must be at most ${MAX_PER_SECOND}.`)
+    .default(DEFAULT_PER_SECOND),
+});
+
+/** Replays: many deliveries sent again by a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
+export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
+  return {
+    list(viewer: Viewer, projectId: string, query: Prisma.ReplayFindManyArgs): Promise<Replay[]> {
+      return db.prisma.replay.findMany({
+        ...query,
+        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay | null> {
+      return db.prisma.replay.findFirst({ where: visibleItem(viewer, 'Replay', id, projectId) });
+    },
+
+    /**
+     * Counts what the filter takes at this moment, and unless it is a dry run starts the replay.
+     *
+     * @throws AppError `CONFLICT` while five replays of the project are running.
+     */
+    async create(
+      viewer: Viewer,
+      projectId: string,
+      input: CreateReplayInput,
+    ): Promise<{ total: number; replay: Replay | null }> {
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const { maxPerSecond } = parseInput(pace, { maxPerSecond: input.maxPerSecond ?? undefined });
+      const filter = await checkFilter(project.id, input.filter ?? {});
+      const { rows } = await db.pool.query<{ createdAt: Date }>(`SELECT now()::timestamptz(3) AS "createdAt"`);
+      const createdAt = rows[0]!.createdAt;
+      const total = await countReplay(db.pool, { projectId: project.id, filter, createdAt });
+      if (input.dryRun) return { total, replay: null };
+
+      const startedBy = viewer.kind === 'user' ? viewer.userId : viewer.apiKeyId;
+      const creation = db.prisma.$transaction(async (tx) => {
+        // Two at once count one after the other.
+        await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${project.id} FOR NO KEY UPDATE`;
+        const active = await tx.replay.count({ where: { projectId: project.id, status: 'RUNNING' } });
+        if (active >= MAX_ACTIVE) {
+          throw new AppError('CONFLICT', { detail: `${MAX_ACTIVE} replays are running. Wait for one, or cancel it.` });
+        }
+        const data = { id: newId('Replay'), projectId: project.id, maxPerSecond, total, startedBy, createdAt };
+        const created = await tx.replay.create({ data: { ...data, filter: filter as Prisma.InputJsonObject } });
+        await recordAudit(tx, viewer, {
+          ...{ action: 'replay.created', projectId: project.id, targetId: created.id },
+          changes: { filter, total, maxPerSecond },
+        });
+        return created;
+      });
+      const replay = await creation.catch(rethrowProjectGone);
+      bus.publish(topics.replaysDue);
+      bus.publish(topics.replays(project.id));
+      return { total, replay };
+    },
+
+    /** Stops a replay: what it has queued is sent, the rest is not. One that is finished stays as it is. */
+    async cancel(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay> {
+      const where = visibleItem(viewer, 'Replay', id, projectId);
+      const replay = await db.prisma.$transaction(async (tx) => {
+        const now = Prisma.sql`now()`;
+        const found = await tx.replay.findFirst({ where });
+        if (!found) throw notFound();
+        const changed = await tx.$executeRaw`
+          UPDATE "Replay" SET "status" = 'CANCELLED', "finishedAt" = ${now}, "updatedAt" = ${now}
+          WHERE "id" = ${id} AND "status" = 'RUNNING'`;
+        if (changed === 1) {
+          await recordAudit(tx, viewer, { action: 'replay.cancelled', projectId: found.projectId, targetId: id });
+        }
+        return tx.replay.findFirst({ where });
+      });
+      if (!replay) throw notFound();
+      bus.publish(topics.replays(replay.projectId));
+      return replay;
+    },
+  };
+
+  async function checkFilter(projectId: string, input: ReplayFilterInput): Promise<ReplayFilter> {
+    const { status, eventTypes, from, to, webhookId, connectorId, test } = input;
+    if (status?.includes('RUNNING')) {
+      throw invalidField('/filter/status', 'What is being sent cannot be replayed. Leave RUNNING out.');
+    }
+    const isWebhook = webhookId == null || (isId('Webhook', webhookId) && (await count('webhook', webhookId)) === 1);
+    if (!isWebhook) throw invalidField('/filter/webhookId', 'There is no such webhook in this project.');
+    const isConnector =
+      connectorId == null || (isId('Connector', connectorId) && (await count('connector', connectorId)) === 1);
+    if (!isConnector) throw invalidField('/filter/connectorId', 'There is no such connector in this project.');
+    return {
+      ...(status && { status }),
+      ...(eventTypes && { eventTypes }),
+      ...(from && { from: from.toISOString() }),
+      ...(to && { to: to.toISOString() }),
+      ...(webhookId != null && { webhookId }),
+      ...(connectorId != null && { connectorId }),
+      ...(test != null && { test }),
+    };
+
+    function count(kind: 'webhook' | 'connector', id: string): Promise<number> {
+      const where = { id, projectId };
+      return kind === 'webhook' ? db.prisma.webhook.count({ where }) : db.prisma.connector.count({ where });
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import * as documents from '../../generated/rest-documents.ts';
+import { inProject, PROJECT, type Route } from './route.ts';
+
+export const replayRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${PROJECT}/replays`,
+    operationId: 'listReplays',
+    summary: 'Replays of the project',
+    document: documents.ListReplaysDocument,
+    kind: 'list',
+    at: ['project', 'replays'],
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/replays`,
+    operationId: 'createReplay',
+    summary: 'Send many deliveries again, or count them',
+    document: documents.CreateReplayDocument,
+    kind: 'action',
+    at: ['createReplay'],
+    fromPath: { projectId: 'projectId' },
+  },
+  {
+    method: 'GET',
+    path: `${PROJECT}/replays/:replayId`,
+    operationId: 'getReplay',
+    summary: 'One replay and how far it has come',
+    document: documents.GetReplayDocument,
+    kind: 'one',
+    at: ['project', 'replay'],
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/replays/:replayId/cancel`,
+    operationId: 'cancelReplay',
+    summary: 'Stop a replay',
+    document: documents.CancelReplayDocument,
+    kind: 'action',
+    at: ['cancelReplay', 'replay'],
+    fromPath: inProject('replayId'),
+  },
+];
