@@ -9,6 +9,8 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
+    // A condition is waited for, however busy the machine is; the test as a whole has its own limit.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 60_000,
   },
 });
