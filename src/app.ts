@@ -24,7 +24,8 @@ import { createDeliveryStatsService } from './features/delivery-stats/service.ts
 import { createEndpointService } from './features/endpoints/service.ts';
 import { createEventService } from './features/events/service.ts';
 import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempotency-store.ts';
-import { createLedger, sweepPaymentAnswers } from './features/payments/ledger.ts';
+import { sweepPaymentAnswers } from './features/payments/answer-sweep.ts';
+import { createLedger } from './features/payments/ledger.ts';
 import { createPaymentService } from './features/payments/service.ts';
 import { createProjectService } from './features/projects/service.ts';
 import { createReplayService } from './features/replays/service.ts';
@@ -32,6 +33,7 @@ import { createDailySummaries } from './features/revenue/daily-summary.ts';
 import { createRevenueService } from './features/revenue/service.ts';
 import { createUserService } from './features/users/service.ts';
 import { createWebhookService } from './features/webhooks/service.ts';
+import type { DeliveryLimits } from './gateway/answer-delivery.ts';
 import { registerGateway, rewriteHost } from './gateway/register.ts';
 import { openRouteTable } from './gateway/route-table.ts';
 import { checkFacilitator, configuredRails, type PaymentRails, startGateway } from './gateway/start.ts';
@@ -79,6 +81,8 @@ export type AppOptions = {
   /** Loopback stand-ins for vendors' hosts; for tests alone, never from stored config. */
   hostOverrides?: Record<string, string>;
   delivery?: Partial<DeliverySettings>;
+  /** How fast buyers must read their answers; for tests. */
+  deliveryLimits?: DeliveryLimits;
   /** Where payments are settled, in place of what the configuration names. */
   rails?: PaymentRails;
 };
@@ -222,7 +226,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       const { network, publicUrl } = config;
       const rails = options.rails ?? configuredRails(config, egress, log);
       const ledger = createLedger({ db, events, bus });
-      const gateway = startGateway({ routes, ledger, egress, rails, network, signer: upstreamSigner, publicUrl, log });
+      const { deliveryLimits } = options;
+      const signer = upstreamSigner;
+      const settings = { network, signer, publicUrl, deliveryLimits, log };
+      const gateway = startGateway({ routes, ledger, egress, rails, ...settings });
       onClose(gateway.stop);
       registerGateway(http, gateway.served);
       if (production) checkFacilitator(rails.facilitator, network, log);

@@ -41,8 +41,8 @@ export type PaidRequest = {
   onRefused(): void;
   /** Aborted when the buyer has gone. */
   gone: AbortSignal;
-  /** Reserves memory for so many bytes of the answer; false when there is none. */
-  hold(bytes: number): boolean;
+  /** Reserves memory for so many bytes of the answer, or of that of an earlier payment; false when there is none. */
+  hold(bytes: number, paymentId?: string): boolean;
 };
 
 export type PayOptions = {

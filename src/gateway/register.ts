@@ -3,6 +3,7 @@ import { AppError, notFound } from '../errors.ts';
 import { isId } from '../ids.ts';
 import { type FailedCredentials, sourceOf } from '../limits/failed-credentials.ts';
 import type { GatewayAnswer } from './answer.ts';
+import { type DeliveryLimits, limitDelivery } from './answer-delivery.ts';
 import type { HeldAnswer } from './answer-memory.ts';
 import { canonicalRequest } from './canonical-request.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -46,8 +47,10 @@ export type GatewayOptions = {
   pay(request: PaidRequest): Promise<GatewayAnswer>;
   /** Counts payments that were refused, by address. */
   refusedPayments: FailedCredentials;
-  /** Opens the share that a request has of the memory for answers. */
-  answerMemory(): HeldAnswer;
+  /** Opens the share that a request of this address has of the memory for answers. */
+  answerMemory(address: string): HeldAnswer;
+  /** How fast answers must be read, if not as usual. */
+  deliveryLimits?: DeliveryLimits | undefined;
   /** Address under which users reach this service, if it is not that of the request. */
   publicUrl: string | undefined;
   now?: () => Date;
@@ -81,7 +84,8 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
 }
 
 function createHandler(options: GatewayOptions) {
-  const { routes, network, pay, refusedPayments, answerMemory, publicUrl, now = () => new Date() } = options;
+  const { routes, network, pay, refusedPayments, answerMemory, publicUrl, deliveryLimits } = options;
+  const { now = () => new Date() } = options;
 
   async function answer(request: FastifyRequest, gone: AbortSignal, held: HeldAnswer): Promise<GatewayAnswer> {
     const { projectId, rest } = splitTarget(request.raw.url ?? '');
@@ -133,12 +137,13 @@ function createHandler(options: GatewayOptions) {
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     reply.headers(CORS);
-    const held = answerMemory();
+    const held = answerMemory(request.ip);
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
     const { statusCode, headers, body } = await answer(request, goneSignal(reply), held).finally(() => {
       if (isUndrained(request.raw)) reply.header('connection', 'close');
       closed.then(held.release);
     });
+    limitDelivery(reply.raw, Buffer.byteLength(body), deliveryLimits);
     // A page of the gateway's own has a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
     return reply

@@ -58,7 +58,7 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
 
   async function stored(payment: Payment, request: PaidRequest, transactionHash: string): Promise<GatewayAnswer> {
     const receipt = paymentResponseHeaders(network, payment, { success: true, transactionHash });
-    if (!request.hold(await ledger.answerBytes(payment.id))) throw busyRefusal(receipt);
+    if (!request.hold(await ledger.answerBytes(payment.id), payment.id)) throw busyRefusal(receipt);
     const answer = await ledger.answerOf(payment.id);
     if (!answer) throw refusal('PAYMENT_ANSWER_GONE', receipt);
     const { statusCode, headers, body } = answer;

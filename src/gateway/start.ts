@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
+import type { DeliveryLimits } from './answer-delivery.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { createChain } from './chain.ts';
 import type { Facilitator, SupportedKind } from './facilitator.ts';
@@ -42,9 +43,10 @@ export function startGateway(options: {
   network: Network;
   signer: UpstreamSigner;
   publicUrl: string | undefined;
+  deliveryLimits?: DeliveryLimits | undefined;
   log: Logger;
 }): { served: GatewayOptions; stop(): Promise<void> } {
-  const { routes, ledger, egress, rails, network, signer, publicUrl, log } = options;
+  const { routes, ledger, egress, rails, network, signer, publicUrl, deliveryLimits, log } = options;
   const { facilitator, transport } = rails;
   const chain = createChain({ network, transport });
   const settler = createSettler({ ledger, facilitator, chain, log });
@@ -58,7 +60,8 @@ export function startGateway(options: {
     what: 'payments',
   });
   const answerMemory = createAnswerMemory();
-  return { served: { routes, network, pay, refusedPayments, answerMemory, publicUrl }, stop: recovery.stop };
+  const served = { routes, network, pay, refusedPayments, answerMemory, deliveryLimits, publicUrl };
+  return { served, stop: recovery.stop };
 }
 
 /** Whether payments on this network are among what a facilitator settles. */

@@ -104,25 +104,31 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   }
 }
 
+/** Reads into one buffer that grows: an answer in ten million chunks of a byte takes no more memory than in one. */
 async function readBounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   hold: (bytes: number) => boolean,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  let answer = Buffer.alloc(0);
   let bytes = 0;
   for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) {
+    const needed = bytes + chunk.length;
+    if (needed > MAX_ANSWER_BYTES) {
       body.destroy();
       throw new UpstreamError('upstream_answer_too_large', 'The answer of the upstream is too large.');
     }
-    if (!hold(chunk.length)) {
-      body.destroy();
-      throw new UpstreamError(GATEWAY_BUSY, 'The gateway holds too many answers at this moment.');
+    if (needed > answer.length) {
+      const size = Math.min(Math.max(needed, 2 * answer.length), MAX_ANSWER_BYTES);
+      if (!hold(size - answer.length)) {
+        body.destroy();
+        throw new UpstreamError(GATEWAY_BUSY, 'The gateway holds too many answers at this moment.');
+      }
+      answer = Buffer.concat([answer], size);
     }
-    chunks.push(chunk);
+    chunk.copy(answer, bytes);
+    bytes = needed;
   }
-  return Buffer.concat(chunks, bytes);
+  return answer.subarray(0, bytes);
 }
 
 function failureOf(cause: unknown): UpstreamError {

@@ -19,6 +19,7 @@ const HAND_WRITTEN = [
   'Delivery_held',
   'Delivery_lease',
   'Endpoint_shape',
+  'PaymentAnswer_size',
   'Payment_authorization',
   'Payment_lease',
 ];

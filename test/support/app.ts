@@ -32,7 +32,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
  * @param options `databaseUrl` to share the database of another app; `env` for settings beside the defaults.
  */
 export async function startTestApp(
-  options: Pick<AppOptions, 'hostOverrides' | 'delivery'> & {
+  options: Pick<AppOptions, 'hostOverrides' | 'delivery' | 'deliveryLimits'> & {
     databaseUrl?: string;
     dataDir?: string;
     env?: Record<string, string>;
@@ -51,13 +51,14 @@ export async function startTestApp(
     EGRESS_ALLOW: '127.0.0.1/32:*',
     ...options.env,
   });
-  const { hostOverrides, delivery } = options;
+  const { hostOverrides, delivery, deliveryLimits } = options;
   const app: App = await startApp({
     config: { ...config, ...options.config },
     databaseUrl,
     log: options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' }),
     ...(hostOverrides && { hostOverrides }),
     ...(delivery && { delivery }),
+    ...(deliveryLimits && { deliveryLimits }),
   });
   const issuer: DevIssuer = await openDevIssuer({ dataDir });
 

@@ -276,8 +276,3 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
 function foreignText(text: string, maxLength: number): string {
   return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
-
-/** Deletes answers that are no longer kept. */
-export async function sweepPaymentAnswers(pool: Database['pool']): Promise<void> {
-  await pool.query('DELETE FROM "PaymentAnswer" WHERE "expiresAt" <= now()');
-}
