@@ -192,3 +192,31 @@ describe('production', () => {
     expect(problemsOf({ ...PRODUCTION, EGRESS_ALLOW: '93.184.216.34/32:8080' })).toEqual([]);
   });
 });
+
+describe('the client of the console', () => {
+  const issuer = (name: string) => ({
+    issuer: `https://${name}.idp.com/`,
+    jwksUri: `https://${name}.idp.com/k`,
+    audience: 'a',
+  });
+  const AUTH_ISSUERS = JSON.stringify([issuer('one'), issuer('two')]);
+
+  test('signs in at the first issuer, or at the one that is named', () => {
+    expect(readConfig({}).consoleClient).toBeUndefined();
+    expect(readConfig({ AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c' }).consoleClient).toEqual({
+      issuer: 'https://one.idp.com/',
+      clientId: 'c',
+      scopes: 'openid profile offline_access',
+      audience: null,
+      origins: [],
+    });
+    const named = readConfig({ AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://two.idp.com/' });
+    expect(named.consoleClient?.issuer).toBe('https://two.idp.com/');
+  });
+
+  test('signs in at no issuer whose tokens would not be accepted', () => {
+    const strange = { AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://three.idp.com/' };
+    expect(problemsOf(strange)).toEqual(['CONSOLE_ISSUER: is not one of AUTH_ISSUERS']);
+    expect(problemsOf({ CONSOLE_CLIENT_ID: 'c' })).toEqual(['CONSOLE_ISSUER: is not one of AUTH_ISSUERS']);
+  });
+});

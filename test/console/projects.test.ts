@@ -57,4 +57,48 @@ describe.skipIf(!executablePath)('the console, in a browser', () => {
     await page.getByRole('link', { name: 'All projects', exact: true }).click();
     await page.getByText('Create your first project').waitFor();
   });
+
+  test('a credential that has ended leads to signing in, and back to the same page', async () => {
+    const page = await openTab(browser);
+    const token = await app.issuer.sign({ subject: 'dora', tier: 'PRO' });
+    const path = '/console/projects/proj_00000000000000000000000000/deliveries';
+    await page.goto(`${app.url}/console/`);
+    await page.evaluate((kept) => sessionStorage.setItem('tollgate.token', kept), `${token}x`);
+    await page.goto(app.url + path);
+    await page.getByText('Your session has ended').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('There is no such project').waitFor();
+    expect(page.url()).toBe(app.url + path);
+  });
+
+  test('dark or light is as the system has it, unless another is chosen, and stays chosen', async () => {
+    const page = await openTab(browser, { colorScheme: 'dark' });
+    await signIn(page, app, 'emil');
+    const scheme = () => page.locator('html').getAttribute('data-mantine-color-scheme');
+    expect(await scheme()).toBe('dark');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Colours: As the system' }).click();
+    await page.getByRole('menuitem', { name: 'Light' }).click();
+    expect(await scheme()).toBe('light');
+    await page.reload();
+    expect(await scheme()).toBe('light');
+  });
+
+  test('everything is reached by the keyboard', async () => {
+    const page = await openTab(browser);
+    await signIn(page, app, 'fritz');
+    await page.reload();
+    await page.getByText('Create your first project').waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the page');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'New project' });
+    await dialog.waitFor();
+    await page.keyboard.type('Keys only');
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('Keys only');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+  });
 });

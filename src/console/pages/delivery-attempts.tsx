@@ -34,6 +34,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
             </Accordion.Control>
             <Accordion.Panel>
               <Stack gap="sm">
+                <Phases attempt={attempt} />
                 <Facts
                   rows={[
                     ['Failure', attempt.errorClass && <Code>{attempt.errorClass}</Code>],
@@ -51,6 +52,8 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                     {attempt.responseBody}
                   </Code>
                 )}
+                <Headers title="Request" first={requestLine(attempt)} headers={attempt.requestHeaders} />
+                <Headers title="Answer" first={attempt.statusCode} headers={attempt.responseHeaders} />
                 {!attempt.responseBody && (
                   <Text size="xs" c="dimmed">
                     {attempt.statusCode == null ? 'There was no answer.' : 'The answer had no body.'}
@@ -68,4 +71,49 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 function Outcome({ attempt: { statusCode, errorClass } }: { attempt: Attempt }) {
   const text = statusCode ?? errorClass ?? 'sent';
   return <Badge color={errorClass ? 'red' : 'teal'}>{text}</Badge>;
+}
+
+const PHASES = [
+  { key: 'dnsMs', label: 'Name', color: 'var(--mantine-color-grape-5)' },
+  { key: 'connectMs', label: 'Connect', color: 'var(--mantine-color-orange-5)' },
+  { key: 'tlsMs', label: 'TLS', color: 'var(--mantine-color-yellow-6)' },
+  { key: 'firstByteMs', label: 'Waiting for the answer', color: 'var(--mantine-color-teal-6)' },
+] as const;
+
+/** Where the time of an attempt went, as a bar; the words beside it say the same. */
+function Phases({ attempt }: { attempt: Attempt }) {
+  const known = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
+    ({ milliseconds }) => milliseconds > 0,
+  );
+  if (known.length === 0) return null;
+  return (
+    <div>
+      <div className="phases" aria-hidden="true">
+        {known.map(({ label, color, milliseconds }) => (
+          <span key={label} style={{ flexGrow: milliseconds, background: color }} />
+        ))}
+      </div>
+      <Text size="xs" c="dimmed">
+        {known.map(({ label, milliseconds }) => `${label} ${formatMilliseconds(milliseconds)}`).join(' · ')}
+      </Text>
+    </div>
+  );
+}
+
+function requestLine({ requestMethod, requestUrl }: Attempt): string | undefined {
+  return requestMethod && requestUrl ? `${requestMethod} ${requestUrl}` : undefined;
+}
+
+function Headers(props: { title: string; first: string | number | null | undefined; headers: unknown }) {
+  const { title, first, headers } = props;
+  if (typeof headers !== 'object' || headers === null) return null;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
+  return (
+    <details>
+      <summary>{title} headers</summary>
+      <Code block className="json" tabIndex={0} role="region" aria-label={`${title} headers`}>
+        {[first, ...lines].filter((line) => line != null).join('\n')}
+      </Code>
+    </details>
+  );
 }

@@ -16,6 +16,7 @@ import { JsonView } from '../parts/json-view.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { Attempts } from './delivery-attempts.tsx';
+import { Explanation } from './delivery-explanation.tsx';
 import type { DeliveryRow } from './delivery-feed.ts';
 import type { Destination } from './destinations.ts';
 
@@ -105,6 +106,7 @@ export function DeliveryDrawer(props: {
               ['Event, webhook-id', <Id key="event" id={delivery.eventId} what="event id" />],
             ]}
           />
+          <Explanation explanation={delivery.explanation} />
           <Attempts attempts={delivery.attempts} />
           <JsonView
             title="What is sent"

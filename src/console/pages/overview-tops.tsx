@@ -17,7 +17,17 @@ export function TopEndpoints({ rows }: { rows: Revenue['topEndpoints'] | undefin
     <Panel title="Top endpoints" flush>
       <DataTable<Revenue['topEndpoints'][number]>
         caption="Endpoints that earned most"
-        columns={[{ title: 'Path', render: ({ path }) => <Code bg="transparent">{path}</Code> }, ...EARNED]}
+        columns={[
+          {
+            title: 'Path',
+            render: ({ path }) => (
+              <Code bg="transparent" p={0}>
+                {path}
+              </Code>
+            ),
+          },
+          ...EARNED,
+        ]}
         rows={rows}
         keyOf={({ endpointId }) => endpointId}
         empty={<Nothing>No endpoint has earned anything in this period.</Nothing>}
@@ -34,7 +44,11 @@ export function TopCustomers({ rows }: { rows: Revenue['topCustomers'] | undefin
         columns={[
           {
             title: 'Wallet',
-            render: ({ walletAddress }) => <Code bg="transparent">{shortenAddress(walletAddress)}</Code>,
+            render: ({ walletAddress }) => (
+              <Code bg="transparent" p={0}>
+                {shortenAddress(walletAddress)}
+              </Code>
+            ),
           },
           ...EARNED,
         ]}

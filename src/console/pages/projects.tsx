@@ -33,7 +33,9 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'Wallet',
     render: ({ walletAddress }) => (
       <Group gap={4} wrap="nowrap">
-        <Code bg="transparent">{shortenAddress(walletAddress)}</Code>
+        <Code bg="transparent" p={0}>
+          {shortenAddress(walletAddress)}
+        </Code>
         <Copy value={walletAddress} what="wallet address" />
       </Group>
     ),
@@ -42,7 +44,9 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'Project id',
     render: ({ id }) => (
       <Group gap={4} wrap="nowrap">
-        <Code bg="transparent">{id}</Code>
+        <Code bg="transparent" p={0}>
+          {id}
+        </Code>
         <Copy value={id} what="project id" />
       </Group>
     ),

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 /** Names and values of one thing. What has no value is left out. */
 export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
-    <Table withRowBorders={false} verticalSpacing={5} layout="fixed">
+    <Table withRowBorders={false} verticalSpacing={5} horizontalSpacing={0} layout="fixed">
       <Table.Tbody>
         {rows
           .filter(([, value]) => value !== null && value !== undefined && value !== '')

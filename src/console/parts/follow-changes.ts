@@ -9,6 +9,7 @@ const SETTLE_MILLISECONDS = 400;
  * Calls `onChange` when something arrives by a subscription, once for what arrives together: for lists that are read
  * again rather than kept up by hand.
  *
+ * @param settleMilliseconds how long what arrives is collected.
  * @param variables stay the same object while they are the same.
  */
 export function useChanges<Data, Variables extends { after?: string | null | undefined }>(
@@ -16,6 +17,7 @@ export function useChanges<Data, Variables extends { after?: string | null | und
   variables: Omit<Variables, 'after'>,
   cursorOf: (data: Data) => string | undefined,
   onChange: () => void,
+  settleMilliseconds = SETTLE_MILLISECONDS,
 ): FollowState {
   const { socket } = useApi();
   const [state, setState] = useState<FollowState>('connecting');
@@ -27,7 +29,7 @@ export function useChanges<Data, Variables extends { after?: string | null | und
       timer ??= setTimeout(() => {
         timer = undefined;
         tell();
-      }, SETTLE_MILLISECONDS);
+      }, settleMilliseconds);
       return readCursor(data);
     };
     const stop = follow(socket, { document, variables, onData, onState: setState });
@@ -35,6 +37,6 @@ export function useChanges<Data, Variables extends { after?: string | null | und
       clearTimeout(timer);
       stop();
     };
-  }, [socket, document, variables]);
+  }, [socket, document, variables, settleMilliseconds]);
   return state;
 }

@@ -1,0 +1,77 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { executablePath, expectAccessible, launchBrowser, openTab } from './browser.ts';
+import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
+
+describe.skipIf(!executablePath)('signing in at an identity provider', () => {
+  let provider: OidcProvider;
+  let app: TestApp;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    provider = await startOidcProvider('olga');
+    app = await startTestApp({
+      env: { ROLES: 'api', AUTH_ISSUERS: provider.authIssuers, CONSOLE_CLIENT_ID: CLIENT_ID },
+    });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    await provider?.close();
+  });
+
+  const tokenRequests = () =>
+    provider.receiver.requests.filter(({ path, method }) => path === '/token' && method === 'POST');
+
+  test('is by authorization code with PKCE, returns to the page that was asked for, and ends at the provider', async () => {
+    const page = await openTab(browser);
+    await page.goto(`${app.url}/console/projects/proj_00000000000000000000000000?from=here`);
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('olga@example.com').waitFor();
+    expect(page.url()).toBe(`${app.url}/console/projects/proj_00000000000000000000000000?from=here`);
+
+    const [exchange] = tokenRequests();
+    const form = new URLSearchParams(exchange!.body.toString());
+    expect(form.get('grant_type')).toBe('authorization_code');
+    expect(form.get('code_verifier')!.length).toBeGreaterThanOrEqual(43);
+    expect(form.has('client_secret')).toBe(false);
+
+    await page.reload();
+    await page.getByText('olga@example.com').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+    expect(provider.receiver.requests.some(({ path }) => path.startsWith('/logout'))).toBe(true);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).not.toContain('access_token');
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('renews tokens before they end, and asks again when that is refused', async () => {
+    const page = await openTab(browser);
+    // Renewal is a minute ahead: with lives of less it begins at once.
+    provider.tokensLive(5);
+    const before = tokenRequests().length;
+    await page.goto(`${app.url}/console/`);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Create your first project').waitFor();
+    await provider.receiver.waitFor(({ path, body }) => path === '/token' && body.includes('grant_type=refresh_token'));
+    expect(tokenRequests().length).toBeGreaterThan(before);
+    provider.refuseRefresh();
+    await page.getByText('Your session has ended').waitFor();
+    provider.tokensLive(3600);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Create your first project').waitFor();
+  });
+
+  test('the browser may call the issuer and this server, and run no script but this server’s', async () => {
+    const answer = await fetch(`${app.url}/console/`);
+    const policy = answer.headers.get('content-security-policy')!;
+    expect(policy).toContain(`connect-src 'self' ${provider.issuer};`);
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect((await fetch(`${app.url}/console/dev-token`, { method: 'POST' })).status).not.toBe(200);
+  });
+});

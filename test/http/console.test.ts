@@ -1,0 +1,86 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+});
+afterAll(() => app?.stop());
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(app.url + path, { headers: { accept: 'text/html', ...headers }, redirect: 'manual' });
+
+const askForToken = (body: unknown) =>
+  fetch(`${app.url}/console/dev-token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+test('a browser that opens the service comes to the console; a program is told that nothing is there', async () => {
+  for (const path of ['/', '/console']) {
+    const { status, headers } = await get(path);
+    expect([status, headers.get('location')]).toEqual([302, '/console/']);
+  }
+  expect((await get('/', { accept: 'application/json' })).status).toBe(404);
+});
+
+test('every path that the console routes is its page, checked at each visit', async () => {
+  for (const path of ['/console/', '/console/projects/proj_x/deliveries?x=1']) {
+    const answer = await get(path);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(answer.headers.get('cache-control')).toBe('no-cache');
+    expect(answer.headers.get('x-frame-options')).toBe('DENY');
+    expect((await get(path, { 'if-none-match': answer.headers.get('etag')! })).status).toBe(304);
+  }
+});
+
+test('files that are named by their content are kept for a year, and one that is gone is no page', async () => {
+  const page = await (await get('/console/')).text();
+  const [script] = /\/console\/assets\/[^"]+\.js/.exec(page)!;
+  const { status, headers } = await get(script);
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
+  expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  expect(headers.get('content-encoding')).toBe('gzip');
+  expect((await get('/console/assets/gone-12345678.js')).status).toBe(404);
+  const outside = await (await get('/console/..%2f..%2fpackage.json')).text();
+  expect(outside).not.toContain('"dependencies"');
+});
+
+test('a server in development gives tokens to whoever is named, through the issuer that `npm run token` uses', async () => {
+  expect(await (await get('/console/config.json')).json()).toMatchObject({ signIn: { kind: 'development' } });
+  const { token } = (await (await askForToken({ subject: 'ada', tier: 'PRO' })).json()) as { token: string };
+  const { body } = await app.caller(token).rest('GET', '/api/projects');
+  expect(body).toEqual({ data: [], nextCursor: null });
+  for (const wrong of [{}, { subject: '' }, { subject: 'a', tier: 'GOLD' }, { subject: 'a', exp: 1 }]) {
+    expect((await askForToken(wrong)).status).toBe(422);
+  }
+});
+
+test('no token is given to a page that made its own name lead to this machine', async () => {
+  const status = await new Promise((resolve, reject) => {
+    const { port } = new URL(app.url);
+    const headers = { host: `rebound.example:${port}`, 'content-type': 'application/json' };
+    request({ host: '127.0.0.1', port, path: '/console/dev-token', method: 'POST', headers }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    })
+      .on('error', reject)
+      .end('{"subject":"alice"}');
+  });
+  expect(status).toBe(403);
+});
+
+test('a server that others can reach gives none', async () => {
+  const open = await startTestApp({ env: { ROLES: 'api', HOST: '0.0.0.0' } });
+  try {
+    const answer = await fetch(`${open.url}/console/config.json`);
+    expect(await answer.json()).toMatchObject({ signIn: { kind: 'token' } });
+    const refused = await fetch(`${open.url}/console/dev-token`, { method: 'POST', body: '{"subject":"alice"}' });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+  } finally {
+    await open.stop();
+  }
+});
