@@ -6,6 +6,9 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
+/** The console waits up to 7.5 s between tries to connect, and Chromium up to 5 s more of its own. */
+const RECONNECT_MILLISECONDS = 45_000;
+
 describe.skipIf(!executablePath)('the live deliveries of the console', () => {
   let app: TestApp;
   let browser: Browser;
@@ -73,7 +76,9 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('after a lost connection it catches up on all that was missed, and shows nothing twice', async () => {
+  test('after a lost connection it catches up on all that was missed, and shows nothing twice', {
+    timeout: 2 * RECONNECT_MILLISECONDS,
+  }, async () => {
     const proxy: CuttableProxy = await startCuttableProxy(app.url);
     try {
       const page = await openTab(browser);
@@ -89,8 +94,8 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
       for (const eventType of missed) expect(await rowOf(page, eventType).count()).toBe(0);
 
       proxy.mend();
+      await page.getByText('Live', { exact: true }).waitFor({ timeout: RECONNECT_MILLISECONDS });
       for (const eventType of missed) await rowOf(page, eventType).getByText('Succeeded').waitFor();
-      await page.getByText('Live', { exact: true }).waitFor();
       await send('payment.verified');
       await rowOf(page, 'payment.verified').getByText('Succeeded').waitFor();
       expect(await page.getByRole('row').count()).toBe(1 + 5);
