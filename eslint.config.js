@@ -27,7 +27,10 @@ export default [
               'Totals',
               'Bucket',
             ],
-            types: ['Viewer', 'ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer'],
+            types: [
+              ...['Viewer', 'ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer'],
+              ...['CurlVariable', 'DeliveryExplanation', 'DeliveryStats', 'RemainingTry'],
+            ],
           },
         },
       ],

@@ -98,7 +98,6 @@ test('of a service in good health every check is ok, and the exit code 0', async
     'database',
     'database version',
     'database migrations',
-    'database time zone',
     'database clock',
     'database LISTEN',
     'database connections',
@@ -168,14 +167,6 @@ describe('the database', () => {
       expect((await examine(env)).troubles).toEqual(only('database migrations', status, message));
     }
     await other.drop();
-  });
-
-  test('whose sessions are not in UTC', async () => {
-    const url = new URL(database.url);
-    url.searchParams.set('options', '-c TimeZone=Europe/Zurich');
-    const { code, troubles } = await examine({ DATABASE_URL: url.href });
-    expect(troubles).toEqual(only('database time zone', 'failed', /Europe\/Zurich/));
-    expect(code).toBe(1);
   });
 
   test('whose clock is wrong, or whose notifications get lost', async () => {

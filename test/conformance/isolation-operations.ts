@@ -41,6 +41,7 @@ const PARAMETERS: Record<string, OwnedType> = {
     paymentId: 'Payment',
     customerId: 'Customer',
   },
+  auditEntryId: 'AuditEntry',
 };
 
 /** What the ID arguments of fields are of. `node` is asked for each type there is. */
@@ -54,6 +55,7 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
     'Subscription.replayUpdated.projectId': 'Project',
     'Project.customer.id': 'Customer',
   },
+  'Project.auditEntry.id': 'AuditEntry',
   ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };

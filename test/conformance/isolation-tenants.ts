@@ -14,7 +14,7 @@ import {
 /** Everything that has an identifier of its own and belongs to a tenant. */
 export const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
-  ...(['Payment', 'Customer', 'Replay'] as const),
+  ...(['Payment', 'Customer', 'Replay', 'AuditEntry'] as const),
 ];
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
@@ -120,6 +120,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
     endpointId: endpoint.id,
     mark,
   });
+  const { rows: entries } = await sql.query('SELECT id FROM "AuditEntry" WHERE "targetId" = $1', [webhook.id]);
   return {
     mark,
     key: key.key,
@@ -136,6 +137,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       Payment: paymentId,
       Customer: customerId,
       Replay: replayId,
+      AuditEntry: entries[0].id,
     },
   };
 }
@@ -156,6 +158,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
   await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
   await sql.query('DELETE FROM "Replay" WHERE id = $1', [ids.Replay]);
+  await sql.query('DELETE FROM "AuditEntry" WHERE id = $1', [ids.AuditEntry]);
   await sql.query('DELETE FROM "RevenueDay" WHERE "endpointId" = $1', [ids.Endpoint]);
   ids.Project = another.id;
   ids.User = newId('User');

@@ -32,6 +32,7 @@ beforeAll(async () => {
   const delivery = body.data[0]!;
   const payment = await createPayment(app, { projectId, endpointId: endpoint.id, mark: 'weather' });
   const replay = await rest.send<{ replay: Resource }>(alice, 'POST', `${base}/replays`, { body: {} });
+  const audit = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/audit-log`);
   paths = {
     Project: base,
     Endpoint: `${base}/endpoints/${endpoint.id}`,
@@ -43,6 +44,7 @@ beforeAll(async () => {
     Payment: `${base}/payments/${payment.paymentId}`,
     Customer: `${base}/customers/${payment.customerId}`,
     Replay: `${base}/replays/${replay.body.replay.id}`,
+    AuditEntry: `${base}/audit-log/${audit.body.data[0]!.id}`,
   };
 });
 afterAll(() => app?.stop());

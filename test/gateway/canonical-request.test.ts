@@ -52,6 +52,7 @@ describe('the path of a request', () => {
     ['a control character beyond ASCII', '/a%c2%85'],
     ['an escape that is none', '/a%zz'],
     ['an escape cut short', '/a%2'],
+    ['half an escape that the next one completes', '/%4%41'],
     ['a raw tab', '/a\tb'],
     ['a raw space', '/a b'],
     ['a raw byte outside ASCII', '/caf\u00e9'],

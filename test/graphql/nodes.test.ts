@@ -40,6 +40,7 @@ beforeAll(async () => {
     { id: project.id },
   );
   const delivery = delivered.data!.project.deliveries.nodes[0]!;
+  const log = (await alice.rest<{ data: { id: string }[] }>('GET', `${base}/audit-log`)).body;
   const { paymentId, customerId } = await createPayment(app, {
     projectId: project.id,
     endpointId: endpoint.id,
@@ -57,6 +58,7 @@ beforeAll(async () => {
     Payment: paymentId,
     Customer: customerId,
     Replay: started.replay.id,
+    AuditEntry: log.data[0]!.id,
   };
   keyOfProject = app.caller(key.key!);
   keyOfOtherProject = app.caller((await make(`/api/projects/${other.id}/keys`, { name: 'Key' })).key!);

@@ -36,16 +36,6 @@ export async function checkMigrations({ db }: Patient): Promise<Finding> {
   return ok('all applied');
 }
 
-export async function checkTimeZone({ db }: Patient): Promise<Finding> {
-  const { ok, failed } = findingsOf('database time zone');
-  const [row] = await rowsOf<{ zone: string }>(db, `SELECT current_setting('TimeZone') AS zone`);
-  if (/^(UTC|Etc\/UTC|GMT)$/i.test(row!.zone)) return ok(row!.zone);
-  return failed(
-    `Sessions are in ${row!.zone}, so times would be read wrong.`,
-    'Take TimeZone out of DATABASE_URL, or let the pooler pass on the start-up option "-c TimeZone=UTC".',
-  );
-}
-
 /** Deliveries are timed and signed by the clock of the database. */
 export async function checkClock({ db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database clock');

@@ -3,14 +3,7 @@ import { type Config, ConfigError, readConfig } from '../../config.ts';
 import { type Database, openDatabase } from '../../database/client.ts';
 import { startEmbeddedPostgres } from '../../database/embedded-postgres.ts';
 import { createEgress } from '../../egress/egress.ts';
-import {
-  checkClock,
-  checkConnections,
-  checkMigrations,
-  checkNotifications,
-  checkTimeZone,
-  checkVersion,
-} from './database.ts';
+import { checkClock, checkConnections, checkMigrations, checkNotifications, checkVersion } from './database.ts';
 import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';
 import { checkChain, checkFacilitator, checkIssuers, checkWayOut } from './outside.ts';
 import { checkSecretKeys } from './secrets.ts';
@@ -21,7 +14,6 @@ const CONNECTIONS = 3;
 const DATABASE_CHECKS: readonly Check<Patient>[] = [
   checkVersion,
   checkMigrations,
-  checkTimeZone,
   checkClock,
   checkNotifications,
   checkConnections,

@@ -1,3 +1,4 @@
+import { visibleRecords } from '../../auth/access.ts';
 import { builder } from '../../graphql/builder.ts';
 import { type PageArguments, resolvePage } from '../../graphql/connections.ts';
 import type { GraphQLContext } from '../../graphql/context.ts';
@@ -24,10 +25,12 @@ const AuditActorKindEnum = builder.enumType('AuditActorKind', {
   } as const,
 });
 
-const AuditEntry = builder.prismaObject('AuditEntry', {
+const AuditEntry = builder.prismaNode('AuditEntry', {
   description: 'One change that somebody made through the API.',
+  id: { field: 'id', description: 'Identifier, `aud_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...visibleRecords(viewer) }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Identifier, `aud_…`.' }),
     projectId: t.exposeID('projectId', { description: 'The project it happened in; it may be deleted.' }),
     action: t.field({
       type: AuditActionEnum,
@@ -69,8 +72,15 @@ const readLog = ({ filter, ...page }: Arguments, { services, viewer }: GraphQLCo
     services.audit.list(viewer, { ...filter, ...(projectId && { projectId }) }, window),
   );
 
-builder.objectField(Project, 'auditLog', (t) =>
-  t.connection(
+builder.objectFields(Project, (t) => ({
+  auditEntry: t.field({
+    type: AuditEntry,
+    nullable: true,
+    description: 'One entry of the project’s audit log.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `aud_…`.' }) },
+    resolve: (project, { id }, { services, viewer }) => services.audit.find(viewer, id, project.id),
+  }),
+  auditLog: t.connection(
     {
       type: AuditEntry,
       description: 'Who changed what in the project.',
@@ -79,7 +89,7 @@ builder.objectField(Project, 'auditLog', (t) =>
     },
     AuditEntryConnection,
   ),
-);
+}));
 
 builder.objectField(Viewer, 'auditLog', (t) =>
   t.connection(

@@ -1,4 +1,4 @@
-import { visibleRecords } from '../../auth/access.ts';
+import { requireId, visibleRecords } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import type { AuditEntry, Prisma } from '../../generated/prisma/client.ts';
@@ -26,6 +26,12 @@ export function createAuditService({ db }: { db: Database }) {
         },
         orderBy: { id: 'desc' },
       });
+    },
+
+    /** One entry of a project. Throws AppError `NOT_FOUND` for an id that cannot be of one. */
+    find(viewer: Viewer, id: string, projectId: string): Promise<AuditEntry | null> {
+      const where = { id: requireId('AuditEntry', id), projectId, ...visibleRecords(viewer) };
+      return db.prisma.auditEntry.findFirst({ where });
     },
   };
 }

@@ -4,6 +4,9 @@ const PARAMETER = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 // RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":" and "@".
 const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-F]{2})+$/;
 const FORBIDDEN_ESCAPES = /%(?:2F|5C|[01][0-9A-F]|7F|C2%[89][0-9A-F])/;
+// Half an escape could become a whole one when what stands in it is resolved: "%2%45" would be "%2E".
+const HALF_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+const HALF_ESCAPE_MESSAGE = '"%" must be followed by two hexadecimal digits.';
 // What another decoding would turn into a new meaning: an escaped percent sign before two hex digits.
 const DOUBLE_ESCAPE = /%25[0-9A-Fa-f]{2}/;
 // Dot segments, also with a parameter behind them, which some servers strip before they resolve the dots.
@@ -21,8 +24,7 @@ export function canonicalPath(text: string): CanonicalPath {
   if (!text.startsWith('/')) return refuse('Must start with a slash, for example "/weather".');
   if (/[?#]/.test(text)) return refuse('Must be a path alone, without a query or a fragment.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters or backslashes.');
-  // Half an escape could become a whole one when what stands in it is resolved: "%2%45" would be "%2E".
-  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return refuse('"%" must be followed by two hexadecimal digits.');
+  if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
   if (text === '/') return { ok: true, path: text };
   const segments = text.slice(1).split('/').map(normaliseEscapes);
   for (const [index, segment] of segments.entries()) {
@@ -41,6 +43,7 @@ export function canonicalPath(text: string): CanonicalPath {
 export function canonicalSegments(
   segments: readonly string[],
 ): { ok: true; segments: string[] } | { ok: false; message: string } {
+  if (segments.some((segment) => HALF_ESCAPE.test(segment))) return { ok: false, message: HALF_ESCAPE_MESSAGE };
   const canonical = segments.map(normaliseEscapes);
   const problem = canonical.map(problemOf).find((message) => message !== undefined);
   return problem === undefined ? { ok: true, segments: canonical } : { ok: false, message: problem };

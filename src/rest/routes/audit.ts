@@ -19,6 +19,15 @@ export const auditRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: `${PROJECT}/audit-log/:auditEntryId`,
+    operationId: 'getAuditEntry',
+    summary: 'One entry of the project’s audit log',
+    document: documents.GetAuditEntryDocument,
+    kind: 'one',
+    at: ['project', 'auditEntry'],
+  },
+  {
+    method: 'GET',
     path: '/api/audit-log',
     operationId: 'listAuditLog',
     summary: 'Who changed what in all projects of the account',

@@ -89,7 +89,14 @@ test('every change of a resource leaves an entry that says who, what and to what
 });
 
 test('every mutation is known to leave an entry, or to change no resource', () => {
-  const withoutEntry = ['resendDelivery', 'sendWebhookTestEvent', 'testConnector', 'testEventFilter'];
+  const withoutEntry = [
+    'resendDelivery',
+    'createReplay',
+    'cancelReplay',
+    'sendWebhookTestEvent',
+    'testConnector',
+    'testEventFilter',
+  ];
   const withEntry = ['Project', 'Endpoint', 'Webhook', 'Connector'].flatMap((name) =>
     ['create', 'update', 'delete'].map((verb) => `${verb}${name}`),
   );
