@@ -8,6 +8,7 @@ import {
   type EventKind,
 } from '../src/features/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../src/features/events/samples.ts';
+import { PAYLOAD_VERSIONS } from '../src/features/events/versions.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -85,7 +86,22 @@ added at any time, none is renamed or removed within a version, so ignore what y
 The [JSON Schema](event-schemas.json) (draft 2020-12) of every body is made from the same definitions; its \`$defs\` are
 named by kind.
 
+## Versions
+
+${versionTable()}
+
+A webhook is sent the one in its [\`payloadVersion\`](webhooks.md#payload-versions).
+
 ${EVENT_KINDS.map(kindSection).join('\n')}`;
+}
+
+/** Each version with the kinds that it changed. */
+function versionTable(): string {
+  const versions = Array.from({ length: PAYLOAD_VERSIONS.current }, (_, index) => index + 1);
+  const changes = (version: number) =>
+    version === 1 ? 'The first' : EVENT_KINDS.filter((kind) => PAYLOAD_VERSIONS.down[kind]?.[version]).join(', ');
+  const rows = versions.map((version) => `| ${version} | ${changes(version)} |`);
+  return ['| Version | What it changed |', '|---|---|', ...rows].join('\n');
 }
 
 function kindSection(kind: EventKind): string {

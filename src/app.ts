@@ -23,6 +23,7 @@ import { createDeliveryService } from './features/deliveries/service.ts';
 import { createDeliveryStatsService } from './features/delivery-stats/service.ts';
 import { createEndpointService } from './features/endpoints/service.ts';
 import { createEventService } from './features/events/service.ts';
+import type { PayloadVersions } from './features/events/versions.ts';
 import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempotency-store.ts';
 import { sweepPaymentAnswers } from './features/payments/answer-sweep.ts';
 import { createLedger } from './features/payments/ledger.ts';
@@ -83,6 +84,8 @@ export type AppOptions = {
   delivery?: Partial<DeliverySettings>;
   /** How fast buyers must read their answers; for tests. */
   deliveryLimits?: DeliveryLimits;
+  /** Versions of payloads in place of those there are; for tests alone. */
+  payloadVersions?: PayloadVersions;
   /** Where payments are settled, in place of what the configuration names. */
   rails?: PaymentRails;
 };
@@ -141,7 +144,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       bus,
     });
 
-    const events = createEventService({ db, bus });
+    const versions = options.payloadVersions && { payloadVersions: options.payloadVersions };
+    const events = createEventService({ db, bus, ...versions });
     const { egressAllow, production } = config;
     const userAgent = `Tollgate/${VERSION}`;
     const services: Services = {
@@ -149,7 +153,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       projects: createProjectService({ db, bus, ownHosts: ownHostsOf(config), secretOf: upstreamSigner.secretOf }),
       endpoints: createEndpointService({ db, bus, events, egressAllow }),
       apiKeys: createApiKeyService({ db, bus, keyring, production }),
-      webhooks: createWebhookService({ db, events, secretBox, egressAllow }),
+      webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, egressAllow }),
       connectors: createConnectorService({
         db,
         bus,
@@ -160,7 +164,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       }),
       events,
       deliveries: createDeliveryService({
-        ...{ db, bus, secretBox, userAgent },
+        ...{ db, bus, secretBox, userAgent, ...versions },
         connectors: findConnector,
         retryScheduleSeconds: delivery?.retryScheduleSeconds ?? RETRY_SCHEDULE_SECONDS,
       }),
@@ -243,6 +247,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         egress,
         secretBox,
         bus,
+        ...(options.payloadVersions && { payloadVersions: options.payloadVersions }),
         connectors: findConnector,
         log,
         metrics: {

@@ -1,4 +1,5 @@
 import type { ConnectorMemory } from '../connectors/definition.ts';
+import { ORDERING_COLUMNS, WAITING } from './ordering.ts';
 import type { Queryable } from './queue.ts';
 import type { ClaimedDelivery } from './types.ts';
 
@@ -33,25 +34,26 @@ const DUE = `now() + interval '1 millisecond'`;
 const ROOM = `room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots))`;
 
 /**
- * Takes what `picked` has locked, and reads all that is needed to send it. The ids go through an array because a
- * planner that cannot know how few they are might otherwise read the whole table.
+ * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it. The
+ * ids go through an array because a planner that cannot know how few they are might otherwise read the whole table.
  */
 const TAKE = `
+  ${WAITING},
   claimed AS (
     UPDATE "Delivery" SET
       "status" = 'RUNNING',
       "leasedUntil" = now() + make_interval(secs => $2),
       "leaseToken" = "leaseToken" + 1
-    WHERE "id" = ANY(ARRAY(SELECT "id" FROM picked))
+    WHERE "id" = ANY(ARRAY(SELECT "id" FROM picked EXCEPT ALL SELECT "id" FROM waiting))
     RETURNING *
   )
   SELECT
     meta.*,
-    d."id", d."projectId", d."trigger", d."attemptCount", d."retryStep", d."leaseToken", d."errorClass",
+    d."id", d."projectId", d."trigger", d."attemptCount", d."retryStep", d."leaseToken", d."errorClass", d."orderingKey",
     extract(epoch FROM now() - d."createdAt")::float8 AS "ageSeconds",
     p."name" AS "projectName",
-    e."id" AS "eventId", e."type", e."test", e."timestamp", e."data"::text AS "data", e."traceContext",
-    w."id" AS "webhookId", w."url", w."isActive" AS "webhookIsActive", w."secret",
+    e."id" AS "eventId", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", e."traceContext",
+    w."id" AS "webhookId", w."url", w."isActive" AS "webhookIsActive", w."payloadVersion", w."secret",
     w."failingSince" IS NOT NULL AS "webhookIsFailing",
     CASE WHEN w."previousSecretExpiresAt" > now() THEN w."previousSecret" END AS "previousSecret",
     c."id" AS "connectorId", c."type" AS "connectorType", c."isActive" AS "connectorIsActive",
@@ -77,17 +79,17 @@ const META_TIMES = `
 const CLAIM_OLDEST = `
   WITH ${ROOM},
   due AS (
-    SELECT "id", ${DESTINATION} AS destination, "nextAttemptAt" FROM "Delivery"
+    SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt" FROM "Delivery"
     WHERE "status" = 'PENDING' AND "nextAttemptAt" <= ${DUE}
     ORDER BY "nextAttemptAt" LIMIT $1
     FOR UPDATE SKIP LOCKED
   ),
   ranked AS (
-    SELECT "id", destination, row_number() OVER (PARTITION BY destination ORDER BY "nextAttemptAt", "id") AS position
+    SELECT due.*, row_number() OVER (PARTITION BY destination ORDER BY "nextAttemptAt", "id") AS position
     FROM due
   ),
   picked AS (
-    SELECT ranked."id" FROM ranked LEFT JOIN room USING (destination)
+    SELECT ${ORDERING_COLUMNS} FROM ranked LEFT JOIN room USING (destination)
     WHERE position <= coalesce(room.slots, $5)
   ),
   meta AS (
@@ -114,11 +116,11 @@ const CLAIM_AROUND = `
     FROM around WHERE around.destination IS NOT NULL AND position < $7
   ),
   picked AS (
-    SELECT due."id", around.destination
+    SELECT due.*, around.destination
     FROM around
     LEFT JOIN room USING (destination)
     CROSS JOIN LATERAL (
-      SELECT "id" FROM "Delivery"
+      SELECT ${ORDERING_COLUMNS} FROM "Delivery"
       WHERE "status" = 'PENDING' AND "nextAttemptAt" <= ${DUE} AND ${DESTINATION} = around.destination
       ORDER BY "nextAttemptAt" LIMIT coalesce(room.slots, $5)
       FOR UPDATE SKIP LOCKED
@@ -182,9 +184,11 @@ type DeliveryRow = MetaRow & {
   retryStep: number;
   leaseToken: number;
   errorClass: string | null;
+  orderingKey: string | null;
   ageSeconds: number;
   eventId: string;
   type: string;
+  version: number;
   test: boolean;
   timestamp: Date;
   data: string;
@@ -196,6 +200,7 @@ type WebhookColumns = {
   url: string;
   webhookIsActive: boolean;
   webhookIsFailing: boolean;
+  payloadVersion: number;
   secret: string;
   previousSecret: string | null;
 };
@@ -219,13 +224,16 @@ function isClaimed(row: ClaimRow): row is DeliveryRow {
 }
 
 function toDelivery(row: DeliveryRow, databaseTime: () => number): ClaimedDelivery {
-  const { id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, ageSeconds } = row;
+  const { id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, orderingKey, ageSeconds } = row;
   return {
-    ...{ id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, ageSeconds },
+    ...{ id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, orderingKey, ageSeconds },
     previousErrorClass: row.errorClass,
     traceContext: row.traceContext,
     destination: row.webhookId ?? row.connectorId,
-    event: { id: row.eventId, type: row.type, test: row.test, timestamp: row.timestamp, data: row.data },
+    event: {
+      ...{ id: row.eventId, type: row.type, version: row.version, test: row.test },
+      ...{ timestamp: row.timestamp, data: row.data },
+    },
     webhook: row.webhookId === null ? null : toWebhook(row),
     connector: row.webhookId === null ? toConnector(row) : null,
     databaseTime,
@@ -233,9 +241,9 @@ function toDelivery(row: DeliveryRow, databaseTime: () => number): ClaimedDelive
 }
 
 function toWebhook(row: WebhookColumns) {
-  const { webhookId, url, secret, previousSecret } = row;
+  const { webhookId, url, payloadVersion, secret, previousSecret } = row;
   return {
-    ...{ id: webhookId, url, secret, previousSecret },
+    ...{ id: webhookId, url, payloadVersion, secret, previousSecret },
     isActive: row.webhookIsActive,
     isFailing: row.webhookIsFailing,
   };

@@ -1,4 +1,5 @@
 import type { ConnectorDefinition, ConnectorEvent, ConnectorMemory } from '../connectors/definition.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../features/events/versions.ts';
 import { webhookBody } from './payload.ts';
 import { selectedKinds } from './send-connector.ts';
 import type { ClaimedEvent } from './types.ts';
@@ -6,13 +7,28 @@ import type { ClaimedEvent } from './types.ts';
 /** A request as it would go out now, with its secrets. Never show it as it is. */
 export type RebuiltRequest = { method: string; url: string; headers: Record<string, string>; body?: string };
 
+export type WebhookContext = {
+  projectId: string;
+  url: string;
+  userAgent: string;
+  /** The version that the webhook is sent. */
+  payloadVersion: number;
+  payloadVersions?: PayloadVersions | undefined;
+};
+
 /** The request of a delivery to a webhook, but for its signature and its time. */
 export function rebuildWebhookRequest(
   event: ClaimedEvent,
-  { projectId, url, userAgent }: { projectId: string; url: string; userAgent: string },
+  { projectId, url, userAgent, payloadVersion, payloadVersions = PAYLOAD_VERSIONS }: WebhookContext,
 ): RebuiltRequest {
-  const headers = { 'content-type': 'application/json', 'user-agent': userAgent, 'webhook-id': event.id };
-  return { method: 'POST', url, headers, body: webhookBody(event, projectId) };
+  const { data, version } = renderPayload(event, payloadVersion, payloadVersions);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'tollgate-payload-version': String(version),
+    'webhook-id': event.id,
+  };
+  return { method: 'POST', url, headers, body: webhookBody({ ...event, data }, projectId) };
 }
 
 export type RebuildContext = {

@@ -1,4 +1,6 @@
+import type pg from 'pg';
 import { newId } from '../ids.ts';
+import { releaseFollowers } from './ordering.ts';
 import { IS_RUNNING, type Queryable } from './queue.ts';
 import type { Settlement } from './settle.ts';
 
@@ -56,11 +58,35 @@ const RECORD = `
   SELECT "id" FROM updated`;
 
 /**
- * Writes what came of claims: the deliveries' next states and their attempts.
+ * Writes what came of claims: the deliveries' next states and their attempts. What waited for them to be sent first is
+ * due with the same commit.
  *
  * @returns the ids that were written. The others had lost their lease, and their results are void.
  */
-export async function recordSettlements(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
+export async function recordSettlements(
+  pool: Pick<pg.Pool, 'query' | 'connect'>,
+  settlements: readonly Settlement[],
+): Promise<Set<string>> {
+  const keys = settlements.flatMap(({ delivery: { destination, orderingKey } }) =>
+    orderingKey === null ? [] : { webhookId: destination, key: orderingKey },
+  );
+  if (keys.length === 0) return write(pool, settlements);
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const written = await write(client, settlements);
+    await releaseFollowers(client, keys);
+    await client.query('COMMIT');
+    client.release();
+    return written;
+  } catch (error) {
+    // A connection in an unknown state is not used again.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
   const attempts = settlements.flatMap(({ delivery, attempts }) =>
     attempts.map((attempt, index) => ({
       ...attempt,

@@ -3,6 +3,7 @@ import type { Egress, EgressResponse } from '../egress/egress.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { EgressRequest } from '../egress/exchange.ts';
 import { addPhases, NO_PHASES, type Phases } from '../egress/phases.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../features/events/versions.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { describeSpan, inSpan, traceHeaders } from '../tracing/tracer.ts';
 import type { AttemptErrorClass } from './error-classes.ts';
@@ -21,6 +22,7 @@ export type SenderOptions = {
   userAgent: string;
   timeoutMilliseconds: number;
   quickRetries?: QuickRetryPolicy;
+  payloadVersions?: PayloadVersions;
 };
 
 /** How a claim is carried out: cut short when the process stops. */
@@ -47,6 +49,7 @@ export function judgeAnswer(statusCode: number, retryAfterSeconds: number | unde
 /** Makes the function that sends one claimed delivery to its webhook, signed by Standard Webhooks. It never throws. */
 export function createWebhookSender(options: SenderOptions) {
   const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
+  const { payloadVersions = PAYLOAD_VERSIONS } = options;
 
   // What is sealed never changes, so opening it once is enough.
   const opened = new Map<string, string[]>();
@@ -68,7 +71,8 @@ export function createWebhookSender(options: SenderOptions) {
     webhook: ClaimedWebhook,
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
-    const body = webhookBody(delivery.event, delivery.projectId);
+    const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
+    const body = webhookBody({ ...delivery.event, data }, delivery.projectId);
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
       const { id } = delivery.event;
@@ -79,6 +83,7 @@ export function createWebhookSender(options: SenderOptions) {
         headers: {
           'content-type': 'application/json',
           'user-agent': userAgent,
+          'tollgate-payload-version': String(version),
           'webhook-id': id,
           'webhook-timestamp': String(timestampSeconds),
           'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets }),

@@ -14,6 +14,8 @@ export type ClaimedDelivery = {
   leaseToken: number;
   /** The `traceparent` of what made the event, if it was traced. */
   traceContext: string | null;
+  /** What it is delivered in the order of, if anything: one after the other with those of its webhook that share it. */
+  orderingKey: string | null;
   /** What went wrong last time, if anything. */
   previousErrorClass: string | null;
   /** Seconds since the delivery was created. */
@@ -30,6 +32,8 @@ export type ClaimedDelivery = {
 export type ClaimedEvent = {
   id: string;
   type: string;
+  /** Version of the payload. */
+  version: number;
   test: boolean;
   timestamp: Date;
   /** JSON, byte for byte as it was stored. */
@@ -41,6 +45,8 @@ export type ClaimedWebhook = {
   url: string;
   isActive: boolean;
   isFailing: boolean;
+  /** The version of payloads that it understands. */
+  payloadVersion: number;
   /** Encrypted, as are all secrets here. */
   secret: string;
   /** Null once its time is over. */

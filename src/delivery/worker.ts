@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { ConnectorDefinition } from '../connectors/definition.ts';
 import type { Database } from '../database/client.ts';
 import type { Egress } from '../egress/egress.ts';
+import type { PayloadVersions } from '../features/events/versions.ts';
 import { type Bus, topics } from '../live/bus.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { inSpan, type SpanOptions } from '../tracing/tracer.ts';
@@ -10,6 +11,7 @@ import { createClaimLoop } from './claim-loop.ts';
 import { createDestinations } from './destinations.ts';
 import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
 import { type Job, planJobs } from './jobs.ts';
+import { recheckWaiting } from './ordering.ts';
 import { extendLeases, reclaimExpired, releaseLeases, releaseStranded } from './queue.ts';
 import { createRecorder } from './recorder.ts';
 import { createReporter, type DeliveryMetrics } from './reporter.ts';
@@ -66,6 +68,8 @@ export type DeliveryWorkerOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
   metrics?: DeliveryMetrics;
+  /** Those there are, when not given. */
+  payloadVersions?: PayloadVersions;
   settings: Partial<DeliverySettings> & Pick<DeliverySettings, 'version'>;
 };
 
@@ -84,7 +88,7 @@ const STRANDED_EVERY_ROUNDS = 10;
  * what came of it in batches. At-least-once: a process that is killed loses its leases, not its deliveries.
  */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { db, egress, secretBox, bus, log, metrics } = options;
+  const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
   const settings: DeliverySettings = { ...DEFAULTS, ...options.settings };
   const { maxInFlight, leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
@@ -106,7 +110,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     userAgent: `Tollgate/${settings.version}`,
   };
   const jobOptions = {
-    sendWebhook: createWebhookSender(senderOptions),
+    sendWebhook: createWebhookSender({ ...senderOptions, ...(payloadVersions && { payloadVersions }) }),
     sendToConnector: createConnectorSender({ ...senderOptions, ...(consoleUrl && { consoleUrl }) }),
     findConnector: options.connectors,
   };
@@ -168,6 +172,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (const projectId of new Set(settlements.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
+    // What waited for its turn is due, for whoever has room.
+    if (settlements.some(({ delivery }) => delivery.orderingKey !== null)) bus.publish(topics.deliveriesDue);
     const waits = settlements.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
     if (waits.length > 0) claimLoop.wakeIn(Math.min(...waits) * 1000);
     claimLoop.onFreed(0);
@@ -180,8 +186,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         // First our own: after a long pause of this process they would be found expired.
         await prolong();
         if (!isStopping && (await reclaimExpired(db.pool)) > 0) claimLoop.wake();
-        if (!isStopping && round % STRANDED_EVERY_ROUNDS === 0 && (await releaseStranded(db.pool)) > 0)
-          claimLoop.wake();
+        if (!isStopping && round % STRANDED_EVERY_ROUNDS === 0) {
+          const released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
+          if (released > 0) claimLoop.wake();
+        }
       } catch (error) {
         log.debug({ err: error }, 'the queue could not be maintained');
       }

@@ -1,7 +1,7 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
 import { CONNECTOR_CATEGORIES, CONNECTOR_TYPES } from '../connectors/definition.ts';
 import { EVENT_KIND_DESCRIPTIONS, EVENT_KINDS, EVENT_TYPE_FILTERS } from '../features/events/kinds.ts';
-import { AttemptTrigger, DeliveryStatus, KeyEnvironment, Tier } from '../generated/prisma/enums.ts';
+import { AttemptTrigger, DeliveryStatus, KeyEnvironment, Tier, WebhookOrdering } from '../generated/prisma/enums.ts';
 import { builder } from './builder.ts';
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -111,6 +111,17 @@ export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
     SUCCEEDED: { value: DeliveryStatus.SUCCEEDED, description: 'Was accepted by the receiver.' },
     FAILED: { value: DeliveryStatus.FAILED, description: 'Was given up.' },
     SKIPPED: { value: DeliveryStatus.SKIPPED, description: 'Was not to be sent; `reason` says why.' },
+  },
+});
+
+export const WebhookOrderingEnum = builder.enumType('WebhookOrdering', {
+  description: 'What a webhook’s deliveries are kept in the order of.',
+  values: {
+    NONE: { value: WebhookOrdering.NONE, description: 'Each is sent as soon as it can be.' },
+    PAYMENT: {
+      value: WebhookOrdering.PAYMENT,
+      description: 'Events of one payment are sent in the order in which they happened, one after the other.',
+    },
   },
 });
 

@@ -18,6 +18,8 @@ const HAND_WRITTEN = [
   'Delivery_destination_due',
   'Delivery_held',
   'Delivery_lease',
+  'Delivery_ordering',
+  'Delivery_waiting',
   'Endpoint_shape',
   'PaymentAnswer_size',
   'Payment_authorization',

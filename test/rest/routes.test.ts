@@ -42,6 +42,8 @@ const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9
 const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const stamps = { createdAt: time, updatedAt: time };
 
+const PINNED = { payloadVersion: 1, ordering: 'NONE', orderingEscapeAfterAttempts: 4 };
+
 /** Every field of each resource: exactly these come back. */
 const FIELDS = {
   projects: {
@@ -69,7 +71,15 @@ const FIELDS = {
     ...{ failingSince: null, ...stamps },
   },
   webhooks: {
-    ...{ id: id('wh'), projectId: id('proj'), ...GOOD.webhook, filter: null, description: null, isActive: true },
+    ...{
+      id: id('wh'),
+      projectId: id('proj'),
+      ...GOOD.webhook,
+      filter: null,
+      ...PINNED,
+      description: null,
+      isActive: true,
+    },
     ...{ disabledReason: null, disabledAt: null, failingSince: null, previousSecretExpiresAt: null, ...stamps },
   },
 };

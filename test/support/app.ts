@@ -32,7 +32,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
  * @param options `databaseUrl` to share the database of another app; `env` for settings beside the defaults.
  */
 export async function startTestApp(
-  options: Pick<AppOptions, 'hostOverrides' | 'delivery' | 'deliveryLimits'> & {
+  options: Pick<AppOptions, 'hostOverrides' | 'delivery' | 'deliveryLimits' | 'payloadVersions'> & {
     databaseUrl?: string;
     dataDir?: string;
     env?: Record<string, string>;
@@ -51,7 +51,7 @@ export async function startTestApp(
     EGRESS_ALLOW: '127.0.0.1/32:*',
     ...options.env,
   });
-  const { hostOverrides, delivery, deliveryLimits } = options;
+  const { hostOverrides, delivery, deliveryLimits, payloadVersions } = options;
   const app: App = await startApp({
     config: { ...config, ...options.config },
     databaseUrl,
@@ -59,6 +59,7 @@ export async function startTestApp(
     ...(hostOverrides && { hostOverrides }),
     ...(delivery && { delivery }),
     ...(deliveryLimits && { deliveryLimits }),
+    ...(payloadVersions && { payloadVersions }),
   });
   const issuer: DevIssuer = await openDevIssuer({ dataDir });
 

@@ -11,9 +11,10 @@ import { parseInput } from '../../validation.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { type FilteredEvent, matchesFilter } from './filter.ts';
 import { eventFilterInput, readFilter } from './filter-input.ts';
-import { EVENT_KINDS, EVENT_PAYLOAD_VERSION, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';
+import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';
 import { SAMPLE_PAYLOADS } from './samples.ts';
 import { findSubscribers } from './subscribers.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions } from './versions.ts';
 
 export type NewEvent = {
   [K in EventKind]: {
@@ -43,7 +44,8 @@ export type FilterResult = { eventType: EventKind; eventId: string | null; match
 export type EventService = ReturnType<typeof createEventService>;
 
 /** Records what happened, in the transaction that made it happen, together with a delivery for each subscriber. */
-export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
+export function createEventService(options: { db: Database; bus: Bus; payloadVersions?: PayloadVersions }) {
+  const { db, bus, payloadVersions = PAYLOAD_VERSIONS } = options;
   const service = {
     /**
      * Writes an event and its deliveries. Subscribers that will not get it have a SKIPPED delivery that says why.
@@ -53,7 +55,7 @@ export function createEventService({ db, bus }: { db: Database; bus: Bus }) {
       const { projectId, type, data, test = false } = event;
       const eventId = newId('Event');
       const traceContext = currentTraceparent() ?? null;
-      const row = { id: eventId, projectId, type, data, test, version: EVENT_PAYLOAD_VERSION, traceContext };
+      const row = { id: eventId, projectId, type, data, test, version: payloadVersions.current, traceContext };
       await tx.event.create({ data: row });
       const deliveries = (await findSubscribers(tx, event)).map((subscriber) => ({
         id: newId('Delivery'),

@@ -9,10 +9,10 @@ import type { NewEvent } from './service.ts';
 /** What a delivery to a subscriber begins with. */
 export type Subscriber = Pick<
   Prisma.DeliveryCreateManyInput,
-  'webhookId' | 'connectorId' | 'status' | 'reason' | 'nextAttemptAt' | 'completedAt'
+  'webhookId' | 'connectorId' | 'orderingKey' | 'status' | 'reason' | 'nextAttemptAt' | 'completedAt'
 >;
 
-type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive' | 'filter'>;
+type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'>;
 type SubscribedConnector = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
 
 /** Everybody who is subscribed to an event, or the one it is for, and whether it is sent to them. */
@@ -25,16 +25,22 @@ export async function findSubscribers(tx: Transaction, event: NewEvent): Promise
   const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : nobody) : kinds;
   // Locked, so that none is deleted before its delivery is written.
   const webhooks = await tx.$queryRaw<SubscribedWebhook[]>`
-    SELECT "id", "isActive", "filter" FROM "Webhook"
+    SELECT "id", "isActive", "filter", "ordering" FROM "Webhook"
     WHERE "projectId" = ${projectId} AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE`;
   const connectors = await tx.$queryRaw<SubscribedConnector[]>`
     SELECT "id", "isActive", "filter", "type", "eventTypes", "pausedReason" FROM "Connector"
     WHERE "projectId" = ${projectId} AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE`;
   return [
-    ...webhooks.map((webhook) => ({ webhookId: webhook.id, connectorId: null, ...webhookState(webhook, event) })),
+    ...webhooks.map((webhook) => ({
+      webhookId: webhook.id,
+      connectorId: null,
+      orderingKey: orderingKey(webhook, event),
+      ...webhookState(webhook, event),
+    })),
     ...connectors.map((connector) => ({
       webhookId: null,
       connectorId: connector.id,
+      orderingKey: null,
       ...connectorState(connector, event),
     })),
   ];
@@ -43,6 +49,11 @@ export async function findSubscribers(tx: Transaction, event: NewEvent): Promise
 function webhookState({ isActive, filter }: SubscribedWebhook, event: NewEvent): Partial<Subscriber> {
   if (!isActive) return skipped('disabled');
   return passes(filter, event) ? due() : skipped('filtered');
+}
+
+/** The payment that an event is about. Others, and tests with their sample data, have no order. */
+function orderingKey({ ordering }: SubscribedWebhook, { data, test }: NewEvent): string | null {
+  return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
 }
 
 function connectorState(connector: SubscribedConnector, event: NewEvent): Partial<Subscriber> {

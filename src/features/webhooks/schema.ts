@@ -1,7 +1,7 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../graphql/builder.ts';
 import { resolvePage } from '../../graphql/connections.ts';
-import { EventTypeFilterEnum } from '../../graphql/scalars.ts';
+import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../graphql/scalars.ts';
 import type { EventTypeFilter } from '../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
 
@@ -25,6 +25,14 @@ export const Webhook = builder.prismaNode('Webhook', {
       description:
         'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
       resolve: ({ filter }) => filter,
+    }),
+    payloadVersion: t.exposeInt('payloadVersion', { description: 'The version of payloads that it is sent.' }),
+    ordering: t.expose('ordering', {
+      type: WebhookOrderingEnum,
+      description: 'What its deliveries are kept in the order of.',
+    }),
+    orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
+      description: 'After so many failed attempts of a delivery those behind it are sent all the same.',
     }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
     disabledReason: t.exposeString('disabledReason', {
@@ -84,6 +92,15 @@ builder.relayMutationField(
         description:
           'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
       }),
+      payloadVersion: t.int({ description: 'The version of payloads to send. Default: the newest.' }),
+      ordering: t.field({
+        type: WebhookOrderingEnum,
+        description: 'What to keep its deliveries in the order of. Default: nothing.',
+      }),
+      orderingEscapeAfterAttempts: t.int({
+        description:
+          'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same. Default: 4.',
+      }),
       description: t.string({ description: 'For people, at most 1000 characters.' }),
     }),
   },
@@ -114,6 +131,14 @@ builder.relayMutationField(
         type: 'JSON',
         description:
           'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
+      }),
+      payloadVersion: t.int({ description: 'The version of payloads to send.' }),
+      ordering: t.field({
+        type: WebhookOrderingEnum,
+        description: 'What to keep its deliveries in the order of.',
+      }),
+      orderingEscapeAfterAttempts: t.int({
+        description: 'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same.',
       }),
       isActive: t.boolean({ description: 'Whether events are sent. True also forgets why it had been disabled.' }),
       description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),

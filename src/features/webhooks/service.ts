@@ -2,17 +2,20 @@ import { z } from 'zod';
 import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
+import { releaseWaiting } from '../../delivery/ordering.ts';
 import { newWebhookSecret } from '../../delivery/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { notFound } from '../../errors.ts';
-import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
+import type { Delivery, Prisma, Webhook, WebhookOrdering } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
+import { type Bus, topics } from '../../live/bus.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions } from '../events/versions.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
 import { targetUrlInput } from '../target-url.ts';
 
@@ -20,6 +23,9 @@ export type CreateWebhookInput = {
   url: string;
   eventTypes: EventTypeFilter[];
   filter?: unknown;
+  payloadVersion?: number | null;
+  ordering?: WebhookOrdering | null;
+  orderingEscapeAfterAttempts?: number | null;
   description?: string | null;
 };
 export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
@@ -41,15 +47,24 @@ const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
  */
 export function createWebhookService(options: {
   db: Database;
+  bus: Bus;
+  payloadVersions?: PayloadVersions;
   events: EventService;
   secretBox: SecretBox;
   egressAllow: EgressAllow;
 }) {
-  const { db, events, secretBox } = options;
+  const { db, bus, events, secretBox, payloadVersions = PAYLOAD_VERSIONS } = options;
+  const versionRange = `Must be a version from 1 to ${payloadVersions.current}.`;
   const createInput = z.strictObject({
     url: targetUrlInput(options.egressAllow),
     eventTypes: eventTypesInput,
     filter: eventFilterInput,
+    payloadVersion: optionalInt(1, payloadVersions.current, versionRange),
+    ordering: z
+      .enum(['NONE', 'PAYMENT'])
+      .nullish()
+      .transform((ordering) => ordering ?? undefined),
+    orderingEscapeAfterAttempts: optionalInt(1, 100, 'Must be a whole number from 1 to 100.'),
     description: optionalText(1000),
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
@@ -73,13 +88,14 @@ export function createWebhookService(options: {
       input: CreateWebhookInput,
     ): Promise<{ webhook: Webhook; secret: string }> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const values = parseInput(createInput, input);
+      const { payloadVersion = payloadVersions.current, ...values } = parseInput(createInput, input);
       const id = newId('Webhook');
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
         .$transaction(async (tx) => {
-          const created = await tx.webhook.create({ data: { id, projectId: project.id, ...values, secret: sealed } });
+          const data = { ...values, id, projectId: project.id, payloadVersion, secret: sealed };
+          const created = await tx.webhook.create({ data });
           await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), changes: input });
           return created;
         })
@@ -91,15 +107,20 @@ export function createWebhookService(options: {
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const values = parseInput(updateInput, input);
-      return db.prisma.$transaction(async (tx) => {
-        const [webhook] = await tx.webhook.updateManyAndReturn({
+      const webhook = await db.prisma.$transaction(async (tx) => {
+        const [updated] = await tx.webhook.updateManyAndReturn({
           where,
           data: { ...values, ...(values.url && { failingSince: null }), ...activity(values.isActive) },
         });
-        if (!webhook) throw notFound();
-        await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(webhook), changes: input });
-        return webhook;
+        if (!updated) throw notFound();
+        await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), changes: input });
+        return updated;
       });
+      if (values.ordering || values.orderingEscapeAfterAttempts) {
+        await releaseWaiting(db.pool, id, webhook.ordering !== 'NONE');
+        bus.publish(topics.deliveriesDue);
+      }
+      return webhook;
     },
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
@@ -167,6 +188,16 @@ export function createWebhookService(options: {
 }
 
 const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });
+
+/** Left out, or null, for what it is or would be by itself. */
+function optionalInt(minimum: number, maximum: number, message: string) {
+  return z
+    .int(message)
+    .min(minimum, message)
+    .max(maximum, message)
+    .nullish()
+    .transform((value) => value ?? undefined);
+}
 
 /** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
 export function activity(isActive: boolean | undefined) {

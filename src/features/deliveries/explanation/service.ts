@@ -7,6 +7,7 @@ import { sentHeaders } from '../../../egress/exchange.ts';
 import { notFound } from '../../../errors.ts';
 import type { Attempt, Connector, Delivery, Webhook } from '../../../generated/prisma/client.ts';
 import type { SecretBox } from '../../../secrets/secret-box.ts';
+import type { PayloadVersions } from '../../events/versions.ts';
 import { type CurlCommand, connectorCurl, webhookCurl } from './curl.ts';
 import {
   type DeliveryFacts,
@@ -23,6 +24,7 @@ export type ExplanationOptions = {
   secretBox: Pick<SecretBox, 'open'>;
   connectors: (type: string) => ConnectorDefinition | undefined;
   userAgent: string;
+  payloadVersions?: PayloadVersions | undefined;
   retryScheduleSeconds: readonly number[];
 };
 
@@ -45,7 +47,8 @@ const FAILURES_IN_A_ROW = 5;
 type EventRow = ClaimedEvent & { projectName: string; now: Date };
 
 /** Makes the function that explains a delivery that the viewer may see. Throws AppError `NOT_FOUND` when it is gone. */
-export function createExplainer({ db, secretBox, connectors, userAgent, retryScheduleSeconds }: ExplanationOptions) {
+export function createExplainer(options: ExplanationOptions) {
+  const { db, secretBox, connectors, userAgent, payloadVersions, retryScheduleSeconds } = options;
   return async function explain(delivery: Delivery): Promise<DeliveryExplanation> {
     const [event, webhook, connector, lastAttempt] = await Promise.all([
       readEvent(delivery),
@@ -73,7 +76,7 @@ export function createExplainer({ db, secretBox, connectors, userAgent, retrySch
   /** As text, since parsing its data would lose the bytes. */
   async function readEvent({ eventId }: Delivery): Promise<EventRow | undefined> {
     const { rows } = await db.pool.query<EventRow>(
-      `SELECT e."id", e."type", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
+      `SELECT e."id", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
        FROM "Event" e JOIN "Project" p ON p."id" = e."projectId" WHERE e."id" = $1`,
       [eventId],
     );
@@ -93,8 +96,9 @@ export function createExplainer({ db, secretBox, connectors, userAgent, retrySch
     return latest.length === FAILURES_IN_A_ROW && latest.every(({ errorClass }) => errorClass !== null);
   }
 
-  function curlToWebhook(event: EventRow, { url, projectId }: Webhook): CurlCommand {
-    const request = rebuildWebhookRequest(event, { projectId, url, userAgent });
+  function curlToWebhook(event: EventRow, { url, projectId, payloadVersion }: Webhook): CurlCommand {
+    const context = { projectId, url, userAgent, payloadVersion, payloadVersions };
+    const request = rebuildWebhookRequest(event, context);
     return webhookCurl({ ...request, headers: sentHeaders(request) });
   }
 

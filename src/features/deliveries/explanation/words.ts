@@ -53,6 +53,11 @@ const REASONS: Record<string, Sentences> = {
     summary: 'It was not sent, because its destination was disabled.',
     advice: `Switch the destination on again. ${RESEND}`,
   },
+  filtered: {
+    summary: 'It was not sent, because the event does not pass the filter of its destination.',
+    advice:
+      'Nothing is wrong if that is what the filter is for. Otherwise change the filter, and send it again by hand.',
+  },
   not_carried: {
     summary: 'It was not sent, because connectors of this type make no call for events of this kind.',
     advice: 'Nothing is wrong. Leave the kind out of the connector’s events if it should not show here.',
@@ -60,6 +65,16 @@ const REASONS: Record<string, Sentences> = {
   unknown_type: {
     summary: 'It was not sent, because this service no longer knows the type of the connector.',
     advice: 'Create a connector of another type.',
+  },
+};
+
+/** Why a delivery waits without a time at which it is due. */
+const HOLDS: Record<string, Sentences & { next: string }> = {
+  ordering: {
+    summary:
+      'It waits for its turn: an earlier event of the same payment is not delivered yet, and the webhook keeps their order.',
+    next: 'It is sent the moment that one is delivered, is given up, or has failed as often as the webhook lets it hold up others.',
+    advice: 'See why the earlier one fails, or lower `orderingEscapeAfterAttempts` of the webhook.',
   },
 };
 
@@ -114,11 +129,11 @@ const ROWS: readonly Row[] = [
             next: 'It is sent as soon as the config of the connector is replaced.',
             advice: 'Replace the credential in the config of the connector.',
           }
-        : {
+        : (HOLDS[delivery.reason ?? ''] ?? {
             summary: `It is held${because(delivery.reason)}.`,
             next: 'It is sent as soon as what holds it is gone; that is looked at every few seconds.',
             advice: null,
-          },
+          }),
   },
   {
     when: ({ delivery }) => delivery.attemptCount === 0 || delivery.trigger === 'MANUAL',

@@ -75,6 +75,7 @@ describe('an attempt', () => {
         'accept-encoding': 'identity',
         'content-type': 'application/json',
         'user-agent': expect.stringMatching(/^Tollgate\//),
+        'tollgate-payload-version': '1',
         'webhook-id': expect.stringMatching(/^evt_/),
         'webhook-timestamp': receiver.requests[0]!.headers['webhook-timestamp'],
         'webhook-signature': '••••',
@@ -177,8 +178,16 @@ describe('the explanation of a delivery', () => {
     ],
     [at('SKIPPED', 'disabled'), { summary: expect.stringContaining('was disabled') }],
     [at('SKIPPED', 'not_carried'), { summary: expect.stringContaining('make no call for events of this kind') }],
+    [at('SKIPPED', 'filtered'), { summary: expect.stringContaining('does not pass the filter') }],
     [at('SKIPPED', 'Slack has no words for it'), { summary: 'It was not sent: Slack has no words for it.' }],
     [at('RUNNING', null, `, "leasedUntil" = now() + interval '9 s'`), { summary: 'It is being sent at this moment.' }],
+    [
+      at('PENDING', 'ordering'),
+      {
+        summary: expect.stringContaining('an earlier event of the same payment'),
+        next: expect.stringContaining('given up'),
+      },
+    ],
     [at('PENDING', 'paused'), { summary: expect.stringContaining('It is held') }],
   ])('with %s', async (assignments, expected) => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
