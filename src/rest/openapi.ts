@@ -11,6 +11,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
+import { BODY_EXAMPLES } from './body-examples.ts';
 import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
 import type { Route } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
@@ -154,6 +155,7 @@ function requestBody(schema: GraphQLSchema, route: Route, schemas: Json): Json {
             fields.map((field) => [field.name, { ...typeSchema(field.type, schemas), description: field.description }]),
           ),
         },
+        example: BODY_EXAMPLES[route.operationId],
       },
     },
   };

@@ -1,0 +1,28 @@
+/**
+ * A body for every operation that takes one, by `operationId`: it is accepted as it is (`test/rest/body-examples.test.ts`).
+ * For the OpenAPI document.
+ */
+export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
+  createProject: { name: 'Weather', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },
+  updateProject: { name: 'Weather and tides' },
+  createEndpoint: {
+    path: '/weather/:city',
+    upstreamUrl: 'https://api.example.com/weather/:city',
+    priceUsd: '0.01',
+  },
+  updateEndpoint: { priceUsd: '0.02' },
+  createApiKey: { name: 'Deployment' },
+  createConnector: {
+    type: 'slack',
+    config: { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/xxxxxxxxxxxxxxxxxxxxxxxx' },
+    eventTypes: ['payment.settled'],
+  },
+  updateConnector: { isActive: false },
+  testConnector: {},
+  createWebhook: { url: 'https://example.com/tollgate', eventTypes: ['payment.settled', 'payment.failed'] },
+  updateWebhook: { filter: { 'data.amountUsd': { gte: '1.00' } } },
+  rotateWebhookSecret: { overlapHours: 24 },
+  sendWebhookTestEvent: { eventType: 'payment.settled' },
+  resendDelivery: {},
+  testEventFilter: { filter: { 'data.amountUsd': { gte: '1.00' } } },
+};

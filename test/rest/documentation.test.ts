@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { PROJECT } from '../../src/rest/routes/route.ts';
+import { ROUTES } from '../../src/rest/routes.ts';
+
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+const text = readFileSync(resolve(import.meta.dirname, '../../docs/rest.md'), 'utf8');
+
+/**
+ * The routes that the table of docs/rest.md names. A row with two paths is about a list and one of it: `POST` belongs to the
+ * first, `PATCH` and `DELETE` to the second, and `GET` to both, as its cell says.
+ */
+function documented(): string[] {
+  const rows = text.split('\n').filter((line) => /^\| `(…|\/api)/.test(line));
+  return rows.flatMap((row) => {
+    const [pathCell = '', ...cells] = row.split('|').slice(1, -1);
+    const paths = [...pathCell.matchAll(/`([^`]+)`/g)].map(([, path]) => path!.replace('…', PROJECT));
+    return METHODS.flatMap((method, column) => {
+      const cell = cells[column]?.trim();
+      if (!cell) return [];
+      const isOfEach = paths.length === 1 || method === 'GET';
+      const chosen = isOfEach ? paths : [method === 'POST' ? paths[0]! : paths[1]!];
+      return chosen.map((path) => `${method} ${path}`);
+    });
+  });
+}
+
+test('docs/rest.md names every route, and none that is not there', () => {
+  expect(documented().sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+});
