@@ -13,6 +13,8 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   payments: 'What buyers presented for requests, and what became of it.',
   customers: 'Wallets that have paid a project.',
   revenue: 'Sums of settled payments over time.',
+  'delivery-stats': 'Counts and response times of deliveries over time.',
+  'audit-log': 'Who changed what.',
 };
 
 /** The group of a route: the resource behind the project in its path. */
