@@ -1,6 +1,7 @@
 import {
   type Icon,
   IconApi,
+  IconBook2,
   IconGauge,
   IconHistory,
   IconKey,
@@ -113,6 +114,13 @@ export const ROUTES: readonly Route[] = [
     icon: IconGauge,
     group: 'Developers',
     page: lazyPart(() => import('./pages/limits.tsx'), 'LimitsPage'),
+  },
+  {
+    path: '/rest/:operationId?',
+    label: 'REST reference',
+    icon: IconBook2,
+    group: 'Developers',
+    page: lazyPart(() => import('./pages/rest.tsx'), 'RestPage'),
   },
 ];
 

@@ -3,7 +3,12 @@ import { createContext, use } from 'react';
 import { cacheExchange, fetchExchange, Client as HttpClient, mapExchange } from 'urql';
 import type { Session } from '../session/session.ts';
 
-export type Api = { http: HttpClient; socket: Client };
+export type Api = {
+  http: HttpClient;
+  socket: Client;
+  /** Asks a path of this server by hand, with the credential. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+};
 
 const CREDENTIAL_ENDED = 4403;
 
@@ -45,7 +50,9 @@ export function createApi(session: Session): Api {
       },
     },
   });
-  return { http, socket };
+  const request = (path: string, init?: RequestInit) =>
+    fetch(path, { ...init, headers: { ...init?.headers, authorization: credential() } });
+  return { http, socket, request };
 }
 
 export const ApiContext = createContext<Api | undefined>(undefined);

@@ -1,0 +1,102 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createProject, createWebhook } from '../support/resources.ts';
+import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let alice: TestUser;
+  let projectId: string;
+  let base: string;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    browser = await launchBrowser();
+    alice = await app.user('alice');
+    ({ id: projectId, base } = await createProject(alice, { name: 'Weather' }));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+  });
+
+  async function open(path: string): Promise<ConsolePage> {
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
+    return page;
+  }
+
+  async function expectAccessibleInBothSchemes(page: ConsolePage): Promise<void> {
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: 'light' });
+  }
+
+  describe('of REST', () => {
+    test('an operation is found by words, and tried with the project filled in', async () => {
+      const { id } = await createWebhook(alice, base, { url: 'https://example.com/found' });
+      const page = await open('/rest');
+      await page.getByRole('heading', { name: 'Start' }).waitFor();
+      await expectAccessibleInBothSchemes(page);
+
+      await page.getByLabel('Search operations').fill('one webhook');
+      const operations = page.getByRole('navigation', { name: 'Operations' }).getByRole('link');
+      await expect.poll(() => operations.count()).toBe(1);
+      // By keyboard alone.
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/rest/getWebhook');
+
+      const tryIt = page.getByRole('button', { name: 'Try it' });
+      expect(await tryIt.isDisabled()).toBe(true);
+      expect(await page.getByLabel('projectId').inputValue()).toBe(projectId);
+      await page.getByLabel('webhookId').fill(id);
+      const command = page.getByRole('region', { name: 'Request' }).locator('pre').first();
+      expect(await command.innerText()).toContain(`'${app.url}${base}/webhooks/${id}'`);
+      expect(await command.innerText()).toContain('$TOLLGATE_TOKEN');
+      await tryIt.click();
+      const answer = page.getByRole('region', { name: 'What came back' });
+      await answer.getByText('200 OK').waitFor();
+      await answer.getByText('"https://example.com/found"').waitFor();
+      await answer.getByText('Headers').click();
+      await answer.getByText('x-request-id').waitFor();
+      await expectAccessibleInBothSchemes(page);
+      expect(await page.content()).not.toContain(alice.token);
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('a refusal is shown as it came', async () => {
+      const page = await open('/rest/listPayments');
+      await page.getByLabel('limit').fill('1000');
+      await page.getByRole('button', { name: 'Try it' }).click();
+      const answer = page.getByRole('region', { name: 'What came back' });
+      await answer.getByText('422').first().waitFor();
+      await answer.getByText('"VALIDATION_FAILED"').waitFor();
+    });
+
+    test('the body of a change is described, with an example and the command that sends it', async () => {
+      const page = await open('/rest/createEndpoint');
+      const body = page.getByRole('region', { name: 'Body' });
+      await body.getByText('upstreamUrl', { exact: true }).waitFor();
+      expect(await body.getByText('required').count()).toBe(3);
+      await body.getByText('"priceUsd": "0.01"').waitFor();
+      await page.getByText('IDEMPOTENCY_IN_FLIGHT').waitFor();
+      expect(await page.getByRole('button', { name: 'Try it' }).count()).toBe(0);
+      await expectAccessibleInBothSchemes(page);
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('fields within fields are opened, and an operation that is not there says so', async () => {
+      const page = await open('/rest/listWebhooks');
+      const inner = page.getByRole('button', { name: 'Fields of data' });
+      await inner.click();
+      expect(await inner.getAttribute('aria-expanded')).toBe('true');
+      await page.getByText('eventTypes', { exact: true }).waitFor();
+      await page.goto(`${app.url}/console/projects/${projectId}/rest/noSuchOperation`);
+      await page.getByText('There is no such operation').waitFor();
+    });
+  });
+});
