@@ -24,5 +24,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   rotateWebhookSecret: { overlapHours: 24 },
   sendWebhookTestEvent: { eventType: 'payment.settled' },
   resendDelivery: {},
+  createReplay: { filter: { status: ['FAILED'], eventTypes: ['payment.settled'] }, maxPerSecond: 20 },
+  cancelReplay: {},
   testEventFilter: { filter: { 'data.amountUsd': { gte: '1.00' } } },
 };

@@ -9,6 +9,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'connector-types': 'The types of connectors, and the config that each of them takes.',
   webhooks: 'Receivers of your own that are told of events by signed requests.',
   deliveries: 'One event on its way to one webhook or connector, with its history.',
+  replays: 'Many deliveries sent again by a filter.',
   events: 'What has happened in a project.',
   payments: 'What buyers presented for requests, and what became of it.',
   customers: 'Wallets that have paid a project.',

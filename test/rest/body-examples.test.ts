@@ -34,6 +34,8 @@ test.each(takingBodies.filter(({ operationId }) => operationId !== 'testConnecto
         const { body } = await alice.rest<{ id: string }>('POST', `${base}/webhooks/${id}/test`, {});
         return body.id;
       },
+      replayId: async () =>
+        (await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {})).body.replay.id,
     };
     let url = path;
     for (const [parameter, name] of path.matchAll(/:(\w+)/g)) url = url.replace(parameter, await idOf[name!]!());

@@ -107,8 +107,10 @@ function Contents({ reference, current }: { reference: Reference; current: strin
 
 function Introduction({ isUnknown }: { isUnknown: boolean }) {
   const { id } = useProject();
-  const start = `export TOLLGATE_TOKEN=…
-curl -sS '${window.location.origin}/api/projects/${id}' -H "Authorization: Bearer $TOLLGATE_TOKEN"`;
+  const start = [
+    'export TOLLGATE_TOKEN=…',
+    `curl -sS '${window.location.origin}/api/projects/${id}' -H "Authorization: Bearer $TOLLGATE_TOKEN"`,
+  ].join('\n');
   return (
     <Panel>
       {isUnknown && <Alert color="orange" title="There is no such operation. Choose one of the list." />}
