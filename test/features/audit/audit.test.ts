@@ -55,6 +55,7 @@ test('every change of a resource leaves an entry that says who, what and to what
   await change('PATCH', `/webhooks/${webhook.id}`, { isActive: false });
   await change('POST', `/webhooks/${webhook.id}/rotate-secret`, {});
   await change('PATCH', `/connectors/${connector.id}`, { isActive: false });
+  const { body: started } = await rest.send<{ replay: { id: string } }>(alice, 'POST', `${base}/replays`, { body: {} });
   await change('DELETE', `/endpoints/${endpoint.id}`);
   await change('DELETE', `/keys/${key.id}`);
   await change('DELETE', `/webhooks/${webhook.id}`);
@@ -74,6 +75,7 @@ test('every change of a resource leaves an entry that says who, what and to what
     ['webhook.updated', webhook.id],
     ['webhook.secret_rotated', webhook.id],
     ['connector.updated', connector.id],
+    ['replay.created', started.replay.id],
     ['endpoint.deleted', endpoint.id],
     ['api_key.revoked', key.id],
     ['webhook.deleted', webhook.id],
@@ -89,20 +91,14 @@ test('every change of a resource leaves an entry that says who, what and to what
 });
 
 test('every mutation is known to leave an entry, or to change no resource', () => {
-  const withoutEntry = [
-    'resendDelivery',
-    'createReplay',
-    'cancelReplay',
-    'sendWebhookTestEvent',
-    'testConnector',
-    'testEventFilter',
-  ];
+  const withoutEntry = ['resendDelivery', 'sendWebhookTestEvent', 'testConnector', 'testEventFilter'];
   const withEntry = ['Project', 'Endpoint', 'Webhook', 'Connector'].flatMap((name) =>
     ['create', 'update', 'delete'].map((verb) => `${verb}${name}`),
   );
+  const replays = ['createReplay', 'cancelReplay'];
   const mutations = Object.keys(schema.getMutationType()!.getFields()).sort();
   expect(mutations).toEqual(
-    [...withoutEntry, ...withEntry, 'createApiKey', 'revokeApiKey', 'rotateWebhookSecret'].sort(),
+    [...withoutEntry, ...withEntry, 'createApiKey', 'revokeApiKey', 'rotateWebhookSecret', ...replays].sort(),
   );
 });
 

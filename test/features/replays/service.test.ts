@@ -151,6 +151,9 @@ describe('a replay', () => {
     expect((await rest.send<Replay>(alice, 'POST', `${base}/replays/${started!.id}/cancel`)).body).toMatchObject({
       status: 'CANCELLED',
     });
+    // The second time nothing was stopped.
+    const { body: log } = await rest.send<{ data: { action: string }[] }>(alice, 'GET', `${base}/audit-log?limit=2`);
+    expect(log.data.map(({ action }) => action)).toEqual(['replay.cancelled', 'replay.created']);
   });
 
   test('is told of as it goes on', async () => {
