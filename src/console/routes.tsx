@@ -122,7 +122,11 @@ export const ROUTES: readonly Route[] = [
     group: 'Developers',
     page: lazyPart(() => import('./pages/rest.tsx'), 'RestPage'),
   },
+  {
+    path: '/graphql/:typeName?',
+    label: 'GraphQL explorer',
+    icon: IconApi,
+    group: 'Developers',
+    page: lazyPart(() => import('./pages/graphql.tsx'), 'GraphqlPage'),
+  },
 ];
-
-/** What the navigation leads to besides. These are pages of the server, not of the console. */
-export const LINKS = [{ href: '/graphql', label: 'GraphQL explorer', icon: IconApi, group: 'Developers' }] as const;

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { createProject, createWebhook } from '../support/resources.ts';
+import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
 describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
@@ -97,6 +97,64 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
       await page.getByText('eventTypes', { exact: true }).waitFor();
       await page.goto(`${app.url}/console/projects/${projectId}/rest/noSuchOperation`);
       await page.getByText('There is no such operation').waitFor();
+    });
+  });
+
+  describe('of GraphQL', () => {
+    test('a document is run as whoever is signed in, and what it answers is shown', async () => {
+      const page = await open('/graphql');
+      await page.getByRole('heading', { name: 'Query', exact: true }).waitFor();
+      await expectAccessibleInBothSchemes(page);
+      const result = page.getByRole('region', { name: 'Result' });
+      await page.getByRole('button', { name: 'Run' }).click();
+      await result.getByText('"tier": "PRO"').waitFor();
+
+      const document = page.getByLabel('Document');
+      await document.fill('query Name($projectId: ID!) { project(id: $projectId) { name } }');
+      await document.press('Control+Enter');
+      await result.getByText('"name": "Weather"').waitFor();
+      await page.getByLabel('Variables').fill('[1]');
+      await page.getByRole('button', { name: 'Run' }).click();
+      await page.getByText('Must be a JSON object').waitFor();
+      await page.getByLabel('Variables').fill('');
+      await document.fill('{ nonsense }');
+      await page.getByRole('button', { name: 'Run' }).click();
+      await result.getByText('Cannot query field').waitFor();
+      await expectAccessibleInBothSchemes(page);
+      expect(await page.content()).not.toContain(alice.token);
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('a subscription shows what happens until it is stopped', async () => {
+      const page = await open('/graphql');
+      await page.getByRole('combobox', { name: 'Begin with' }).click();
+      await page.getByRole('option', { name: 'Follow events' }).click();
+      await page.getByRole('button', { name: 'Run' }).click();
+      const result = page.getByRole('region', { name: 'Result' });
+      await result.getByText('Listening').waitFor();
+      // Whether the server listens already cannot be seen from here: what happens is repeated until it is shown.
+      await expect
+        .poll(async () => {
+          await createEndpoint(alice, base);
+          return result.getByText('"ENDPOINT_CREATED"').count();
+        })
+        .toBeGreaterThan(0);
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await result.getByText('Stopped').waitFor();
+    });
+
+    test('the schema is searched by words, and its types lead to each other', async () => {
+      const page = await open('/graphql');
+      await page.getByLabel('Search the schema').fill('replay skipped');
+      await page.getByRole('link', { name: 'Replay.skipped' }).click();
+      await page.waitForURL('**/graphql/Replay');
+      await page.getByText('Those passed over').waitFor();
+      await expectAccessibleInBothSchemes(page);
+      await page.getByRole('link', { name: 'ReplayStatus!' }).click();
+      await page.getByText('CANCELLED', { exact: true }).waitFor();
+      await page.goto(`${app.url}/console/projects/${projectId}/graphql/NoSuchType`);
+      await page.getByText('There is no such type').waitFor();
+      expect(page.complaints).toEqual([]);
     });
   });
 });

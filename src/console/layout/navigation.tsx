@@ -1,7 +1,6 @@
 import { NavLink, Stack, Text } from '@mantine/core';
-import { IconExternalLink } from '@tabler/icons-react';
 import { Link, useLocation } from 'wouter';
-import { LINKS, ROUTES, type Route } from '../routes.tsx';
+import { ROUTES, type Route } from '../routes.tsx';
 
 const GROUPS: readonly Route['group'][] = ['Project', 'Money', 'Delivery', 'Developers'];
 
@@ -32,17 +31,6 @@ export function Navigation({ projectId, onGo }: { projectId: string; onGo(): voi
               />
             );
           })}
-          {LINKS.filter((link) => link.group === group).map(({ href, label, icon: LinkIcon }) => (
-            <NavLink
-              key={href}
-              href={href}
-              target="_blank"
-              label={label}
-              leftSection={<LinkIcon size={17} stroke={1.7} />}
-              rightSection={<IconExternalLink size={13} aria-label="opens in a new tab" />}
-              className="nav-link"
-            />
-          ))}
         </Stack>
       ))}
     </Stack>

@@ -10,8 +10,9 @@ import {
 } from '../api/openapi.ts';
 import { useProject } from '../layout/current-project.tsx';
 import { Command } from '../parts/command.tsx';
+import { Marked } from '../parts/marked.tsx';
 import { Panel } from '../parts/page.tsx';
-import { Marked, SchemaFields } from './rest-schema.tsx';
+import { SchemaFields } from './rest-schema.tsx';
 import { RestTry } from './rest-try.tsx';
 
 export const METHOD_COLORS: Readonly<Record<string, string>> = {

@@ -2,17 +2,9 @@ import { Badge, Box, Code, Group, Stack, Text, UnstyledButton } from '@mantine/c
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { innerObject, type Reference, type Schema, typeName, valuesOf } from '../api/openapi.ts';
+import { Marked } from '../parts/marked.tsx';
 
 type Schemas = Reference['schemas'];
-
-/** A sentence of a description; what is between backticks is code. */
-export function Marked({ children }: { children: string }) {
-  return children.split('`').map((part, index) => {
-    // The parts have no names, and stay where they are.
-    const key = `${index}${part}`;
-    return index % 2 === 1 ? <Code key={key}>{part}</Code> : part;
-  });
-}
 
 /** The fields of an object, in order, each with its type and what it is. Objects within can be opened. */
 export function SchemaFields({ schema, schemas }: { schema: Schema; schemas: Schemas }) {

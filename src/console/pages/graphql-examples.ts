@@ -1,0 +1,119 @@
+export type Example = { name: string; query: string };
+
+/** Documents to begin with. The variable `projectId` is the project that the page is of. */
+export const EXAMPLES: readonly Example[] = [
+  {
+    name: 'Who am I?',
+    query: `query WhoAmI {
+  viewer {
+    tier
+    limits {
+      requestsPerMinute
+      maxConnectors
+      connectorCount
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'Failed deliveries',
+    query: `query FailedDeliveries($projectId: ID!) {
+  project(id: $projectId) {
+    deliveries(first: 10, filter: { status: [FAILED] }) {
+      nodes {
+        id
+        eventType
+        reason
+        statusCode
+        explanation {
+          summary
+          advice
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'Latest payments',
+    query: `query LatestPayments($projectId: ID!) {
+  project(id: $projectId) {
+    payments(first: 10) {
+      nodes {
+        id
+        status
+        amountUsd
+        endpointPath
+        payer
+        transactionHash
+        createdAt
+      }
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'Endpoints and prices',
+    query: `query Endpoints($projectId: ID!) {
+  project(id: $projectId) {
+    name
+    walletAddress
+    endpoints(first: 20) {
+      nodes {
+        id
+        path
+        priceUsd
+        isActive
+      }
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'Count what a replay would send',
+    query: `mutation CountFailed($projectId: ID!) {
+  createReplay(input: { projectId: $projectId, filter: { status: [FAILED] }, dryRun: true }) {
+    total
+  }
+}
+`,
+  },
+  {
+    name: 'Follow events',
+    query: `subscription FollowEvents($projectId: ID!) {
+  eventRecorded(projectId: $projectId) {
+    cursor
+    event {
+      id
+      type
+      timestamp
+      data
+    }
+  }
+}
+`,
+  },
+  {
+    name: 'Follow deliveries',
+    query: `subscription FollowDeliveries($projectId: ID!) {
+  deliveryUpdated(projectId: $projectId) {
+    cursor
+    delivery {
+      id
+      eventType
+      status
+      statusCode
+    }
+  }
+}
+`,
+  },
+];
