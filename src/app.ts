@@ -183,9 +183,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     let isDraining = false;
     const routes = config.roles.has('gateway') ? await openRouteTable({ db, bus, log }) : undefined;
     onClose(() => routes?.close());
+    const rewriteUrl = rewriteHost(routes);
     const http = createHttpServer({
       log,
-      ...(routes && { rewriteUrl: rewriteHost(routes) }),
+      rewriteUrl,
       corsOrigins: config.corsOrigins,
       trustsProxy: config.trustedProxies.length > 0 && trustsProxy,
       onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
@@ -216,6 +217,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         streams,
         log,
         addressOf: (request) => clientAddress(request, trustsProxy),
+        urlOf: rewriteUrl,
         contextOf: makeContext,
       });
       const signDevToken = isLoopback(config.host) ? devIssuer?.sign : undefined;

@@ -56,11 +56,16 @@ export type GatewayOptions = {
   now?: () => Date;
 };
 
-/** Where a request whose host belongs to a project goes: as if it had been asked for under the project's prefix. */
-export function rewriteHost(routes: RouteTable): (request: { url?: string; headers: { host?: string } }) => string {
+/**
+ * Where a request whose host belongs to a project goes: as if it had been asked for under the project's prefix. That holds
+ * for targets that are no path, too: under that host there is nothing else of this service.
+ */
+export function rewriteHost(
+  routes: RouteTable | undefined,
+): (request: { url?: string; headers: { host?: string } }) => string {
   return ({ url = '/', headers }) => {
-    const projectId = headers.host === undefined ? undefined : routes.projectOfHost(headers.host);
-    return projectId !== undefined && url.startsWith('/') ? `${PREFIX}${projectId}${url}` : url;
+    const projectId = headers.host === undefined ? undefined : routes?.projectOfHost(headers.host);
+    return projectId === undefined ? url : `${PREFIX}${projectId}${url}`;
   };
 }
 

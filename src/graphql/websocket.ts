@@ -45,6 +45,8 @@ export type WebSocketOptions = {
   streams: Streams;
   log: Logger;
   addressOf(request: IncomingMessage): string;
+  /** The path and query under which a request is routed, which may depend on its host. */
+  urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
   /** How often a socket must show that it is alive. */
   pingMilliseconds?: number;
@@ -160,7 +162,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (request.url?.split('?')[0] !== PATH) {
+    if (options.urlOf(request).split('?')[0] !== PATH) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }

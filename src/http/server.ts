@@ -21,6 +21,8 @@ declare module 'fastify' {
 const BODY_LIMIT_BYTES = 256 * 1024;
 /** A request must have arrived whole after this, so that slow senders cannot hold connections. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
+/** How often is looked for requests that take longer. */
+const REQUEST_CHECK_MILLISECONDS = 2_000;
 const KEEP_ALIVE_MILLISECONDS = 72_000;
 const REQUEST_ID = /^[\w.-]{8,64}$/;
 
@@ -31,7 +33,7 @@ export function createHttpServer(options: {
   /** False: nothing that a proxy could have written is believed. */
   trustsProxy: TrustsProxy | false;
   /** Gives the path under which a request is routed. */
-  rewriteUrl?: (request: IncomingMessage) => string;
+  rewriteUrl(request: IncomingMessage): string;
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
   const { log } = options;
@@ -45,7 +47,7 @@ export function createHttpServer(options: {
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     forceCloseConnections: 'idle',
     trustProxy: options.trustsProxy,
-    ...(options.rewriteUrl && { rewriteUrl: options.rewriteUrl }),
+    rewriteUrl: options.rewriteUrl,
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
@@ -59,8 +61,13 @@ export function createHttpServer(options: {
         reply,
       ),
     clientErrorHandler: answerUnreadable,
-    // Node would refuse these with an empty answer; here they are refused like everything else.
-    http: { requireHostHeader: false },
+    http: {
+      // Node would refuse these with an empty answer; here they are refused like everything else.
+      requireHostHeader: false,
+      // Node takes the larger of the two for the whole request, and looks every half minute.
+      headersTimeout: REQUEST_TIMEOUT_MILLISECONDS,
+      connectionsCheckingInterval: REQUEST_CHECK_MILLISECONDS,
+    },
   }) as unknown as FastifyInstance;
   // Expectations other than 100-continue may be ignored (RFC 9110 §10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));

@@ -122,9 +122,7 @@ describe('a request that could be read in two ways', () => {
   test.each(framings)('with %s reaches no upstream as two', async (_what, headers, rest) => {
     const head = [`POST ${prefix}/weather HTTP/1.1`, 'Host: a', await paymentLine(), ...headers].join('\r\n');
     const received = await exchange(`${head}\r\n\r\n${rest}`);
-    expect(statusesOf(received)[0]).toBeGreaterThanOrEqual(400);
-    expect(statusesOf(received).filter((status) => status < 400)).toEqual([]);
-    expect(statusesOf(received).filter((status) => status >= 500 && status !== 502)).toEqual([]);
+    expect(statusesOf(received)).toEqual([400]);
     expect(upstream.requests).toHaveLength(0);
   });
 

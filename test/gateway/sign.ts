@@ -91,3 +91,13 @@ export function v2Headers(payload: unknown, changes: object = {}): Record<string
 export function v1Headers(payload: unknown, changes: object = {}): Record<string, string> {
   return { 'x-payment': encode({ x402Version: 1, scheme: 'exact', network: NETWORK.v1Name, payload, ...changes }) };
 }
+
+/** Headers as lines of a request that is written by hand. */
+export function headerLines(headers: Record<string, string>): string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+}
+
+/** The head of a request as it goes over the wire, in whatever shape. */
+export function rawRequest(line: string, ...headers: string[]): string {
+  return `${[`${line} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`;
+}

@@ -50,6 +50,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
     streams,
     log,
     addressOf: () => '127.0.0.1',
+    urlOf: ({ url }) => url!,
     contextOf: (who, requestId) =>
       ({ viewer: who, requestId, services: { feed: { events: feed } } }) as unknown as GraphQLContext,
     ...(pingMilliseconds && { pingMilliseconds }),
