@@ -7,13 +7,11 @@ import { createTokenVerifier } from './auth/jwt.ts';
 import { createAuthenticator, type Viewer } from './auth/viewer.ts';
 import type { Config } from './config.ts';
 import { findConnector } from './connectors/registry.ts';
-import { openDatabase, openQueuePool } from './database/client.ts';
+import { openDatabase } from './database/client.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
-import { createPartitionKeeper } from './database/partitions.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
-import { createReplayRunner } from './delivery/replay-runner.ts';
 import { RETRY_SCHEDULE_SECONDS } from './delivery/retry-policy.ts';
-import { createDeliveryWorker, type DeliverySettings, type DeliveryWorker } from './delivery/worker.ts';
+import type { DeliverySettings } from './delivery/worker.ts';
 import { createEgress } from './egress/egress.ts';
 import { createApiKeyService } from './features/api-keys/service.ts';
 import { createAuditService } from './features/audit/service.ts';
@@ -24,13 +22,11 @@ import { createDeliveryStatsService } from './features/delivery-stats/service.ts
 import { createEndpointService } from './features/endpoints/service.ts';
 import { createEventService } from './features/events/service.ts';
 import type { PayloadVersions } from './features/events/versions.ts';
-import { createIdempotencyStore, sweepIdempotencyKeys } from './features/idempotency-store.ts';
-import { sweepPaymentAnswers } from './features/payments/answer-sweep.ts';
+import { createIdempotencyStore } from './features/idempotency-store.ts';
 import { createLedger } from './features/payments/ledger.ts';
 import { createPaymentService } from './features/payments/service.ts';
 import { createProjectService } from './features/projects/service.ts';
 import { createReplayService } from './features/replays/service.ts';
-import { createDailySummaries } from './features/revenue/daily-summary.ts';
 import { createRevenueService } from './features/revenue/service.ts';
 import { createUserService } from './features/users/service.ts';
 import { createWebhookService } from './features/webhooks/service.ts';
@@ -50,21 +46,21 @@ import { clientAddress, trustProxies } from './http/client-address.ts';
 import { registerConsole } from './http/console.ts';
 import { consoleSettings, isLoopback, registerDevSignIn } from './http/console-sign-in.ts';
 import { registerHealth } from './http/health.ts';
-import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createFailedCredentials } from './limits/failed-credentials.ts';
-import { createMemoryRateLimiter, createPostgresRateLimiter, sweepRateLimits } from './limits/rate-limit.ts';
+import { createMemoryRateLimiter, createPostgresRateLimiter } from './limits/rate-limit.ts';
 import { openBus } from './live/bus.ts';
 import { createLiveFeed } from './live/feed.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { registerRest } from './rest/register.ts';
 import { ROUTES } from './rest/routes.ts';
 import { loadKeyring } from './secrets/keyring.ts';
 import { createSecretBox } from './secrets/secret-box.ts';
 import type { Services } from './services.ts';
+import { startWorkerRole } from './start-worker.ts';
 import { VERSION } from './version.ts';
 
 const CONSOLE = join(import.meta.dirname, '..', 'dist', 'console');
-const SWEEP_MILLISECONDS = 10 * 60_000;
 
 export type App = {
   /** Where it listens, once it does. */
@@ -113,6 +109,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const db = await openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, log });
     onClose(() => db.close());
     await applyMigrations(db.pool, MIGRATIONS, log);
+    const metrics = createMetrics({ pool: db.pool });
     const bus = await openBus({ url: databaseUrl, pool: db.pool, log });
     onClose(() => bus.close());
 
@@ -142,6 +139,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       rateLimiter: config.databaseUrl ? createPostgresRateLimiter({ pool: db.pool, log, fallback: memory }) : memory,
       failedCredentials: createFailedCredentials(),
       bus,
+      onRateLimited: metrics.onRateLimited,
     });
 
     const versions = options.payloadVersions && { payloadVersions: options.payloadVersions };
@@ -178,7 +176,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     };
 
     const streams = createStreams(admission);
-    const metrics = createMetrics({ db, openStreams: streams.count });
+    metrics.watch('liveStreams', streams.count);
+    metrics.watch('liveSubscriptions', services.feed.subscriptionCount);
     const trustsProxy = trustProxies(config.trustedProxies);
     let isDraining = false;
     const routes = config.roles.has('gateway') ? await openRouteTable({ db, bus, log }) : undefined;
@@ -190,11 +189,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       corsOrigins: config.corsOrigins,
       trustsProxy: config.trustedProxies.length > 0 && trustsProxy,
       onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
-        metrics.observeRequest({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
+        metrics.onAnswer({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
     });
     registerHealth(http, { db, metrics, isDraining: () => isDraining });
 
-    const graphql = createGraphQLServer({ log, ownDocuments: new Set(ROUTES.map(({ document }) => document)) });
+    const { onOperation } = metrics;
+    const ownDocuments = new Set(ROUTES.map(({ document }) => document));
+    const graphql = createGraphQLServer({ log, ownDocuments, onOperation });
     const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
       viewer,
       services,
@@ -231,49 +232,22 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (routes) {
       const { network, publicUrl } = config;
       const rails = options.rails ?? configuredRails(config, egress, log);
-      const ledger = createLedger({ db, events, bus });
+      const ledger = createLedger({ db, events, bus, onStatus: metrics.onPaymentStatus });
       const { deliveryLimits } = options;
-      const signer = upstreamSigner;
-      const settings = { network, signer, publicUrl, deliveryLimits, log };
-      const gateway = startGateway({ routes, ledger, egress, rails, ...settings });
+      const settings = { network, signer: upstreamSigner, publicUrl, deliveryLimits, log };
+      const gateway = startGateway({ routes, ledger, egress, rails, ...settings, metrics: metrics.gateway });
       onClose(gateway.stop);
       registerGateway(http, gateway.served);
       if (production) checkFacilitator(rails.facilitator, network, log);
     }
 
     if (config.roles.has('worker')) {
-      const queuePool = openQueuePool({ url: databaseUrl, log });
-      onClose(() => queuePool.end());
-      const worker: DeliveryWorker = createDeliveryWorker({
-        db: { pool: queuePool },
-        egress,
-        secretBox,
-        bus,
+      const { retentionDays } = config;
+      startWorkerRole({
+        ...{ db, egress, secretBox, bus, events, log, metrics, retentionDays, onClose },
         ...(options.payloadVersions && { payloadVersions: options.payloadVersions }),
-        connectors: findConnector,
-        log,
-        metrics: {
-          onAttempt: ({ target, isDelivered }) => metrics.countAttempt(target, isDelivered ? 'delivered' : 'failed'),
-        },
-        settings: { version: VERSION, ...delivery },
+        delivery: { version: VERSION, ...delivery },
       });
-      worker.start();
-      onClose(() => worker.stop());
-      const replays = createReplayRunner({ db, bus, log });
-      replays.start();
-      onClose(() => replays.stop());
-      const summaries = createDailySummaries({ db, events, log });
-      summaries.start();
-      onClose(() => summaries.stop());
-      const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays: config.retentionDays });
-      partitions.start();
-      onClose(() => partitions.stop());
-      const sweep = setInterval(() => {
-        Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool), sweepPaymentAnswers(db.pool)]).catch(
-          (error) => log.warn({ err: error }, 'sweep failed; the next one will do it'),
-        );
-      }, SWEEP_MILLISECONDS).unref();
-      onClose(() => clearInterval(sweep));
     }
 
     await http.listen({ port: config.port, host: config.host });

@@ -8,6 +8,8 @@ export type PartitionKeeperOptions = {
   log: Logger;
   /** Partitions go when all that is in them is older. */
   retentionDays: number;
+  /** Told of every round that went well. */
+  onKept?: () => void;
 };
 
 /** What a round has done: names of partitions. */
@@ -49,9 +51,12 @@ export function createPartitionKeeper(options: PartitionKeeperOptions) {
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await keepPartitions(options, stopping.signal).catch((error) => {
-        if (!stopping.signal.aborted) log.warn({ err: error }, 'partitions not kept; the next round will do it');
-      });
+      await keepPartitions(options, stopping.signal).then(
+        () => options.onKept?.(),
+        (error) => {
+          if (!stopping.signal.aborted) log.warn({ err: error }, 'partitions not kept; the next round will do it');
+        },
+      );
       const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
       await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
     }
@@ -102,6 +107,12 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
     await inTurn((client) => sweepStrays(client, table, firstKept));
   }
   return round;
+}
+
+/** For how many seconds from now every partitioned table has its partitions. */
+export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<number> {
+  const ends = await Promise.all(TABLES.map(async (table) => lastEnd(await readPartitions(db, table))));
+  return (Math.min(...ends) - Date.now()) / 1000;
 }
 
 type Partition = {

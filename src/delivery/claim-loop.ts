@@ -12,6 +12,10 @@ export type ClaimLoopOptions = {
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
   freeSlots: () => number;
   onClaimed: (deliveries: ClaimedDelivery[]) => void | Promise<void>;
+  /** Told how long a claim took. */
+  onClaim?: (seconds: number) => void;
+  /** Told of every claim that failed. */
+  onError?: () => void;
 };
 
 /** While there is more to take than room for it: how long slots are gathered before the next claim. */
@@ -37,6 +41,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     const room = destinations.room();
     const isCrowded = [...room.values()].some((slots) => slots === 0);
     freed = 0;
+    const startedAt = performance.now();
     const result = await claimDeliveries(pool, {
       limit: Math.min(claimBatch, freeSlots()),
       leaseSeconds,
@@ -44,6 +49,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       defaultRoom: destinations.share(),
       ...(isCrowded && { after }),
     });
+    options.onClaim?.((performance.now() - startedAt) / 1000);
     after = result.after;
     isHungry = result.hasMore || isCrowded;
     return result;
@@ -73,6 +79,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
         if (result.deliveries.length > 0) await onClaimed(result.deliveries);
         await signal.wait(pauseAfter(result));
       } catch (error) {
+        options.onError?.();
         if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
           loggedAt = performance.now();
           log.error({ err: error }, 'deliveries cannot be claimed, trying again');

@@ -26,6 +26,9 @@ export function createDestinations({ maxInFlight, perDestination, maxPerDestinat
   return {
     isFailing,
 
+    /** How many have only failed lately. */
+    failingCount: () => [...failuresInARow.keys()].filter(isFailing).length,
+
     /** The share of a destination of which nothing bad is known. */
     share(): number {
       const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));

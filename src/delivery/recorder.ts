@@ -12,6 +12,8 @@ export type RecorderOptions = {
   log: Logger;
   /** Told of every settlement once it is written or void. */
   onRecorded: (settlements: readonly Settlement[]) => void;
+  /** Told of every failure to write, which is tried again. */
+  onError?: () => void;
 };
 
 const BATCH_SIZE = 256;
@@ -24,7 +26,7 @@ const LOG_EVERY_MILLISECONDS = 10_000;
  * Collects results and writes them in batches, one after the other. While the database is away they are kept: the worker
  * takes nothing new meanwhile, so they cannot become more than it may have in flight.
  */
-export function createRecorder({ pool, health, log, onRecorded }: RecorderOptions) {
+export function createRecorder({ pool, health, log, onRecorded, onError }: RecorderOptions) {
   let waiting: Settlement[] = [];
   let running: Promise<void> | undefined;
   let isAbandoned = false;
@@ -56,6 +58,7 @@ export function createRecorder({ pool, health, log, onRecorded }: RecorderOption
         onRecorded(batch);
         return;
       } catch (error) {
+        onError?.();
         if (isPermanent(error)) return writeApart(batch, error);
         if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
           loggedAt = performance.now();

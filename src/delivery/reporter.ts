@@ -11,6 +11,12 @@ export type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'er
 export type DeliveryMetrics = {
   /** One try is over. */
   onAttempt(facts: AttemptFacts): void;
+  /** A claim has come to this. `kind` is `webhook` or the connector's type. */
+  onResult(kind: string, status: Settlement['status']): void;
+  /** Due deliveries were asked for, which took that long. */
+  onClaim(seconds: number): void;
+  /** A statement on the queue has failed and will be repeated. */
+  onQueueError(operation: 'claim' | 'record'): void;
 };
 
 /** Tells the log and the metrics of every try: one line each, with every fact. */
@@ -36,6 +42,8 @@ export function createReporter({ log, metrics }: { log: Logger; metrics?: Delive
       ...(reason !== null && { reason }),
       ...(dueInSeconds !== null && { dueInSeconds }),
     };
+    const kind = connector?.type ?? 'webhook';
+    metrics?.onResult(kind, status);
     if (attempts.length === 0) lines.debug({ ...facts, ...outcome }, 'delivery not attempted');
 
     attempts.forEach((attempt, index) => {
@@ -47,7 +55,7 @@ export function createReporter({ log, metrics }: { log: Logger; metrics?: Delive
       const number = delivery.attemptCount + index + 1;
       const line = { ...facts, number, statusCode, durationMs, errorClass };
       lines.info(isLast ? { ...line, ...outcome } : { ...line, outcome: 'TRY_AGAIN' }, 'delivery attempt');
-      metrics?.onAttempt({ target: connector?.type ?? 'webhook', isDelivered, statusCode, durationMs, errorClass });
+      metrics?.onAttempt({ target: kind, isDelivered, statusCode, durationMs, errorClass });
     });
   }
 

@@ -77,7 +77,7 @@ export type DeliveryWorker = {
   start(): void;
   /** Takes nothing new, lets what is in flight finish, and gives back the leases of what does not finish in time. */
   stop(): Promise<void>;
-  stats(): { inFlight: number; attempts: number; delivered: number; failed: number };
+  stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };
 
 const MAINTENANCE_MILLISECONDS = 1_000;
@@ -104,7 +104,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const destinations = createDestinations(settings);
   const reporter = createReporter({ log, ...(metrics && { metrics }) });
   const health = createHealth({ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds });
-  const recorder = createRecorder({ pool: db.pool, health, log, onRecorded });
+  const recorder = createRecorder({
+    ...{ pool: db.pool, health, log, onRecorded },
+    onError: () => metrics?.onQueueError('record'),
+  });
   const senderOptions = {
     ...{ egress, secretBox, log, timeoutMilliseconds, quickRetries },
     userAgent: `Tollgate/${settings.version}`,
@@ -118,6 +121,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     ...{ pool: db.pool, log, destinations, settings },
     freeSlots: () => maxInFlight - held.size,
     onClaimed,
+    onClaim: (seconds) => metrics?.onClaim(seconds),
+    onError: () => metrics?.onQueueError('claim'),
   });
 
   let unsubscribe = () => {};
@@ -246,7 +251,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       loops = Promise.all([claimLoop.run(), maintain()]);
     },
     stop,
-    stats: () => ({ inFlight: held.size, ...reporter.counts() }),
+    stats: () => ({
+      ...{ inFlight: held.size, failingDestinations: destinations.failingCount() },
+      ...reporter.counts(),
+    }),
   };
 }
 

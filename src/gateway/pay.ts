@@ -6,7 +6,7 @@ import { type AppError, notFound } from '../errors.ts';
 import { LeaseLost, PaymentGone } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { Payment } from '../generated/prisma/client.ts';
-import { describeSpan, inSpan, traceHeaders } from '../tracing/tracer.ts';
+import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../tracing/tracer.ts';
 import { type GatewayAnswer, refusal } from './answer.ts';
 import { type Facilitator, FacilitatorError, type Verification } from './facilitator.ts';
 import type { Headers } from './headers.ts';
@@ -45,6 +45,11 @@ export type PaidRequest = {
   hold(bytes: number, paymentId?: string): boolean;
 };
 
+export type PaymentStep = 'claim' | 'verify' | 'upstream' | 'settle';
+
+/** Told how long a step of a payment took, however it ended. */
+export type OnPaymentStep = (step: PaymentStep, seconds: number) => void;
+
 export type PayOptions = {
   ledger: Ledger;
   facilitator: Facilitator;
@@ -55,6 +60,7 @@ export type PayOptions = {
   /** Answers a request whose payment was presented before. */
   repeat(payment: Payment, request: PaidRequest): Promise<GatewayAnswer>;
   log: Logger;
+  onStep?: OnPaymentStep;
   now?: () => Date;
 };
 
@@ -68,16 +74,16 @@ const KEEP_LARGE_SECONDS = 3600;
  * until the settlement is known, and kept for whoever repeats the request with the same payment.
  */
 export function createPay(options: PayOptions) {
-  const { ledger, facilitator, settler, dispatcher, signer, network, log, now = () => new Date() } = options;
+  const { ledger, facilitator, settler, dispatcher, signer, network, log, onStep, now = () => new Date() } = options;
 
   /** @throws AppError without an answer of the upstream; what has happened is in the payment's record. */
   async function pay(request: PaidRequest): Promise<GatewayAnswer> {
-    const claim = await inSpan('payment claim', {}, () => ledger.claim(newPayment(request)));
+    const claim = await inStep('claim', {}, () => ledger.claim(newPayment(request)));
     describeSpan({ 'tollgate.payment.id': claim.payment.id, 'tollgate.payment.claim': claim.kind });
     if (claim.kind === 'existing') return options.repeat(claim.payment, request);
     const lease = leaseOf(claim.payment);
     return holdingLease(ledger, lease, async (lost) => {
-      const refused = await inSpan('payment verify', {}, () => verify(claim.payment, request));
+      const refused = await inStep('verify', {}, () => verify(claim.payment, request));
       if (refused) return refused;
       const payment = await ledger.verified(lease);
       const gone = AbortSignal.any([lost, request.gone]);
@@ -85,9 +91,7 @@ export function createPay(options: PayOptions) {
         'http.request.method': request.method,
         'server.address': new URL(request.target.origin).hostname,
       };
-      const answer = await inSpan('payment upstream', { kind: 'client', attributes }, () =>
-        call(payment, request, gone),
-      );
+      const answer = await inStep('upstream', { kind: 'client', attributes }, () => call(payment, request, gone));
       if (answer.statusCode >= 400) return passOnUnpaid(payment, answer);
       const { statusCode, headers, body, durationMs, requestBodyDigest } = answer;
       await ledger.served(lease, {
@@ -98,12 +102,21 @@ export function createPay(options: PayOptions) {
         keepUntil: new Date(now().getTime() + keepSeconds(body) * 1000),
         ...(requestBodyDigest && { requestFingerprint: request.fingerprint(requestBodyDigest) }),
       });
-      return inSpan('payment settle', {}, () => settle(payment, request, answer));
+      return inStep('settle', {}, () => settle(payment, request, answer));
     }).catch((error) => {
       if (error instanceof PaymentGone) throw notFound();
       if (error instanceof LeaseLost) throw unresolved(claim.payment);
       throw error;
     });
+  }
+
+  async function inStep<T>(step: PaymentStep, span: SpanOptions, run: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    try {
+      return await inSpan(`payment ${step}`, span, run);
+    } finally {
+      onStep?.(step, (performance.now() - startedAt) / 1000);
+    }
   }
 
   function newPayment({ route, resource, method, payment, amountAtomic, fingerprint }: PaidRequest) {

@@ -10,8 +10,9 @@ import { createChain } from './chain.ts';
 import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { createFacilitatorAuth } from './facilitator-auth.ts';
 import { createHttpFacilitator } from './facilitator-http.ts';
+import { measureFacilitator, type OnFacilitatorCall } from './measured-facilitator.ts';
 import type { Network } from './networks.ts';
-import { createPay } from './pay.ts';
+import { createPay, type OnPaymentStep } from './pay.ts';
 import { createRecovery } from './recovery.ts';
 import type { GatewayOptions } from './register.ts';
 import { createRepeat } from './repeat.ts';
@@ -19,6 +20,9 @@ import type { RouteTable } from './route-table.ts';
 import { egressTransport } from './rpc.ts';
 import { createSettler } from './settle.ts';
 import type { UpstreamSigner } from './upstream-signature.ts';
+
+/** Who is told how the work goes. */
+export type GatewayMetrics = { onStep: OnPaymentStep; onFacilitatorCall: OnFacilitatorCall };
 
 /** Where payments are verified, settled and looked up. */
 export type PaymentRails = { facilitator: Facilitator; transport: Transport };
@@ -45,14 +49,19 @@ export function startGateway(options: {
   publicUrl: string | undefined;
   deliveryLimits?: DeliveryLimits | undefined;
   log: Logger;
+  metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
-  const { routes, ledger, egress, rails, network, signer, publicUrl, deliveryLimits, log } = options;
-  const { facilitator, transport } = rails;
+  const { routes, ledger, egress, rails, network, signer, publicUrl, deliveryLimits, log, metrics } = options;
+  const { transport } = rails;
+  const facilitator = metrics ? measureFacilitator(rails.facilitator, metrics.onFacilitatorCall) : rails.facilitator;
   const chain = createChain({ network, transport });
   const settler = createSettler({ ledger, facilitator, chain, log });
   const repeat = createRepeat({ ledger, settler, network });
   const { dispatcher } = egress;
-  const pay = createPay({ ledger, facilitator, settler, dispatcher, signer, network, repeat, log });
+  const pay = createPay({
+    ...{ ledger, facilitator, settler, dispatcher, signer, network, repeat, log },
+    ...(metrics && { onStep: metrics.onStep }),
+  });
   const recovery = createRecovery({ ledger, settler, log });
   recovery.start();
   const refusedPayments = createFailedCredentials({

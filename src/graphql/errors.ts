@@ -25,8 +25,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
       return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
         extensions: {
-          // Yoga's own refusals have a code already.
-          ...describe(statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID'),
+          ...describe(errorCodeOf(graphqlError)),
           ...fieldOf(graphqlError.message),
           // `spec` leaves the status to the media type. A request that is none is 400 in both.
           ...(http !== undefined && { http: code === 'BAD_REQUEST' ? { ...http, spec: false } : http }),
@@ -36,6 +35,16 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     log.error({ err: cause }, 'unexpected error in a resolver');
     return present(new AppError('INTERNAL'), graphqlError);
   };
+}
+
+/** What callers are told of an error, whether it has been masked already or not. */
+export function errorCodeOf(error: unknown): ErrorCode {
+  const cause = rootCause(error);
+  if (cause instanceof AppError) return cause.code;
+  if (!isGraphQLError(error) || !isAboutDocument(error, cause)) return 'INTERNAL';
+  const { code } = error.extensions;
+  // Yoga's own refusals have a code already.
+  return statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID';
 }
 
 /** Whether the caller wrote what is wrong. Errors that a field's own value caused say nothing of a place in the document. */

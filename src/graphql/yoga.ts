@@ -6,6 +6,7 @@ import { createErrorMask } from './errors.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
 import { traceOperations } from './trace-operations.ts';
+import { type OnOperation, watchOperations } from './watch-operations.ts';
 
 /** So many documents are kept parsed and validated; each may be a megabyte then. */
 const MAX_CACHED_DOCUMENTS = 100;
@@ -17,8 +18,12 @@ export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
  *
  * @param ownDocuments documents of the REST routes: validated when they were built, run without parsing.
  */
-export function createGraphQLServer(options: { log: Logger; ownDocuments: ReadonlySet<DocumentNode> }) {
-  const { log, ownDocuments } = options;
+export function createGraphQLServer(options: {
+  log: Logger;
+  ownDocuments: ReadonlySet<DocumentNode>;
+  onOperation?: OnOperation;
+}) {
+  const { log, ownDocuments, onOperation } = options;
   const maskError = createErrorMask(log);
   const yoga = createYoga<GraphQLContext>({
     schema,
@@ -37,6 +42,7 @@ export function createGraphQLServer(options: { log: Logger; ownDocuments: Readon
       ...limitPlugins((document) => ownDocuments.has(document)),
       maskValidationErrors(maskError),
       traceOperations(),
+      ...(onOperation ? [watchOperations(onOperation)] : []),
     ] as Plugin[],
     logging: false,
   });

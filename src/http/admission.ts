@@ -36,16 +36,19 @@ export function createAdmission(options: {
   rateLimiter: RateLimiter;
   failedCredentials: FailedCredentials;
   bus: Bus;
+  /** Told of every request that is refused for its number. */
+  onRateLimited?: (reason: 'rate' | 'credentials') => void;
 }): Admission {
-  const { authenticator, rateLimiter, failedCredentials, bus } = options;
+  const { authenticator, rateLimiter, failedCredentials, bus, onRateLimited } = options;
   return {
     async identify(authorization, address) {
-      failedCredentials.check(address);
       try {
+        failedCredentials.check(address);
         return await authenticator.authenticate(authorization);
       } catch (error) {
         if (authorization && error instanceof AppError && error.code === 'UNAUTHENTICATED')
           failedCredentials.record(address);
+        if (error instanceof AppError && error.code === 'RATE_LIMITED') onRateLimited?.('credentials');
         throw error;
       }
     },
@@ -56,6 +59,7 @@ export function createAdmission(options: {
       const result = await rateLimiter.take(rateLimitScope(viewer), requestsPerMinute);
       const headers = rateLimitHeaders(result);
       if (!result.allowed) {
+        onRateLimited?.('rate');
         throw new AppError('RATE_LIMITED', { retryAfterSeconds: result.retryAfterSeconds, headers });
       }
       return headers;

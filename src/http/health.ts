@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../database/client.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
 /** Serves what an orchestrator and a monitoring system ask: is it alive, may it get traffic, how is it doing. */
 export function registerHealth(

@@ -27,12 +27,26 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
  * the same thing, nothing is missed between them, and a lost hint costs a moment and not an event.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
+  let subscriptionCount = 0;
+
+  /** Counts who listens. */
+  const listenTo = (topic: string) => (wake: () => void) => {
+    const unsubscribe = bus.subscribe(topic, wake);
+    subscriptionCount += 1;
+    return () => {
+      unsubscribe();
+      subscriptionCount -= 1;
+    };
+  };
+
   async function requireVisible(viewer: Viewer, projectId: string): Promise<void> {
     const where = visibleProject(viewer, projectId);
     if ((await db.prisma.project.count({ where })) === 0) throw notFound();
   }
 
   return {
+    subscriptionCount: () => subscriptionCount,
+
     /** @throws AppError `NOT_FOUND` for a project the viewer may not see, `VALIDATION_FAILED` for a bad cursor. */
     async events(viewer: Viewer, { projectId, after, types }: EventFeedArguments) {
       const reached = after != null ? decodeCursor('Event', after) : undefined;
@@ -46,7 +60,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
           return byId(await db.prisma.event.findMany({ where }));
         },
         present: (event, progress) => ({ cursor: encodeCursor(progress), event }),
-        subscribe: (wake) => bus.subscribe(topics.events(projectId), wake),
+        subscribe: listenTo(topics.events(projectId)),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
@@ -68,7 +82,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
           return unchanged(rows, await db.prisma.delivery.findMany({ where }));
         },
         present: (delivery, progress) => ({ cursor: encodeCursor(progress), delivery }),
-        subscribe: (wake) => bus.subscribe(topics.deliveries(projectId), wake),
+        subscribe: listenTo(topics.deliveries(projectId)),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
@@ -87,7 +101,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
           return unchanged(rows, await db.prisma.payment.findMany({ where }));
         },
         present: (payment, progress) => ({ cursor: encodeCursor(progress), payment }),
-        subscribe: (wake) => bus.subscribe(topics.payments(projectId), wake),
+        subscribe: listenTo(topics.payments(projectId)),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
@@ -105,7 +119,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
           return unchanged(rows, await db.prisma.replay.findMany({ where }));
         },
         present: (replay, progress) => ({ cursor: encodeCursor(progress), replay }),
-        subscribe: (wake) => bus.subscribe(topics.replays(projectId), wake),
+        subscribe: listenTo(topics.replays(projectId)),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },

@@ -98,7 +98,7 @@ describe('workers', () => {
     await stage.addDelivery(webhook.id);
     const worker = start();
     await succeeded(1);
-    expect(worker.stats()).toEqual({ inFlight: 0, attempts: 2, delivered: 1, failed: 1 });
+    expect(worker.stats()).toEqual({ inFlight: 0, failingDestinations: 0, attempts: 2, delivered: 1, failed: 1 });
   });
 });
 

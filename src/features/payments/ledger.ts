@@ -71,12 +71,17 @@ const FINAL = Prisma.sql`"authorization" = NULL, "leasedUntil" = NULL`;
 /** An unknown settlement is looked up on the chain after this long; a block has to come first. */
 const NEXT_CHECK_SECONDS = 5;
 
+/** Where a payment has come to. */
+export type PaymentProgress = Pick<Payment, 'projectId' | 'status' | 'failureStage' | 'createdAt'>;
+
 export type LedgerOptions = {
   db: Database;
   events: EventService;
   bus: Bus;
   /** How long whoever takes over an abandoned payment has it. What stays unresolved is handed out again after it. */
   recoveryLeaseSeconds?: number;
+  /** Told of every status that a payment comes to. */
+  onStatus?: (payment: PaymentProgress) => void;
   /** Clock of the books, for tests; the database's otherwise. Leases always run by the database's. */
   now?: () => Date;
 };
@@ -90,11 +95,12 @@ export type LedgerOptions = {
  * as a new payment, even if somebody else tried a forged one first. Any later failure keeps it: an authorization makes
  * one upstream call at most.
  */
-export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }: LedgerOptions) {
+export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   /** Tells live subscribers, and after events the workers too. */
-  function announce({ projectId }: Payment, hasEvents: boolean): void {
-    bus.publish(topics.payments(projectId));
-    if (hasEvents) events.announce(projectId);
+  function announce(payment: PaymentProgress, hasEvents: boolean): void {
+    onStatus?.(payment);
+    bus.publish(topics.payments(payment.projectId));
+    if (hasEvents) events.announce(payment.projectId);
   }
 
   /** Takes a step without events. */
@@ -156,7 +162,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, now }
     /** VERIFIED → SERVED, with the upstream's answer. */
     async served(lease: PaymentLease, answer: UpstreamAnswer): Promise<void> {
       const moved = await moveToServed(db, lease, answer);
-      if (moved) bus.publish(topics.payments(moved.projectId));
+      if (moved) announce(moved, false);
       else await alreadyAt(db.prisma, lease, 'SERVED');
     },
 

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/client.ts';
 import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { millisecondsOfId, newId } from '../../ids.ts';
 import type { PaymentLease, Reconciled } from './lease.ts';
-import type { NewPayment, UpstreamAnswer } from './ledger.ts';
+import type { NewPayment, PaymentProgress, UpstreamAnswer } from './ledger.ts';
 
 type Writer = Pick<Transaction, '$queryRaw'>;
 
@@ -83,9 +83,9 @@ export async function moveToServed(
   db: Database,
   { paymentId, leaseToken }: PaymentLease,
   answer: UpstreamAnswer,
-): Promise<{ projectId: string } | undefined> {
+): Promise<PaymentProgress | undefined> {
   const { statusCode, headers, body, durationMs, keepUntil, requestFingerprint = null } = answer;
-  const { rows } = await db.pool.query<{ projectId: string }>({
+  const { rows } = await db.pool.query<PaymentProgress>({
     name: 'payment-served',
     text: `
       WITH moved AS (
@@ -93,12 +93,12 @@ export async function moveToServed(
           "upstreamDurationMs" = $4, "requestFingerprint" = coalesce($8, "requestFingerprint"),
           ${touched('"Payment"').sql}
         WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = 'VERIFIED'
-        RETURNING "id", "projectId"
+        RETURNING "id", "projectId", "status", "failureStage", "createdAt"
       ), kept AS (
         INSERT INTO "PaymentAnswer" ("paymentId", "statusCode", "headers", "body", "expiresAt")
         SELECT "id", $3, $5::json, $6, $7 FROM moved
       )
-      SELECT "projectId" FROM moved`,
+      SELECT "projectId", "status", "failureStage", "createdAt" FROM moved`,
     values: [
       paymentId,
       leaseToken,

@@ -1,0 +1,32 @@
+import type { Database } from '../../database/client.ts';
+import type { PaymentStatus } from '../../generated/prisma/client.ts';
+
+/** Where a payment stands while it is not final. */
+export const OPEN_STATUSES = [
+  'CLAIMED',
+  'VERIFIED',
+  'SERVED',
+  'SETTLING',
+  'UNKNOWN',
+] as const satisfies PaymentStatus[];
+
+export type OpenPayments = {
+  counts: Record<(typeof OPEN_STATUSES)[number], number>;
+  /** Since the oldest UNKNOWN one was served; 0 when there is none. */
+  oldestUnknownSeconds: number;
+};
+
+type Row = { status: (typeof OPEN_STATUSES)[number]; count: number; oldestSeconds: number };
+
+/** Counts the payments that are not final: those and no others have a lease, and an index of their own. */
+export async function readOpenPayments(pool: Database['pool']): Promise<OpenPayments> {
+  const { rows } = await pool.query<Row>(
+    `SELECT "status", count(*)::int AS "count",
+       extract(epoch FROM now() - min(coalesce("servedAt", "createdAt")))::float8 AS "oldestSeconds"
+     FROM "Payment" WHERE "leasedUntil" IS NOT NULL GROUP BY "status"`,
+  );
+  const counts = { CLAIMED: 0, VERIFIED: 0, SERVED: 0, SETTLING: 0, UNKNOWN: 0 };
+  for (const { status, count } of rows) counts[status] = count;
+  const oldest = rows.find(({ status }) => status === 'UNKNOWN')?.oldestSeconds ?? 0;
+  return { counts, oldestUnknownSeconds: Math.max(0, oldest) };
+}

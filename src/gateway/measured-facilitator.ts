@@ -1,0 +1,48 @@
+import type { Facilitator, Settlement } from './facilitator.ts';
+
+/** Told of every call: what came of it, and how long it took. */
+export type OnFacilitatorCall = (operation: 'verify' | 'settle', outcome: CallOutcome, seconds: number) => void;
+
+export type CallOutcome = 'valid' | 'refused' | 'settled' | 'not_sent' | 'ambiguous' | 'error';
+
+const SETTLE_OUTCOMES = {
+  settled: 'settled',
+  refused: 'refused',
+  notSent: 'not_sent',
+  ambiguous: 'ambiguous',
+} as const satisfies Record<Settlement['kind'], CallOutcome>;
+
+/** The same facilitator, with somebody told of its calls. */
+export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitatorCall): Facilitator {
+  async function measure<T>(
+    operation: 'verify' | 'settle',
+    call: () => Promise<T>,
+    outcomeOf: (result: T) => CallOutcome,
+  ): Promise<T> {
+    const startedAt = performance.now();
+    let outcome: CallOutcome = 'error';
+    try {
+      const result = await call();
+      outcome = outcomeOf(result);
+      return result;
+    } finally {
+      onCall(operation, outcome, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  return {
+    verify: (request) =>
+      measure(
+        'verify',
+        () => facilitator.verify(request),
+        ({ isValid }) => (isValid ? 'valid' : 'refused'),
+      ),
+    settle: (request) =>
+      measure(
+        'settle',
+        () => facilitator.settle(request),
+        ({ kind }) => SETTLE_OUTCOMES[kind],
+      ),
+    supported: () => facilitator.supported(),
+  };
+}

@@ -1,0 +1,30 @@
+import type pg from 'pg';
+import { Gauge, type Registry } from 'prom-client';
+
+/** How the connections of this process are used. */
+export function createPoolMetrics(registry: Registry) {
+  const registers = [registry];
+  const pools = new Map<string, pg.Pool>();
+  new Gauge({
+    name: 'tollgate_database_connections',
+    help: 'Open connections of this process by state. Pool main has at most DATABASE_POOL_SIZE, queue (of workers) at most 4.',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const [name, pool] of pools) {
+        this.set({ pool: name, state: 'idle' }, pool.idleCount);
+        this.set({ pool: name, state: 'busy' }, pool.totalCount - pool.idleCount);
+      }
+    },
+  });
+  new Gauge({
+    name: 'tollgate_database_waiting',
+    help: 'Statements that wait for a connection of the pool. Above 0 for minutes: raise DATABASE_POOL_SIZE, or find what is slow.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [name, pool] of pools) this.set({ pool: name }, pool.waitingCount);
+    },
+  });
+  return { watchPool: (name: 'main' | 'queue', pool: pg.Pool) => void pools.set(name, pool) };
+}

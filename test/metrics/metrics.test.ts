@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createShop, payingFetch, type Rails, startRails } from '../gateway/support.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { metricValue, readMetrics } from '../support/metrics.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createWebhook } from '../support/resources.ts';
+
+const DELIVERED = { kind: 'webhook', outcome: 'delivered' };
+
+let rails: Rails;
+let app: TestApp;
+let upstream: Receiver;
+let receiver: Receiver;
+let delivered = 0;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver();
+  receiver = await startReceiver();
+  app = await startTestApp({ env: rails.env });
+});
+afterAll(async () => {
+  await app?.stop();
+  await Promise.all([receiver?.close(), upstream?.close(), rails?.close()]);
+});
+
+/** A shop is made, a request paid, its events delivered; waits until all of it is counted. */
+async function sellOnce(owner: TestUser): Promise<void> {
+  const before = metricValue(await readMetrics(app.url), 'tollgate_payment_step_duration_seconds_count');
+  const shop = await createShop(app, owner, { '/weather': { upstreamUrl: upstream.url } });
+  await createWebhook(owner, shop.base, { url: receiver.url, eventTypes: ['payment.verified', 'payment.settled'] });
+  const pay = payingFetch(await rails.wallet());
+  expect((await pay(`${shop.url}/weather`)).status).toBe(200);
+  delivered += 2;
+  await vi.waitFor(
+    async () => {
+      const metrics = await readMetrics(app.url);
+      expect(metricValue(metrics, 'tollgate_delivery_attempts_total', DELIVERED)).toBe(delivered);
+      expect(metricValue(metrics, 'tollgate_payment_step_duration_seconds_count')).toBe(before + 4);
+    },
+    { timeout: 15_000 },
+  );
+}
+
+describe('a paid request is counted', () => {
+  let metrics: Awaited<ReturnType<typeof readMetrics>>;
+  beforeAll(async () => {
+    await sellOnce(await app.user('alice'));
+    metrics = await readMetrics(app.url);
+  });
+
+  test.each(['CLAIMED', 'VERIFIED', 'SERVED', 'SETTLING', 'SETTLED'])('when it is %s', (status) => {
+    expect(metricValue(metrics, 'tollgate_payments_total', { status, stage: '' })).toBe(1);
+  });
+
+  test.each(['claim', 'verify', 'upstream', 'settle'])('with how long %s took', (step) => {
+    expect(metricValue(metrics, 'tollgate_payment_step_duration_seconds_count', { step })).toBe(1);
+  });
+
+  test('with the calls of the facilitator, and the time until it was settled', () => {
+    const name = 'tollgate_facilitator_request_duration_seconds_count';
+    expect(metricValue(metrics, name, { operation: 'verify', outcome: 'valid' })).toBe(1);
+    expect(metricValue(metrics, name, { operation: 'settle', outcome: 'settled' })).toBe(1);
+    expect(metricValue(metrics, 'tollgate_payment_settlement_duration_seconds_count')).toBe(1);
+    expect(metricValue(metrics, 'tollgate_payment_settlement_duration_seconds_sum')).toBeLessThan(60);
+  });
+
+  test('with the deliveries of its events', () => {
+    expect(metricValue(metrics, 'tollgate_delivery_attempt_duration_seconds_count', { kind: 'webhook' })).toBe(2);
+    expect(metricValue(metrics, 'tollgate_delivery_results_total', { kind: 'webhook', status: 'SUCCEEDED' })).toBe(2);
+    expect(metricValue(metrics, 'tollgate_delivery_claim_duration_seconds_count')).toBeGreaterThan(0);
+  });
+
+  test('by the route of its request, and not by its path', () => {
+    const name = 'tollgate_http_request_duration_seconds_count';
+    const route = '/gateway/:projectId/*';
+    expect(metricValue(metrics, name, { method: 'GET', route, status: '402' })).toBe(1);
+    expect(metricValue(metrics, name, { method: 'GET', route, status: '200' })).toBe(1);
+  });
+});
+
+test('operations are counted by type and outcome, their errors by code, over REST too', async () => {
+  const owner = await app.user('bob');
+  const before = await readMetrics(app.url);
+  await owner.graphql('{ projects(first: 1) { nodes { id } } }');
+  await owner.graphql('{ projects(after: "nowhere") { nodes { id } } }');
+  await owner.rest('POST', '/api/projects', { name: 'Shop', walletAddress: '0x1' });
+  const after = await readMetrics(app.url);
+  const grown = (name: string, labels: Record<string, string>) =>
+    metricValue(after, name, labels) - metricValue(before, name, labels);
+  const operations = 'tollgate_graphql_operation_duration_seconds_count';
+  expect(grown(operations, { type: 'query', outcome: 'ok' })).toBe(1);
+  expect(grown(operations, { type: 'query', outcome: 'error' })).toBe(1);
+  expect(grown(operations, { type: 'mutation', outcome: 'error' })).toBe(1);
+  expect(grown('tollgate_graphql_errors_total', { code: 'VALIDATION_FAILED' })).toBe(2);
+  expect(grown('tollgate_graphql_errors_total', { code: 'INTERNAL' })).toBe(0);
+});
+
+test('a payment whose facilitator is down is counted where it failed', async () => {
+  const shop = await createShop(app, await app.user('carol'), { '/weather': { upstreamUrl: upstream.url } });
+  const pay = payingFetch(await rails.wallet());
+  await rails.facilitator.goDown();
+  expect((await pay(`${shop.url}/weather`)).status).toBe(503);
+  await rails.facilitator.comeUp();
+  const metrics = await readMetrics(app.url);
+  expect(metricValue(metrics, 'tollgate_payments_total', { status: 'FAILED', stage: 'VERIFY' })).toBe(1);
+  const failed = { operation: 'verify', outcome: 'error' };
+  expect(metricValue(metrics, 'tollgate_facilitator_request_duration_seconds_count', failed)).toBe(1);
+});
+
+test('another tenant who does the same adds not one series', async () => {
+  const seriesOf = async () =>
+    [...(await readMetrics(app.url)).values()]
+      .flatMap(({ samples }) => samples)
+      .map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`)
+      .sort();
+  await sellOnce(await app.user('dave'));
+  const before = await seriesOf();
+  await sellOnce(await app.user('erin'));
+  expect(await seriesOf()).toEqual(before);
+});
+
+test('without the database a process tells what it knows itself', async () => {
+  const database = await createTestDatabase();
+  const direct = new URL(database.url);
+  const proxy = await startCuttableProxy(`http://${direct.host}`);
+  direct.host = new URL(proxy.url).host;
+  const alone = await startTestApp({ databaseUrl: direct.href });
+  try {
+    expect(metricValue(await readMetrics(alone.url), 'tollgate_database_up')).toBe(1);
+    proxy.cut();
+    const metrics = await readMetrics(alone.url);
+    expect(metricValue(metrics, 'tollgate_database_up')).toBe(0);
+    expect(metrics.has('tollgate_deliveries')).toBe(false);
+    expect(metricValue(metrics, 'tollgate_build_info')).toBe(1);
+    proxy.mend();
+    await expect.poll(async () => metricValue(await readMetrics(alone.url), 'tollgate_database_up')).toBe(1);
+  } finally {
+    proxy.mend();
+    await alone.stop();
+    await proxy.close();
+    await database.drop();
+  }
+});
