@@ -56,10 +56,11 @@ export function ConnectorsPage() {
   const close = () => setOpened(undefined);
   const infoOf = (type: string) => types?.connectorTypes?.find((info) => info.type === type);
 
+  const deliveriesTo = ({ id }: Pick<ConnectorRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
   async function test({ id }: ConnectorRow) {
     const result = (await trial.submit({ input: { id } }))?.testConnector;
     if (!result) return;
-    if (result.delivery) return go(`/projects/${project.id}/deliveries?connector=${id}`);
+    if (result.delivery) return go(deliveriesTo({ id }));
     const { ok = false, message = '' } = result.probe ?? {};
     notifications.show({ title: ok ? 'The credentials work' : 'Refused', message, color: ok ? 'teal' : 'red' });
   }
@@ -108,10 +109,8 @@ export function ConnectorsPage() {
                 label: info?.canProbe ? 'Check the credentials' : 'Send a test event',
                 onClick: () => test(connector),
               },
-              {
-                label: 'Deliveries',
-                onClick: () => go(`/projects/${project.id}/deliveries?connector=${connector.id}`),
-              },
+              { label: 'Deliveries', onClick: () => go(deliveriesTo(connector)) },
+              { label: 'Send many again', onClick: () => go(`${deliveriesTo(connector)}&replay`) },
               { label: 'Edit', onClick: () => info && setOpened({ what: 'form', info, connector }) },
               {
                 label: connector.isActive ? 'Switch off' : 'Switch on',

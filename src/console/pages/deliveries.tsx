@@ -1,36 +1,41 @@
-import { Button, Code, Group, MultiSelect, Select, Text, UnstyledButton } from '@mantine/core';
-import { IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react';
+import { Button, Code, Text, UnstyledButton } from '@mantine/core';
+import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconSend } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
-import { useLocation, useParams } from 'wouter';
-import type { DeliveryFilter, EventType, DeliveryStatus as Status } from '../../generated/console/deliveries.ts';
+import { useLocation, useParams, useSearch } from 'wouter';
+import type { DeliveryFilter } from '../../generated/console/deliveries.ts';
 import { toProblem } from '../api/problem.ts';
 import { useProject } from '../layout/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.tsx';
 import { DeliveryStatus } from '../parts/delivery-status.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { EVENT_TYPES, formatEnum, formatEventType, formatMilliseconds } from '../parts/format.ts';
+import { formatEventType, formatMilliseconds } from '../parts/format.ts';
 import { lazyPart } from '../parts/lazy-part.ts';
 import { LiveBadge } from '../parts/live-badge.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { type DeliveryRow, useDeliveryFeed } from './delivery-feed.ts';
+import { DeliveryFilterBar, useDeliveryFilters } from './delivery-filters.tsx';
 import { type Destination, useDestinations } from './destinations.ts';
+import { ReplayProgress } from './replay-progress.tsx';
+import { useReplays } from './replays.ts';
 
+const ReplayDialog = lazyPart(() => import('./replay-dialog.tsx'), 'ReplayDialog');
 const DeliveryDrawer = lazyPart(() => import('./delivery-drawer.tsx'), 'DeliveryDrawer');
 
-const STATUSES: readonly Status[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 const PAGE_SIZE = 50;
 
 export function DeliveriesPage() {
   const project = useProject();
   const { deliveryId } = useParams<{ deliveryId?: string }>();
   const [, go] = useLocation();
-  const [status, setStatus] = useState<Status[]>([]);
-  const [eventTypes, setEventTypes] = useState<EventType[]>([]);
-  const [destinationId, setDestinationId] = useState<string | null>(null);
+  const search = useSearch();
+  const [filters, setFilters] = useDeliveryFilters();
+  const [isReplaying, setReplaying] = useState(() => new URLSearchParams(search).has('replay'));
+  const { status, eventTypes, destinationId } = filters;
   const paging = usePaging(PAGE_SIZE);
   const destinations = useDestinations(project.id);
+  const { replays, show: showReplay } = useReplays(project.id);
   const filter: DeliveryFilter = {
     status: status.length > 0 ? status : null,
     eventTypes: eventTypes.length > 0 ? eventTypes : null,
@@ -46,7 +51,8 @@ export function DeliveriesPage() {
       (destinationId === null || destinationOf(row) === destinationId),
   });
   const base = `/projects/${project.id}/deliveries`;
-  const open = ({ id }: DeliveryRow) => go(`${base}/${id}`);
+  const withFilters = (path: string) => (search ? `${path}?${search}` : path);
+  const open = ({ id }: DeliveryRow) => go(withFilters(`${base}/${id}`));
   const isPaused = feed.state === 'paused';
   const isFiltered = status.length + eventTypes.length > 0 || destinationId !== null;
   return (
@@ -59,6 +65,14 @@ export function DeliveriesPage() {
           <Button
             variant="default"
             size="xs"
+            leftSection={<IconRefresh size={14} />}
+            onClick={() => setReplaying(true)}
+          >
+            Send many again
+          </Button>
+          <Button
+            variant="default"
+            size="xs"
             leftSection={isPaused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
             onClick={() => feed.pause(!isPaused)}
           >
@@ -67,48 +81,15 @@ export function DeliveriesPage() {
         </>
       }
     >
-      <Group gap="sm" role="search" aria-label="Filter deliveries">
-        <MultiSelect
-          aria-label="State"
-          placeholder={status.length === 0 ? 'All states' : ''}
-          data={STATUSES.map((value) => ({ value, label: formatEnum(value) }))}
-          value={status}
-          onChange={(values) => {
-            setStatus(values as Status[]);
-            paging.reset();
-          }}
-          w={240}
-          size="xs"
-          clearable
-        />
-        <MultiSelect
-          aria-label="Kind of event"
-          placeholder={eventTypes.length === 0 ? 'All kinds of events' : ''}
-          data={EVENT_TYPES.map((value) => ({ value, label: formatEventType(value) }))}
-          value={eventTypes}
-          onChange={(values) => {
-            setEventTypes(values as EventType[]);
-            paging.reset();
-          }}
-          w={280}
-          size="xs"
-          clearable
-        />
-        <Select
-          aria-label="Destination"
-          placeholder="All destinations"
-          data={[...destinations.values()].map(({ id, name }) => ({ value: id, label: name }))}
-          value={destinationId}
-          onChange={(id) => {
-            setDestinationId(id);
-            paging.reset();
-          }}
-          w={260}
-          size="xs"
-          clearable
-          searchable
-        />
-      </Group>
+      <ReplayProgress replays={replays} destinations={destinations} onChange={showReplay} />
+      <DeliveryFilterBar
+        filters={filters}
+        destinations={destinations}
+        onChange={(changed) => {
+          setFilters(changed);
+          paging.reset();
+        }}
+      />
       {feed.error && <ProblemNotice problem={toProblem(feed.error)} onRetry={feed.reload} />}
       <Panel flush>
         <DataTable
@@ -123,13 +104,24 @@ export function DeliveriesPage() {
         <Pager pageInfo={feed.pageInfo} paging={paging} />
       </Panel>
       <Suspense>
+        {isReplaying && (
+          <ReplayDialog
+            filters={filters}
+            destinations={destinations}
+            onStarted={(replay) => {
+              showReplay(replay);
+              setReplaying(false);
+            }}
+            onClose={() => setReplaying(false)}
+          />
+        )}
         {deliveryId && (
           <DeliveryDrawer
             deliveryId={deliveryId}
             latest={feed.arrived.get(deliveryId)}
             destinations={destinations}
             onResent={(row) => feed.show([row])}
-            onClose={() => go(base)}
+            onClose={() => go(withFilters(base))}
           />
         )}
       </Suspense>

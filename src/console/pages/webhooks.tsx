@@ -53,10 +53,11 @@ export function WebhooksPage() {
   const removal = useSubmit(DeleteWebhookDocument);
   const trial = useSubmit(SendWebhookTestEventDocument);
   const close = () => setOpened(undefined);
+  const deliveriesTo = ({ id }: Pick<WebhookRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
   async function sendTest({ id }: WebhookRow) {
     if (!(await trial.submit({ input: { id } }))) return;
     notifications.show({ message: 'The test event is on its way', color: 'teal' });
-    go(`/projects/${project.id}/deliveries?webhook=${id}`);
+    go(deliveriesTo({ id }));
   }
   const add = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
@@ -93,7 +94,8 @@ export function WebhooksPage() {
           name={webhook.url}
           actions={[
             { label: 'Send a test event', onClick: () => sendTest(webhook) },
-            { label: 'Deliveries', onClick: () => go(`/projects/${project.id}/deliveries?webhook=${webhook.id}`) },
+            { label: 'Deliveries', onClick: () => go(deliveriesTo(webhook)) },
+            { label: 'Send many again', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
             { label: 'Edit', onClick: () => setOpened({ what: 'form', webhook }) },
             { label: 'New signing secret', onClick: () => setOpened({ what: 'rotate', webhook }) },
             {

@@ -1,0 +1,117 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createProject, createWebhook } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+const COUNT = 6;
+
+describe.skipIf(!executablePath)('sending many deliveries again, in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let receiver: Receiver;
+  let alice: TestUser;
+
+  beforeAll(async () => {
+    app = await startTestApp();
+    browser = await launchBrowser();
+    receiver = await startReceiver();
+    alice = await app.user('alice', 'ENTERPRISE');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await receiver?.close();
+    await app?.stop();
+  });
+
+  /** A project with deliveries of two kinds, all of them received at `path`. */
+  async function deliver(path: string) {
+    const { id: projectId, base } = await createProject(alice);
+    const webhook = await createWebhook(alice, base, { url: `${receiver.url}${path}` });
+    const arrived = () => receiver.requests.filter((request) => request.path === path);
+    for (let index = 0; index < COUNT; index += 1) {
+      await alice.rest('POST', `${base}/webhooks/${webhook.id}/test`, { eventType: 'payment.settled' });
+    }
+    await alice.rest('POST', `${base}/webhooks/${webhook.id}/test`, { eventType: 'payment.failed' });
+    const states = async () =>
+      (await alice.rest<{ data: { status: string }[] }>('GET', `${base}/deliveries`)).body.data.map(
+        ({ status }) => status,
+      );
+    await expect.poll(states).toEqual(Array.from({ length: COUNT + 1 }, () => 'SUCCEEDED'));
+    return { projectId, webhook, arrived };
+  }
+  const choose = async (page: Page, field: string, option: string) => {
+    // With something chosen the frame of the field takes the click, as it does for a person.
+    await page.getByRole('dialog').getByRole('combobox', { name: field }).click({ force: true });
+    await page.getByRole('option', { name: option }).click();
+    await page.getByRole('dialog').getByRole('heading', { name: 'Send many again' }).click();
+  };
+
+  test('they are counted, confirmed and followed to their end without a reload', async () => {
+    const { projectId, arrived } = await deliver('/all');
+    const first = arrived().map(({ headers }) => headers['webhook-id']);
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries?type=PAYMENT_SETTLED`);
+    await page.getByRole('button', { name: 'Send many again' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send many again' });
+    await choose(page, 'States', 'Failed');
+    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByText('No delivery matches').waitFor();
+    await choose(page, 'States', 'Succeeded');
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByText(`${COUNT} deliveries match`).waitFor();
+    await expectAccessible(page);
+    expect(arrived()).toHaveLength(COUNT + 1);
+
+    await dialog.getByRole('button', { name: `Send ${COUNT} again` }).click();
+    await page.getByText(`${COUNT} of ${COUNT}`).waitFor();
+    await page.getByText('Completed').waitFor();
+    await expectAccessible(page);
+    await expect.poll(() => arrived().length).toBe(COUNT + 1 + COUNT);
+    const again = arrived().slice(COUNT + 1);
+    expect(again.every(({ headers }) => first.includes(headers['webhook-id']))).toBe(true);
+    expect(again.every(({ body }) => body.includes('payment.settled'))).toBe(true);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('what is under way is cancelled, and the rest is not sent', async () => {
+    const { projectId, webhook, arrived } = await deliver('/some');
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/webhooks`);
+    await page.getByRole('button', { name: `Actions for ${webhook.url}` }).click();
+    await page.getByRole('menuitem', { name: 'Send many again' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send many again' });
+    await expect.poll(() => dialog.getByRole('combobox', { name: 'Destination' }).inputValue()).toContain('/some');
+    await dialog.getByLabel('At most a second').fill('1');
+    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByRole('button', { name: `Send ${COUNT + 1} again` }).click();
+    await page.getByText(/^[1-9] of 7$/).waitFor();
+    await page.getByRole('progressbar').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Cancelled').waitFor();
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.getByRole('progressbar').count()).toBe(0);
+    expect(arrived().length).toBeLessThan(2 * (COUNT + 1));
+  });
+
+  test('a time is of the clock of the reader, and what is refused is said', async () => {
+    const { projectId } = await deliver('/timed');
+    const page = await openTab(browser, { timezoneId: 'Asia/Tokyo' });
+    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries`);
+    await page.getByRole('button', { name: 'Send many again' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send many again' });
+    // Half an hour ahead on the clocks of Tokyo, where UTC or the clock of this machine would be hours ahead.
+    const local = (minutes: number) =>
+      new Date(Date.now() + 9 * 3_600_000 + minutes * 60_000).toISOString().slice(0, 16);
+    await dialog.getByLabel('Created from').fill(local(-30));
+    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByText(`${COUNT + 1} deliveries match`).waitFor();
+    await dialog.getByLabel('Created from').fill(local(30));
+    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByText('No delivery matches').waitFor();
+  });
+});
