@@ -43,13 +43,13 @@ type Row = {
 };
 
 // Hints may be lost; this is how long a change can then go unnoticed.
-const MAX_AGE_MILLISECONDS = 5_000;
+const MAX_AGE_MILLISECONDS = 1_000;
 const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
 
 /**
  * The endpoints of projects, kept in memory. A change is noticed when the bus tells of it, on every node alike; a table
- * is read anew after some seconds in any case.
+ * is read anew after a second in any case.
  *
  * @param options `now` is milliseconds of a clock that never steps back.
  */

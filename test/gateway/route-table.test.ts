@@ -1,5 +1,9 @@
 import { request } from 'node:http';
+import pg from 'pg';
+import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRouteTable } from '../../src/gateway/route-table.ts';
+import type { Bus } from '../../src/live/bus.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-processes.ts';
@@ -46,7 +50,7 @@ function ask(
   return promise;
 }
 
-// Told by the bus it is a matter of milliseconds; by itself a node would notice after five seconds.
+// Told by the bus it is a matter of milliseconds; by itself a node would notice after a second.
 const WHEN_TOLD = { timeout: 4_000, interval: 20 };
 
 test('a change of a route is told to other processes, which follow it', async () => {
@@ -76,6 +80,28 @@ test('a change of a route is told to other processes, which follow it', async ()
   await expect.poll(() => status('/moved'), WHEN_TOLD).toBe(404);
   await alice.rest('DELETE', shop.base);
   await expect.poll(() => status('/b'), WHEN_TOLD).toBe(404);
+});
+
+test('a change that nobody tells of is followed within a second', async () => {
+  const { projectId, ids } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
+  const pool = new pg.Pool({ connectionString: app.databaseUrl });
+  const silent: Bus = { publish: () => {}, subscribe: () => () => {}, close: async () => {} };
+  let milliseconds = 0;
+  const table = await openRouteTable({
+    db: { pool },
+    bus: silent,
+    log: pino({ level: 'silent' }),
+    now: () => milliseconds,
+  });
+  const price = async () => (await table.find(projectId, ['a']))?.priceAtomic;
+  expect(await price()).toBe(10_000n);
+  await pool.query('UPDATE "Endpoint" SET "priceAtomic" = 20000 WHERE id = $1', [ids['/a']]);
+  milliseconds = 1_000;
+  expect(await price()).toBe(10_000n);
+  milliseconds = 1_001;
+  expect(await price()).toBe(20_000n);
+  table.close();
+  await pool.end();
 });
 
 test('a path is served by the most specific endpoint', async () => {
