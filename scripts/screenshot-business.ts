@@ -72,6 +72,7 @@ export async function plantBusiness(options: {
     );
   }
   await plantDeliveries();
+  await plantConnectors();
   await make(`${base}/keys`, { name: 'CI' });
   await make(`${base}/keys`, { name: 'Backend' });
   return projectId;
@@ -107,6 +108,19 @@ export async function plantBusiness(options: {
     const sum = sums.get(customers[customer]!)!;
     if (!hasFailed)
       sums.set(customers[customer]!, { total: sum.total + endpoint.atomic, count: sum.count + 1, last: time });
+  }
+
+  /** Two that are told of nothing that happens here: one is well, and the credential of the other was refused. */
+  async function plantConnectors(): Promise<void> {
+    const eventTypes = ['revenue.daily_summary'];
+    const slack = { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx' };
+    await make(`${base}/connectors`, { type: 'slack', config: slack, eventTypes });
+    const discord = { webhookUrl: `https://discord.com/api/webhooks/123456789012345678/${'a'.repeat(68)}` };
+    const { id } = await make(`${base}/connectors`, { type: 'discord', config: discord, eventTypes });
+    await sql.query('UPDATE "Connector" SET "pausedAt" = now(), "pausedReason" = $2 WHERE id = $1', [
+      id,
+      'Discord refused the webhook: it was deleted there.',
+    ]);
   }
 
   /** The past by hand, the present by sending. */

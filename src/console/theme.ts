@@ -6,6 +6,7 @@ import {
   createTheme,
   Modal,
   Notification,
+  SegmentedControl,
   Table,
   TextInput,
   Tooltip,
@@ -39,6 +40,7 @@ export const theme = createTheme({
     Button: Button.extend({ defaultProps: { size: 'sm' } }),
     Modal: Modal.extend({ defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
+    SegmentedControl: SegmentedControl.extend({ defaultProps: { transitionDuration: 0 } }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 8, horizontalSpacing: 'md' } }),
     TextInput: TextInput.extend({ defaultProps: { size: 'sm' } }),
     Tooltip: Tooltip.extend({ defaultProps: { withArrow: true, openDelay: 300 } }),
@@ -49,7 +51,7 @@ export const theme = createTheme({
 const darkerOnTints = Object.fromEntries(
   ['teal', 'red', 'orange', 'yellow', 'gray', 'blue', 'indigo'].map((color) => [
     `--mantine-color-${color}-light-color`,
-    `color-mix(in srgb, var(--mantine-color-${color}-9), black 25%)`,
+    `color-mix(in srgb, var(--mantine-color-${color}-9), black 30%)`,
   ]),
 );
 

@@ -79,7 +79,9 @@ export async function openSignedIn(page: Page, app: Pick<TestApp, 'url'>, token:
   await page.goto(app.url + path);
 }
 
-type AxeResult = { violations: { id: string; impact: string | null; nodes: { html: string }[] }[] };
+type AxeResult = {
+  violations: { id: string; impact: string | null; nodes: { html: string; failureSummary?: string }[] }[];
+};
 
 /** Expects nothing serious of axe-core, by WCAG 2.2 A and AA. */
 export async function expectAccessible(page: Page): Promise<void> {
@@ -91,6 +93,6 @@ export async function expectAccessible(page: Page): Promise<void> {
   )) as AxeResult;
   const serious = violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html }) => html) }));
+    .map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html, failureSummary }) => [html, failureSummary]) }));
   expect(serious, page.url()).toEqual([]);
 }

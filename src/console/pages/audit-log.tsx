@@ -7,15 +7,12 @@ import { useProject } from '../layout/current-project.tsx';
 import { Copy } from '../parts/copy-button.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
+import { formatAuditAction } from '../parts/format.ts';
 import { Page, Panel } from '../parts/page.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { Time } from '../parts/time.tsx';
 
 type Row = NonNullable<AuditLogQuery['project']>['auditLog']['nodes'][number];
-
-/** `API_KEY_CREATED` as REST writes it: `api_key.created`. */
-const formatAction = (name: string) =>
-  name.toLowerCase().replace(/_(created|updated|deleted|revoked|secret_rotated)$/, '.$1');
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'When', render: ({ createdAt }) => <Time iso={createdAt} /> },
@@ -28,7 +25,7 @@ const COLUMNS: readonly Column<Row>[] = [
       </Group>
     ),
   },
-  { title: 'What', render: ({ action }) => <Badge color="indigo">{formatAction(action)}</Badge> },
+  { title: 'What', render: ({ action }) => <Badge color="indigo">{formatAuditAction(action)}</Badge> },
   {
     title: 'To what',
     render: ({ targetId }) => (

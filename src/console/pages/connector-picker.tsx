@@ -20,7 +20,7 @@ export function ConnectorPicker(props: {
       <Stack gap="md">
         <TextInput
           aria-label="Search services"
-          placeholder="Search 26 services"
+          placeholder={`Search ${types.length} services`}
           leftSection={<IconSearch size={16} />}
           data-autofocus
           value={text}

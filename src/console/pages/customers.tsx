@@ -33,7 +33,8 @@ export function CustomersPage() {
       title: 'Wallet',
       render: (row) => (
         <Group gap={4} wrap="nowrap">
-          <Anchor component={Link} href={paymentsOf(row)} aria-label={`Payments of ${row.walletAddress}`}>
+          <Anchor component={Link} href={paymentsOf(row)}>
+            <span className="visually-hidden">Payments of </span>
             <Code bg="transparent">{shortenAddress(row.walletAddress)}</Code>
           </Anchor>
           <Copy value={row.walletAddress} what="wallet address" />

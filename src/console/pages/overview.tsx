@@ -16,6 +16,7 @@ import { Page } from '../parts/page.tsx';
 import { PeriodControl, type PeriodName, usePeriod } from '../parts/period.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { Stat, Stats } from '../parts/stat.tsx';
+import { NextSteps } from './overview-steps.tsx';
 import { TopCustomers, TopEndpoints } from './overview-tops.tsx';
 
 const OverviewCharts = lazyPart(() => import('./overview-charts.tsx'), 'OverviewCharts');
@@ -60,6 +61,7 @@ export function OverviewPage() {
       }
     >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {data?.project && <NextSteps project={data.project} />}
       <Stats>
         <Stat
           label="Revenue"

@@ -77,6 +77,11 @@ export function formatEventType(name: string): string {
   return rest.length > 0 ? `${subject}.${rest.join('_')}` : name;
 }
 
+/** `API_KEY_CREATED` as the service writes it elsewhere: `api_key.created`. */
+export function formatAuditAction(name: string): string {
+  return name.toLowerCase().replace(/^(api_key|[a-z]+)_/, '$1.');
+}
+
 /** `SUCCEEDED` as a word: `Succeeded`. */
 export function formatEnum(name: string): string {
   return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');

@@ -1,0 +1,103 @@
+import pg from 'pg';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { plantBusiness } from '../../scripts/screenshot-business.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createProject } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+/** Every page of the navigation, with what is on it in a project that has all, and in one that has nothing. */
+const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
+  Overview: { path: '', full: 'Top customers', empty: 'Next steps' },
+  Endpoints: { path: '/endpoints', full: '/weather/:city', empty: 'Put a price on a route' },
+  Settings: { path: '/settings', full: 'Delete project', empty: 'Delete project' },
+  Payments: { path: '/payments', full: '/forecast/*', empty: 'No payments yet' },
+  Customers: { path: '/customers', full: 'Paid most', empty: 'No customers yet' },
+  Deliveries: { path: '/deliveries', full: 'customer.first_payment', empty: 'No deliveries yet' },
+  Webhooks: { path: '/webhooks', full: '/warehouse', empty: 'Be told of every payment' },
+  Connectors: { path: '/connectors', full: 'Paused', empty: 'Bring payments to where you work' },
+  Events: { path: '/events', full: 'payment.verified', empty: 'No events' },
+  'API keys': { path: '/keys', full: 'Backend', empty: 'Let a program in' },
+  'Audit log': { path: '/audit-log', full: 'connector.created', empty: 'project.created' },
+  'Limits & usage': { path: '/limits', full: 'Business (yours)', empty: 'Business (yours)' },
+  'REST reference': {
+    path: '/rest',
+    full: 'Send many deliveries again, or count them',
+    empty: 'Send many deliveries again, or count them',
+  },
+  'GraphQL explorer': { path: '/graphql', full: 'connectorTypes', empty: 'connectorTypes' },
+};
+
+describe.skipIf(!executablePath)('every page, in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let receiver: Receiver;
+  let alice: TestUser;
+  const projects = { full: '', empty: '' };
+
+  beforeAll(async () => {
+    app = await startTestApp();
+    browser = await launchBrowser();
+    alice = await app.user('alice', 'BUSINESS');
+    receiver = await startReceiver();
+    receiver.handle(({ path }) => ({ statusCode: path.includes('warehouse') ? 503 : 200 }));
+    const sql = new pg.Client({ connectionString: app.databaseUrl });
+    await sql.connect();
+    projects.full = await plantBusiness({ sql, url: app.url, token: alice.token, receiverUrl: receiver.url });
+    await sql.end();
+    projects.empty = (await createProject(alice)).id;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    await receiver?.close();
+  });
+
+  test('none of the navigation is missing here', async () => {
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${projects.empty}`);
+    const links = page.getByRole('navigation', { name: 'Project' }).getByRole('link');
+    await links.first().waitFor();
+    const places = await links.evaluateAll((found) =>
+      found.map((link) => [link.textContent, link.getAttribute('href')]),
+    );
+    const base = `/console/projects/${projects.empty}`;
+    const known = Object.entries(PAGES).map(([label, { path }]) => [label, base + path]);
+    expect(places.sort()).toEqual(known.sort());
+  });
+
+  describe.each(['full', 'empty'] as const)('of a project that is %s', (state) => {
+    test.each(Object.keys(PAGES))(
+      '%s is there and accessible, in light and dark, without complaints',
+      async (label) => {
+        const place = PAGES[label]!;
+        const page = await openTab(browser);
+        await openSignedIn(page, app, alice.token, `/console/projects/${projects[state]}${place.path}`);
+        await page.getByText(place[state]).first().waitFor();
+        await page.waitForLoadState('networkidle');
+        await expectAccessible(page);
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await expectAccessible(page);
+        expect(page.complaints).toEqual([]);
+        await page.context().close();
+      },
+    );
+  });
+
+  test('the list of projects and what is nowhere are accessible too', async () => {
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, '/console/');
+    await page.getByRole('link', { name: 'Weather API' }).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expectAccessible(page);
+    }
+    for (const path of ['/console/nowhere', `/console/projects/${projects.empty}/nowhere`]) {
+      await page.goto(app.url + path);
+      await page.getByText('There is no such page').waitFor();
+      await expectAccessible(page);
+    }
+    expect(page.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { buildSchema, type GraphQLEnumType } from 'graphql';
+import { expect, test } from 'vitest';
+import { EVENT_TYPES, formatAuditAction, formatEventType } from '../../src/console/parts/format.ts';
+import { AUDIT_ACTIONS } from '../../src/features/audit/actions.ts';
+import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
+
+const schema = buildSchema(readFileSync(resolve(import.meta.dirname, '../../schema.graphql'), 'utf8'));
+const namesOf = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ name }) => name);
+
+test('the console writes audited actions and kinds of events as REST does', () => {
+  expect(namesOf('AuditAction').map(formatAuditAction).sort()).toEqual([...AUDIT_ACTIONS].sort());
+  expect(namesOf('EventType').map(formatEventType).sort()).toEqual([...EVENT_KINDS].sort());
+});
+
+test('the console offers every kind of event', () => {
+  expect([...EVENT_TYPES].sort()).toEqual(namesOf('EventType').sort());
+});
