@@ -39,11 +39,14 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
   async function claim(): Promise<Claim> {
     const room = destinations.room();
-    const isCrowded = [...room.values()].some((slots) => slots === 0);
+    const isCrowded = [...room.values()].some((slots) => slots <= 0);
+    const limit = Math.min(claimBatch, freeSlots());
+    const retryLimit = Math.min(destinations.retryRoom(), limit);
     freed = 0;
     const startedAt = performance.now();
     const result = await claimDeliveries(pool, {
-      limit: Math.min(claimBatch, freeSlots()),
+      limit,
+      retryLimit,
       leaseSeconds,
       room,
       defaultRoom: destinations.share(),
@@ -51,7 +54,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     });
     options.onClaim?.((performance.now() - startedAt) / 1000);
     after = result.after;
-    isHungry = result.hasMore || isCrowded;
+    isHungry = result.hasMore || isCrowded || retryLimit < limit;
     return result;
   }
 

@@ -1,3 +1,7 @@
+import type { ClaimedDelivery } from './types.ts';
+
+type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
+
 export type DestinationLimits = {
   /** Slots of the worker. */
   maxInFlight: number;
@@ -7,29 +11,26 @@ export type DestinationLimits = {
   maxPerDestination: number;
 };
 
-/** What a destination that only fails may have in flight: enough to notice that it is back. */
-const FAILING_SLOTS = 4;
-const FAILURES_IN_A_ROW = 5;
-const MAX_REMEMBERED = 5_000;
+/** What the parts that know more of single destinations leave them; negative: only what is asked for by hand. */
+export type Restrictions = { slots(): ReadonlyMap<string, number> };
+
+/** Of the slots, what is kept for first tries: however many retries are due, new events go out. */
+const FIRST_TRIES_SHARE = 1 / 4;
 
 /**
  * Shares the worker's slots among destinations. Each may always have `perDestination` in flight, and more while few
- * others are busy: an equal share of all slots, with one share left free for a newcomer. A destination that has only
- * failed lately gets a few, so that dead hosts cannot fill the worker together.
+ * others are busy: an equal share of all slots, with one share left free for a newcomer. Where a destination is
+ * restricted (its circuit is open, it has a limit of its own), the least counts.
  */
-export function createDestinations({ maxInFlight, perDestination, maxPerDestination }: DestinationLimits) {
+export function createDestinations(
+  { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
+  restrictions: readonly Restrictions[] = [],
+) {
   const inFlight = new Map<string, number>();
-  const failuresInARow = new Map<string, number>();
-
-  const isFailing = (id: string) => (failuresInARow.get(id) ?? 0) >= FAILURES_IN_A_ROW;
+  let retriesInFlight = 0;
 
   return {
-    isFailing,
-
-    /** How many have only failed lately. */
-    failingCount: () => [...failuresInARow.keys()].filter(isFailing).length,
-
-    /** The share of a destination of which nothing bad is known. */
+    /** The share of a destination of which nothing is known. */
     share(): number {
       const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));
       return Math.min(Math.max(perDestination, equal), maxPerDestination);
@@ -38,30 +39,30 @@ export function createDestinations({ maxInFlight, perDestination, maxPerDestinat
     /** How many more deliveries each destination may have, for those where it is not the whole share. */
     room(): Map<string, number> {
       const share = this.share();
-      const room = new Map<string, number>();
-      for (const id of failuresInARow.keys()) if (isFailing(id)) room.set(id, FAILING_SLOTS);
-      for (const [id, count] of inFlight) room.set(id, Math.max((isFailing(id) ? FAILING_SLOTS : share) - count, 0));
+      const most = new Map<string, number>();
+      for (const restriction of restrictions)
+        for (const [id, slots] of restriction.slots()) most.set(id, Math.min(slots, most.get(id) ?? share));
+      const room = new Map([...most].filter(([id]) => !inFlight.has(id)));
+      for (const [id, count] of inFlight) {
+        const slots = most.get(id) ?? share;
+        room.set(id, slots < 0 ? Math.min(slots + count, 0) : Math.max(slots - count, 0));
+      }
       return room;
     },
 
-    take(id: string): void {
-      inFlight.set(id, (inFlight.get(id) ?? 0) + 1);
+    /** How many more deliveries that were tried before may be taken. */
+    retryRoom: (): number => Math.max(Math.floor(maxInFlight * (1 - FIRST_TRIES_SHARE)) - retriesInFlight, 0),
+
+    take({ destination, attemptCount }: Claimed): void {
+      inFlight.set(destination, (inFlight.get(destination) ?? 0) + 1);
+      if (attemptCount > 0) retriesInFlight++;
     },
 
-    free(id: string): void {
-      const count = (inFlight.get(id) ?? 0) - 1;
-      if (count > 0) inFlight.set(id, count);
-      else inFlight.delete(id);
-    },
-
-    onHealthy(id: string): void {
-      failuresInARow.delete(id);
-    },
-
-    onFailure(id: string): void {
-      // Bounded: forgetting a failing destination only costs it some slots more until it fails again.
-      if (failuresInARow.size >= MAX_REMEMBERED) failuresInARow.clear();
-      failuresInARow.set(id, (failuresInARow.get(id) ?? 0) + 1);
+    free({ destination, attemptCount }: Claimed): void {
+      const count = (inFlight.get(destination) ?? 0) - 1;
+      if (count > 0) inFlight.set(destination, count);
+      else inFlight.delete(destination);
+      if (attemptCount > 0) retriesInFlight--;
     },
   };
 }

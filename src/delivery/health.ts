@@ -15,13 +15,24 @@ const KINDS = {
   connector: { table: '"Connector"', column: '"connectorId"', target: '"secretConfig"' },
 } as const;
 
-export type HealthOptions = { db: Queryable; log: Logger; failingLimitSeconds?: number };
+export type HealthOptions = {
+  db: Queryable;
+  log: Logger;
+  failingLimitSeconds?: number;
+  /** For how long a subscriber is to be left alone; 0 when it is not. */
+  circuitOpenSeconds?: (id: string) => number;
+};
 
 /**
  * Keeps the health of webhooks and connectors: since when they have been failing, and whether they are disabled or
  * paused because of what they answered.
  */
-export function createHealth({ db, log, failingLimitSeconds = FAILING_LIMIT_SECONDS }: HealthOptions) {
+export function createHealth({
+  db,
+  log,
+  failingLimitSeconds = FAILING_LIMIT_SECONDS,
+  circuitOpenSeconds = () => 0,
+}: HealthOptions) {
   // Those this process has marked as failing since it last saw them succeed.
   const marked = new Set<string>();
 
@@ -50,6 +61,7 @@ export function createHealth({ db, log, failingLimitSeconds = FAILING_LIMIT_SECO
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     await disableFailing(kind, failing.filter(wasFailing).map(idOf));
+    await openCircuits(kind, failing.map(idOf));
 
     for (const { delivery, health } of groups.flat()) {
       if (health?.kind === 'disable') await disable(kind, delivery, health.reason);
@@ -60,7 +72,8 @@ export function createHealth({ db, log, failingLimitSeconds = FAILING_LIMIT_SECO
   async function clearFailing(kind: Kind, ids: string[]): Promise<void> {
     if (ids.length === 0) return;
     await db.query(
-      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL WHERE "id" = ANY($1) AND "failingSince" IS NOT NULL`,
+      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL, "circuitOpenUntil" = NULL
+       WHERE "id" = ANY($1) AND ("failingSince" IS NOT NULL OR "circuitOpenUntil" IS NOT NULL)`,
       [ids],
     );
     for (const id of ids) marked.delete(id);
@@ -73,6 +86,17 @@ export function createHealth({ db, log, failingLimitSeconds = FAILING_LIMIT_SECO
       [ids],
     );
     for (const id of ids) marked.add(id);
+  }
+
+  /** Tells the other processes, and whoever looks. */
+  async function openCircuits(kind: Kind, ids: string[]): Promise<void> {
+    const open = ids.map((id) => ({ id, seconds: circuitOpenSeconds(id) })).filter(({ seconds }) => seconds > 0);
+    if (open.length === 0) return;
+    await db.query(
+      `UPDATE ${KINDS[kind].table} s SET "circuitOpenUntil" = now() + make_interval(secs => open.seconds)
+       FROM unnest($1::text[], $2::float8[]) AS open(id, seconds) WHERE s."id" = open.id`,
+      [open.map(({ id }) => id), open.map(({ seconds }) => seconds)],
+    );
   }
 
   async function disableFailing(kind: Kind, ids: string[]): Promise<void> {

@@ -7,6 +7,8 @@ import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from './t
 /** Deliveries that are carried out together; `run` has a result for each. */
 export type Job = {
   deliveries: readonly ClaimedDelivery[];
+  /** Nothing is sent: it was decided otherwise. */
+  isDecided?: true;
   run: (control: SendControl) => Promise<SendResult[]>;
 };
 
@@ -63,8 +65,9 @@ function planConnector(
   return jobs;
 }
 
-function decided(deliveries: readonly ClaimedDelivery[], verdict: Verdict): Job {
-  return { deliveries, run: async () => deliveries.map(() => ({ attempts: [], verdict })) };
+/** The job of deliveries for which nothing is sent. */
+export function decided(deliveries: readonly ClaimedDelivery[], verdict: Verdict): Job {
+  return { deliveries, isDecided: true, run: async () => deliveries.map(() => ({ attempts: [], verdict })) };
 }
 
 function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {

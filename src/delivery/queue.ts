@@ -9,6 +9,18 @@ export type Queryable = Pick<pg.Pool, 'query'>;
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
+/** First tries and retries are queued apart: 0 and 1, by the same expression as in the indexes. */
+export const LANE = `least("attemptCount", 1)`;
+
+/** The earliest time at which something is due, of those that compare so. Each lane has its own order. */
+export const earliestDue = (comparison: string) => `(
+  SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
+    SELECT "nextAttemptAt" FROM "Delivery"
+    WHERE "status" = 'PENDING' AND "nextAttemptAt" ${comparison} AND ${LANE} = lanes.lane
+    ORDER BY "nextAttemptAt" LIMIT 1
+  ) AS first
+)`;
+
 /** A claim that this process holds. */
 export type Lease = { id: string; leaseToken: number };
 
@@ -125,10 +137,9 @@ export async function readQueueStats(db: Queryable): Promise<QueueStats> {
   const count = (status: string) =>
     `(SELECT count(*)::int FROM (SELECT FROM "Delivery" WHERE "status" = '${status}' LIMIT $1) AS counted)`;
   const { rows } = await db.query<QueueStats>(
-    `SELECT ${count('PENDING')} AS "pending", ${count('RUNNING')} AS "running", coalesce((
-       SELECT extract(epoch FROM now() - "nextAttemptAt")::float8 FROM "Delivery"
-       WHERE "status" = 'PENDING' AND "nextAttemptAt" <= now() ORDER BY "nextAttemptAt" LIMIT 1
-     ), 0) AS "oldestDueSeconds"`,
+    `SELECT ${count('PENDING')} AS "pending", ${count('RUNNING')} AS "running", coalesce(
+       extract(epoch FROM now() - ${earliestDue('<= now()')})::float8, 0
+     ) AS "oldestDueSeconds"`,
     [QUEUE_COUNT_LIMIT],
   );
   return rows[0]!;

@@ -40,7 +40,7 @@ const RULES: Rules = {
   pause: ({ reason }) => ({ status: 'PENDING', reason: 'paused', health: { kind: 'pause', reason } }),
   disable: ({ reason }) => ({ status: 'FAILED', reason, health: { kind: 'disable', reason } }),
   skip: ({ reason }) => ({ status: 'SKIPPED', reason }),
-  wait: ({ afterSeconds }) => ({ status: 'PENDING', reason: null, dueInSeconds: afterSeconds }),
+  wait: ({ afterSeconds, reason = null }) => ({ status: 'PENDING', reason, dueInSeconds: afterSeconds }),
   hold: () => ({ status: 'PENDING', reason: 'paused' }),
 };
 

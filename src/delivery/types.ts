@@ -22,6 +22,10 @@ export type ClaimedDelivery = {
   ageSeconds: number;
   /** The id of the webhook or connector. */
   destination: string;
+  /** The most requests a second that the destination takes. */
+  maxPerSecond: number | null;
+  /** Seconds for which another process has found that the destination is to be left alone; 0 or less when not. */
+  circuitOpenSeconds: number;
   event: ClaimedEvent;
   webhook: ClaimedWebhook | null;
   connector: ClaimedConnector | null;
@@ -94,7 +98,7 @@ export type Verdict =
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
   /** Not sent now and no fault of anybody: due again after so many seconds, or when the connector is released. */
-  | { kind: 'wait'; afterSeconds: number }
+  | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'hold' };
 
 /** What came of one claim. */

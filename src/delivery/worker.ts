@@ -7,11 +7,14 @@ import type { PayloadVersions } from '../features/events/versions.ts';
 import { type Bus, topics } from '../live/bus.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { inSpan, type SpanOptions } from '../tracing/tracer.ts';
+import { createCircuits } from './circuits.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import { createDestinations } from './destinations.ts';
+import { createDispatch } from './dispatch.ts';
 import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
-import { type Job, planJobs } from './jobs.ts';
+import type { Job } from './jobs.ts';
 import { recheckWaiting } from './ordering.ts';
+import { createPacing } from './pacing.ts';
 import { extendLeases, reclaimExpired, releaseLeases, releaseStranded } from './queue.ts';
 import { createRecorder } from './recorder.ts';
 import { createReporter, type DeliveryMetrics } from './reporter.ts';
@@ -101,9 +104,14 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   let isAbandoned = false;
   let onIdle = () => {};
 
-  const destinations = createDestinations(settings);
+  const circuits = createCircuits();
+  const pacing = createPacing({ db: db.pool, log });
+  const destinations = createDestinations(settings, [circuits, pacing]);
   const reporter = createReporter({ log, ...(metrics && { metrics }) });
-  const health = createHealth({ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds });
+  const health = createHealth({
+    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
+    circuitOpenSeconds: circuits.openSeconds,
+  });
   const recorder = createRecorder({
     ...{ pool: db.pool, health, log, onRecorded },
     onError: () => metrics?.onQueueError('record'),
@@ -125,6 +133,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     onError: () => metrics?.onQueueError('claim'),
   });
 
+  const dispatch = createDispatch({ jobOptions, circuits, pacing, begin, wakeIn: claimLoop.wakeIn });
+
   let unsubscribe = () => {};
   let loops: Promise<unknown> = Promise.resolve();
 
@@ -133,23 +143,26 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const now = performance.now();
     for (const delivery of deliveries) {
       held.set(delivery, now);
-      destinations.take(delivery.destination);
+      destinations.take(delivery);
     }
-    for (const job of planJobs(deliveries, jobOptions)) {
-      carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
-    }
+    dispatch(deliveries);
+  }
+
+  function begin(job: Job): void {
+    carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
   }
 
   async function carryOut(job: Job): Promise<void> {
     const controller = new AbortController();
     underWay.add(controller);
     const { destination } = job.deliveries[0]!;
-    const mayRetry = () => !isStopping && !destinations.isFailing(destination);
+    const isLimited = job.deliveries[0]!.maxPerSecond !== null;
+    const mayRetry = () => !isStopping && !isLimited && !circuits.isBroken(destination);
     const results = await inSpan('delivery', spanOf(job), () => job.run({ mayRetry, signal: controller.signal })).catch(
       (error) => job.deliveries.map((delivery) => ourFault(error, delivery)),
     );
     underWay.delete(controller);
-    for (const _ of job.deliveries) destinations.free(destination);
+    for (const delivery of job.deliveries) destinations.free(delivery);
     if (isAbandoned) return;
     const random = Math.random();
     const settlements = job.deliveries.map((delivery, index) =>
@@ -158,8 +171,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     recorder.add(settlements);
     claimLoop.onFreed(settlements.length);
     // A batch counts as one: its members succeed and fail together.
-    if (settlements.some(({ health }) => health?.kind === 'healthy')) destinations.onHealthy(destination);
-    else if (settlements.some(({ health }) => health?.kind === 'failing')) destinations.onFailure(destination);
+    if (settlements.some(({ health }) => health?.kind === 'healthy')) circuits.onHealthy(destination);
+    else if (settlements.some(({ health }) => health?.kind === 'failing')) circuits.onFailure(destination);
     for (const settlement of settlements) {
       reporter.report(settlement);
     }
@@ -252,7 +265,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     },
     stop,
     stats: () => ({
-      ...{ inFlight: held.size, failingDestinations: destinations.failingCount() },
+      ...{ inFlight: held.size, failingDestinations: circuits.brokenCount() },
       ...reporter.counts(),
     }),
   };

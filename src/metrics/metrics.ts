@@ -22,7 +22,7 @@ const WATCHED = {
   },
   failingDestinations: {
     name: 'tollgate_delivery_failing_destinations',
-    help: 'Receivers that this worker holds to 4 deliveries in flight each, because 5 in a row have failed; only a process with the role worker has it. Many at once: look at your own network.',
+    help: 'Receivers that this worker leaves alone for up to a minute at a time, because 5 deliveries in a row have failed; only a process with the role worker has it. Many at once: look at your own network.',
   },
 } as const;
 

@@ -104,7 +104,7 @@ test('closing twice is closing once', async () => {
 test('statements of the queue are planned once a connection, and read no table from end to end', async () => {
   const pool = openQueuePool({ url: testDatabase.url, log });
   const client = await pool.connect();
-  const request = { limit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 };
+  const request = { limit: 10, retryLimit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 };
   for (let count = 0; count < 10; count++) await claimDeliveries(client, request);
   const { rows } = await client.query(
     `SELECT generic_plans::int AS "generic", custom_plans::int AS "custom" FROM pg_prepared_statements WHERE name LIKE 'delivery%'`,

@@ -14,6 +14,7 @@ const HAND_WRITTEN = [
   'Delivery_delete_attempts',
   'delete_attempts()',
   'DailySummary_due',
+  'Delivery_by_hand',
   'Delivery_due',
   'Delivery_destination_due',
   'Delivery_held',

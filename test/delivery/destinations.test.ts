@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { createDestinations } from '../../src/delivery/destinations.ts';
 
+const of = (destination: string, attemptCount = 0) => ({ destination, attemptCount });
+
 const limits = { maxInFlight: 1_000, perDestination: 50, maxPerDestination: 500 };
 
 describe('createDestinations', () => {
   it('lets a lone destination have half of the slots', () => {
     const destinations = createDestinations(limits);
     expect(destinations.share()).toBe(500);
-    for (let index = 0; index < 400; index++) destinations.take('a');
+    for (let index = 0; index < 400; index++) destinations.take(of('a'));
     expect(destinations.room().get('a')).toBe(100);
   });
 
@@ -17,33 +19,50 @@ describe('createDestinations', () => {
 
   it('shares the slots equally among the busy, and grants each its minimum', () => {
     const destinations = createDestinations(limits);
-    for (const id of 'abcdefghi') destinations.take(id);
+    for (const id of 'abcdefghi') destinations.take(of(id));
     expect(destinations.share()).toBe(100);
-    for (let index = 0; index < 100; index++) destinations.take(`more${index}`);
+    for (let index = 0; index < 100; index++) destinations.take(of(`more${index}`));
     expect(destinations.share()).toBe(50);
   });
 
   it('has no room, never less, where the share has shrunk below what is in flight', () => {
     const destinations = createDestinations(limits);
-    for (let index = 0; index < 500; index++) destinations.take('a');
-    destinations.take('b');
+    for (let index = 0; index < 500; index++) destinations.take(of('a'));
+    destinations.take(of('b'));
     expect(destinations.room().get('a')).toBe(0);
   });
 
-  it('leaves a few slots to a destination that only fails, until it succeeds', () => {
+  it('grants a restricted destination the least of what its restrictions allow', () => {
+    const slots = (entries: [string, number][]) => ({ slots: () => new Map(entries) });
+    const restrictions = [
+      slots([['a', 5]]),
+      slots([
+        ['a', 2],
+        ['b', 0],
+        ['c', -4],
+      ]),
+    ];
+    const destinations = createDestinations(limits, restrictions);
+    expect(Object.fromEntries(destinations.room())).toEqual({ a: 2, b: 0, c: -4 });
+    destinations.take(of('a'));
+    destinations.take(of('c'));
+    expect(Object.fromEntries(destinations.room())).toEqual({ a: 1, b: 0, c: -3 });
+  });
+
+  it('keeps a quarter of all slots for first tries', () => {
     const destinations = createDestinations(limits);
-    for (let index = 0; index < 5; index++) destinations.onFailure('a');
-    expect(destinations.isFailing('a')).toBe(true);
-    expect(destinations.room().get('a')).toBe(4);
-    destinations.onHealthy('a');
-    expect(destinations.isFailing('a')).toBe(false);
-    expect(destinations.room().get('a')).toBeUndefined();
+    expect(destinations.retryRoom()).toBe(750);
+    for (let index = 0; index < 800; index++) destinations.take(of(`a${index}`, 1));
+    expect(destinations.retryRoom()).toBe(0);
+    for (let index = 0; index < 100; index++) destinations.take(of('b'));
+    for (let index = 0; index < 60; index++) destinations.free(of(`a${index}`, 1));
+    expect(destinations.retryRoom()).toBe(10);
   });
 
   it('forgets what is no longer in flight', () => {
     const destinations = createDestinations(limits);
-    destinations.take('a');
-    destinations.free('a');
+    destinations.take(of('a'));
+    destinations.free(of('a'));
     expect(destinations.room().size).toBe(0);
     expect(destinations.share()).toBe(500);
   });

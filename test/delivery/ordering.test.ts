@@ -39,7 +39,8 @@ async function addKey(webhookId: string, orderingKey: string, count: number) {
 }
 
 const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => eventId);
-const claim = () => claimDeliveries(stage.pool, { limit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
+const claim = () =>
+  claimDeliveries(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
 
 /** Holds requests back until `release` is called with an answer for all of them. */
 function holdAnswers() {
@@ -56,7 +57,7 @@ describe('a claim', () => {
       const [first, second, third] = await addKey(webhookId, 'pay_1', 3);
       const [other] = await addKey(webhookId, 'pay_2', 1);
       const free = await stage.addDelivery(webhookId);
-      const request = { limit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
+      const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
       const { deliveries } = await claimDeliveries(stage.pool, { ...request, ...(after !== undefined && { after }) });
       expect(deliveries.map(({ id }) => id).sort()).toEqual([first!.id, other!.id, free].sort());
       for (const { id } of [second!, third!]) {

@@ -28,7 +28,10 @@ afterAll(() => stage.close());
 const NO_ROOM = new Map<string, number>();
 
 function claim(request: Partial<ClaimRequest> = {}): Promise<Claim> {
-  return claimDeliveries(stage.pool, { limit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100, ...request });
+  return claimDeliveries(stage.pool, {
+    ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100 },
+    ...request,
+  });
 }
 
 async function claimOne(): Promise<ClaimedDelivery> {
@@ -167,6 +170,36 @@ describe('claimDeliveries', () => {
     expect(destinationsOf(three)).toEqual([first, second, third]);
   });
 
+  it.each([undefined, ''])(
+    'keeps first tries apart from retries, however many of these are due first (after: %j)',
+    async (after) => {
+      const { id: webhookId } = await stage.addWebhook('https://a.example');
+      const other = await stage.addWebhook('https://b.example');
+      const earlier = { attemptCount: 1, nextAttemptAt: new Date(Date.now() - 60_000) };
+      for (let count = 0; count < 30; count++) await stage.addDelivery(webhookId, earlier);
+      const fresh = [await stage.addDelivery(webhookId), await stage.addDelivery(other.id)];
+      const request = after === undefined ? {} : { after };
+
+      const first = await claim({ limit: 10, retryLimit: 4, ...request });
+      expect(ids(first)).toEqual(expect.arrayContaining(fresh));
+      expect(first.deliveries.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(4);
+      expect(ids(await claim({ limit: 10, retryLimit: 0, ...request }))).toEqual([]);
+      expect((await claim({ limit: 100, ...request })).deliveries).toHaveLength(26);
+    },
+  );
+
+  it('takes what was sent by hand for a destination that is left alone, and nothing else', async () => {
+    const [broken, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
+    await stage.addDeliveries(broken!.id, 5);
+    const id = await stage.addDelivery(broken!.id);
+    const rest = await stage.addDelivery(other!.id);
+    await requeue(stage.pool, id);
+    const room = new Map([[broken!.id, -3]]);
+    expect(ids(await claim({ room, after: '' }))).toEqual([id, rest].sort());
+    expect(ids(await claim({ room, after: '' }))).toEqual([]);
+    expect((await claim()).deliveries).toHaveLength(5);
+  });
+
   it('says whether there is more and when the next one becomes due', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     expect(await claim()).toMatchObject({ deliveries: [], hasMore: false, nextDueInMilliseconds: null });
@@ -201,15 +234,17 @@ describe('claimDeliveries', () => {
       await pool.query('SELECT pg_stat_force_next_flush()');
       const { rows } = await pool.query(
         `SELECT (sum(seq_tup_read) + sum(idx_tup_read))::int AS n FROM (
-           SELECT seq_tup_read, 0 AS idx_tup_read FROM pg_stat_user_tables WHERE relname = 'Delivery'
-           UNION ALL SELECT 0, idx_tup_read FROM pg_stat_user_indexes WHERE relname = 'Delivery'
+           SELECT seq_tup_read, 0 AS idx_tup_read FROM pg_stat_user_tables WHERE relname LIKE 'Delivery%'
+           UNION ALL SELECT 0, idx_tup_read FROM pg_stat_user_indexes WHERE relname LIKE 'Delivery%'
          ) AS reads`,
       );
       return rows[0].n as number;
     };
     const before = await rowsRead();
     const room = new Map([[crowded!.id, 0]]);
-    const found = await claimDeliveries(pool, { limit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' });
+    const found = await claimDeliveries(pool, {
+      ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' },
+    });
     expect(ids(found)).toEqual([id]);
     expect((await rowsRead()) - before).toBeLessThan(100);
     await pool.end();

@@ -68,7 +68,7 @@ const FIELDS = {
       filter: null,
     },
     ...{ isActive: true, disabledReason: null, disabledAt: null, pausedReason: null, pausedAt: null },
-    ...{ failingSince: null, ...stamps },
+    ...{ failingSince: null, circuitOpenUntil: null, maxPerSecond: null, ...stamps },
   },
   webhooks: {
     ...{
@@ -81,6 +81,7 @@ const FIELDS = {
       isActive: true,
     },
     ...{ disabledReason: null, disabledAt: null, failingSince: null, previousSecretExpiresAt: null, ...stamps },
+    ...{ circuitOpenUntil: null, maxPerSecond: null },
   },
 };
 type Kind = keyof typeof FIELDS;

@@ -51,6 +51,15 @@ export const Connector = builder.prismaNode('Connector', {
       nullable: true,
       description: 'Start of the current run of failures.',
     }),
+    circuitOpenUntil: t.expose('circuitOpenUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'It has failed several times in a row: until then deliveries wait, apart from those resent by hand.',
+    }),
+    maxPerSecond: t.exposeInt('maxPerSecond', {
+      nullable: true,
+      description: 'The most requests a second that are sent to it; null for no limit.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
   }),
@@ -141,6 +150,9 @@ builder.relayMutationField(
         description:
           'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
       }),
+      maxPerSecond: t.int({
+        description: 'The most requests a second to send to it, 1 to 1000; no limit when left out.',
+      }),
     }),
   },
   {
@@ -173,6 +185,7 @@ builder.relayMutationField(
         description:
           'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
       }),
+      maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
       isActive: t.boolean({
         description: 'Whether events are sent. True also forgets why it had been disabled or paused.',
       }),

@@ -22,7 +22,7 @@ import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
 import { requireProject, rethrowProjectGone } from '../projects/service.ts';
-import { activity } from '../webhooks/service.ts';
+import { activity, maxPerSecondInput } from '../webhooks/service.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
 // Not `z.record`, which would drop a key of the name `__proto__` without a word.
@@ -35,11 +35,13 @@ const createInput = z.strictObject({
   config: configInput,
   eventTypes: eventTypesInput,
   filter: eventFilterInput,
+  maxPerSecond: maxPerSecondInput,
 });
 const updateInput = z.strictObject({
   config: configInput.optional(),
   eventTypes: eventTypesInput.optional(),
   filter: eventFilterInput,
+  maxPerSecond: maxPerSecondInput,
   isActive: z.boolean().optional(),
 });
 
@@ -50,6 +52,7 @@ export type CreateConnectorInput = {
   config?: unknown;
   eventTypes: EventTypeFilter[];
   filter?: unknown;
+  maxPerSecond?: number | null;
 };
 export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & { isActive: boolean }>;
 export type ConnectorService = ReturnType<typeof createConnectorService>;
@@ -149,6 +152,7 @@ export function createConnectorService(options: {
               pausedReason: null,
               pausedAt: null,
               failingSince: null,
+              circuitOpenUntil: null,
               memory: {},
             }),
           },

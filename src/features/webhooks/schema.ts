@@ -45,6 +45,15 @@ export const Webhook = builder.prismaNode('Webhook', {
       nullable: true,
       description: 'Start of the current run of failures.',
     }),
+    circuitOpenUntil: t.expose('circuitOpenUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'It has failed several times in a row: until then deliveries wait, apart from those resent by hand.',
+    }),
+    maxPerSecond: t.exposeInt('maxPerSecond', {
+      nullable: true,
+      description: 'The most requests a second that are sent to it; null for no limit.',
+    }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
       nullable: true,
@@ -101,6 +110,9 @@ builder.relayMutationField(
         description:
           'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same. Default: 4.',
       }),
+      maxPerSecond: t.int({
+        description: 'The most requests a second to send to it, 1 to 1000; no limit when left out.',
+      }),
       description: t.string({ description: 'For people, at most 1000 characters.' }),
     }),
   },
@@ -140,6 +152,7 @@ builder.relayMutationField(
       orderingEscapeAfterAttempts: t.int({
         description: 'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same.',
       }),
+      maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
       isActive: t.boolean({ description: 'Whether events are sent. True also forgets why it had been disabled.' }),
       description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
     }),

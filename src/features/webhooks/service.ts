@@ -26,10 +26,14 @@ export type CreateWebhookInput = {
   payloadVersion?: number | null;
   ordering?: WebhookOrdering | null;
   orderingEscapeAfterAttempts?: number | null;
+  maxPerSecond?: number | null;
   description?: string | null;
 };
 export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
 export type WebhookService = ReturnType<typeof createWebhookService>;
+
+/** Requests a second that a subscriber takes at most; null and undefined for no limit. */
+export const maxPerSecondInput = z.int().min(1, 'Must be at least 1.').max(1000, 'Must be at most 1000.').nullish();
 
 const MAX_OVERLAP_HOURS = 7 * 24;
 const rotateInput = z.strictObject({
@@ -65,6 +69,7 @@ export function createWebhookService(options: {
       .nullish()
       .transform((ordering) => ordering ?? undefined),
     orderingEscapeAfterAttempts: optionalInt(1, 100, 'Must be a whole number from 1 to 100.'),
+    maxPerSecond: maxPerSecondInput,
     description: optionalText(1000),
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
@@ -110,7 +115,11 @@ export function createWebhookService(options: {
       const webhook = await db.prisma.$transaction(async (tx) => {
         const [updated] = await tx.webhook.updateManyAndReturn({
           where,
-          data: { ...values, ...(values.url && { failingSince: null }), ...activity(values.isActive) },
+          data: {
+            ...values,
+            ...(values.url && { failingSince: null, circuitOpenUntil: null }),
+            ...activity(values.isActive),
+          },
         });
         if (!updated) throw notFound();
         await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), changes: input });
@@ -202,5 +211,5 @@ function optionalInt(minimum: number, maximum: number, message: string) {
 /** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
 export function activity(isActive: boolean | undefined) {
   if (isActive === undefined) return {};
-  return { disabledReason: null, disabledAt: isActive ? null : new Date(), failingSince: null };
+  return { disabledReason: null, disabledAt: isActive ? null : new Date(), failingSince: null, circuitOpenUntil: null };
 }

@@ -45,7 +45,8 @@ const DestinationState = builder.simpleObject('DestinationState', {
     pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'Since when.' }),
     failingSince: t.field({ type: 'DateTime', nullable: true, description: 'Since when every delivery has failed.' }),
     isSlowedDown: t.boolean({
-      description: 'Whether its last five deliveries have failed, so that few requests at a time are sent to it.',
+      description:
+        'Whether its last five deliveries have failed, so that it is left alone for up to a minute at a time.',
     }),
   }),
 });

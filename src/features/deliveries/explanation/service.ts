@@ -41,7 +41,7 @@ export type DeliveryExplanation = {
   curl: CurlCommand | null;
 };
 
-/** So many failures in a row, and a worker sends few requests at a time. */
+/** So many failures in a row, and workers leave a destination alone for a while. */
 const FAILURES_IN_A_ROW = 5;
 
 type EventRow = ClaimedEvent & { projectName: string; now: Date };

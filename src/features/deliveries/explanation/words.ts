@@ -31,6 +31,12 @@ export type RemainingTry = {
   expectedAt: Date | null;
 };
 
+/** Why what has not been tried yet is put off. */
+const WAITS: Record<string, string> = {
+  rate_limited: ', because its destination takes no more requests a second',
+  circuit_open: ', because its destination has only failed lately',
+};
+
 type Row = {
   when: (facts: DeliveryFacts) => boolean;
   say: (facts: DeliveryFacts) => Sentences & { next: string };
@@ -137,11 +143,12 @@ const ROWS: readonly Row[] = [
   },
   {
     when: ({ delivery }) => delivery.attemptCount === 0 || delivery.trigger === 'MANUAL',
-    say: ({ delivery: { attemptCount, nextAttemptAt }, now, destination }) => ({
-      summary: attemptCount === 0 ? 'It has not been sent yet.' : 'It was asked to be sent again.',
+    say: ({ delivery: { attemptCount, nextAttemptAt, reason }, now, destination }) => ({
+      summary:
+        attemptCount === 0 ? `It has not been sent yet${WAITS[reason ?? ''] ?? ''}.` : 'It was asked to be sent again.',
       next: isDue(nextAttemptAt!, now)
         ? `It is due, and sent as soon as a worker has room for it.${slowness(destination)}`
-        : `It is sent ${at(nextAttemptAt!, now)}, together with what else comes until then.`,
+        : `It is sent ${at(nextAttemptAt!, now)}${reason ? '' : ', together with what else comes until then'}.`,
       advice: null,
     }),
   },
@@ -227,7 +234,9 @@ function answerOf(attempt: Attempt | null): string {
 }
 
 function slowness({ isSlowedDown }: DestinationState): string {
-  return isSlowedDown ? ' Its destination has only failed lately, so that few requests at a time are sent to it.' : '';
+  return isSlowedDown
+    ? ' Its destination has only failed lately, so that it is left alone for up to a minute at a time.'
+    : '';
 }
 
 const isDue = (time: Date, now: Date) => time.getTime() <= now.getTime() + 1_000;
