@@ -66,6 +66,34 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     expect(page.complaints).toEqual([]);
   });
 
+  test('the order and the version of what a webhook is sent are chosen, refused and changed', async () => {
+    const page = await open('/webhooks');
+    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByLabel('URL').fill(`${receiver.url}/ordered`);
+    await page.getByRole('combobox', { name: 'Order' }).click();
+    await page.getByRole('option', { name: /^By payment/ }).click();
+    await page.getByLabel('Go past it after attempts').fill('101');
+    await page.getByLabel('Payload version').fill('1');
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    await expect.poll(() => page.getByLabel('Go past it after attempts').getAttribute('aria-invalid')).toBe('true');
+    await expectAccessible(page);
+    await page.getByLabel('Go past it after attempts').fill('7');
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    const dialog = page.getByRole('dialog', { name: 'The signing secret' });
+    await dialog.getByLabel('I have stored it in a safe place').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const ordered = async () => (await alice.rest<{ data: object[] }>('GET', `${base}/webhooks`)).body.data[0];
+    expect(await ordered()).toMatchObject({ ordering: 'PAYMENT', orderingEscapeAfterAttempts: 7, payloadVersion: 1 });
+
+    await page.getByRole('button', { name: `${receiver.url}/ordered`, exact: true }).click();
+    expect(await page.getByLabel('Go past it after attempts').inputValue()).toBe('7');
+    await page.getByRole('combobox', { name: 'Order' }).click();
+    await page.getByRole('option', { name: /^None/ }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(ordered).toMatchObject({ ordering: 'NONE', orderingEscapeAfterAttempts: 7 });
+    expect(page.complaints).toEqual([]);
+  });
+
   test('a signing secret is replaced, and how to check signatures is explained', async () => {
     const page = await open('/webhooks');
     const { id } = (
