@@ -154,6 +154,21 @@ describe('an upstream', () => {
     expect(answer!.headers.get('content-length')).toBe(String(bomb.length));
   });
 
+  test('that hangs up on a connection it has kept open is not asked a second time', async () => {
+    let asked = 0;
+    const first = await payForWild((socket) => {
+      asked++;
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na');
+      socket.once('data', () => {
+        asked++;
+        socket.destroy();
+      });
+    });
+    expect(first).toMatchObject(paid);
+    expect(await payFor('/wild')).toMatchObject(free);
+    expect(asked).toBe(2);
+  });
+
   test('that calls the receipt its own, or one of this hop, does not forge or drop it', async () => {
     const forged = Buffer.from('{"success":true,"transaction":"0xforged"}').toString('base64');
     const hop = 'Connection: payment-response, x-payment-response, cache-control, tollgate-payment-id';
