@@ -3,12 +3,13 @@ import { VERSION } from '../version.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addListen } from './commands/listen.ts';
+import { addReplay } from './commands/replay.ts';
 import { addToken } from './commands/token.ts';
 import { addTrigger } from './commands/trigger.ts';
 import { EXIT_CODES, Failure } from './failure.ts';
 import { note } from './output.ts';
 
-const COMMANDS = [addListen, addTrigger, addDeliveries, addDoctor, addToken];
+const COMMANDS = [addListen, addTrigger, addDeliveries, addReplay, addDoctor, addToken];
 
 async function run(args: string[]): Promise<void> {
   const program = new Command('tollgate')

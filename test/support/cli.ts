@@ -16,10 +16,15 @@ export type CliProcess = {
   ended: Promise<CliResult>;
 };
 
-/** Runs the command line in a process of its own. Nothing of the environment of the tests reaches its settings. */
-export function startCli(args: string[], env: Record<string, string> = {}): CliProcess {
+/**
+ * Runs the command line in a process of its own. Nothing of the environment of the tests reaches its settings.
+ *
+ * @param input what is typed; nobody is there to ask otherwise
+ */
+export function startCli(args: string[], env: Record<string, string> = {}, input?: string): CliProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(NODE, [MAIN, ...args], { env: { PATH, HOME, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(NODE, [MAIN, ...args], { env: { PATH, HOME, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.end(input);
   let stdout = '';
   let stderr = '';
   const watchers = new Set<() => void>();
@@ -60,6 +65,6 @@ export function startCli(args: string[], env: Record<string, string> = {}): CliP
 }
 
 /** Runs a command to its end. */
-export function runCli(args: string[], env: Record<string, string> = {}): Promise<CliResult> {
-  return startCli(args, env).ended;
+export function runCli(args: string[], env: Record<string, string> = {}, input?: string): Promise<CliResult> {
+  return startCli(args, env, input).ended;
 }

@@ -4,18 +4,19 @@ import {
   type CliDeliveryQuery,
   CliResendDeliveryDocument,
   type DeliveryFilter,
-  type DeliveryStatus,
 } from '../../generated/cli-documents.ts';
 import { deliveryLine, waitForResults } from '../deliveries.ts';
 import { Failure } from '../failure.ts';
 import { followDeliveries } from '../live.ts';
 import { eventTypeOf, listOf, note, print, printJson, timeOf } from '../output.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
+import { STATUSES, statusOf } from '../statuses.ts';
 
 type FilterOptions = { status?: string; eventType?: string; since?: string };
 type ShownDelivery = Extract<NonNullable<CliDeliveryQuery['node']>, { __typename: 'Delivery' }>;
 
-const STATUSES: readonly DeliveryStatus[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
+/** From here on it is worth a word what an attempt waited for. */
+const SLOW_MILLISECONDS = 1000;
 
 export function addDeliveries(program: Command): void {
   const deliveries = program.command('deliveries').description('watch, inspect and repeat deliveries');
@@ -29,8 +30,11 @@ export function addDeliveries(program: Command): void {
 
   addServiceOptions(deliveries.command('show'))
     .argument('<id>', 'dlv_…')
-    .description('print a delivery with all its attempts')
-    .action((id: string, _options, command: Command) => show(openSession(command), id));
+    .description('print a delivery with all its attempts, why it stands as it does, and what to do')
+    .option('--curl', 'print commands that send its request again by hand, and nothing else')
+    .action((id: string, _options, command: Command) =>
+      show(openSession(command), id, command.opts<{ curl?: boolean }>().curl === true),
+    );
 
   addServiceOptions(deliveries.command('resend'))
     .argument('<id>', 'dlv_…')
@@ -50,12 +54,6 @@ export function deliveryFilter({ status, eventType, since }: FilterOptions): Del
   };
 }
 
-function statusOf(text: string): DeliveryStatus {
-  const status = STATUSES.find((name) => name === text.toUpperCase());
-  if (status) return status;
-  throw new Failure('usage', `There is no status "${text}". Use one of ${STATUSES.join(', ').toLowerCase()}.`);
-}
-
 async function tail(session: Session, options: FilterOptions): Promise<void> {
   const projectId = await session.projectId();
   const greet = () => note(`Watching the deliveries of ${projectId}. Ctrl-C ends it.`);
@@ -65,12 +63,33 @@ async function tail(session: Session, options: FilterOptions): Promise<void> {
   }
 }
 
-async function show({ client, signal, isJson }: Session, id: string): Promise<void> {
+async function show({ client, signal, isJson }: Session, id: string, asCurl: boolean): Promise<void> {
   const { node } = await client.run(CliDeliveryDocument, { id }, signal);
   if (node?.__typename !== 'Delivery') throw new Failure('refused', `There is no delivery ${id} that you may see.`);
   if (isJson) return printJson(node);
+  if (asCurl) return printCurl(node);
   print(deliveryLine(node));
   for (const attempt of node.attempts) print(attemptLines(attempt));
+  for (const line of explanationLines(node.explanation)) print(`  ${line}`);
+}
+
+function explanationLines(explanation: ShownDelivery['explanation']): string[] {
+  const { summary, advice, next, slowestPhase, slowestPhaseMs } = explanation;
+  const phase = slowestPhase?.toLowerCase().replaceAll('_', ' ');
+  const isSlow = (slowestPhaseMs ?? 0) >= SLOW_MILLISECONDS;
+  return [
+    `why:   ${summary}`,
+    ...(isSlow ? [`slow:  ${phase}, ${slowestPhaseMs} ms of the last attempt`] : []),
+    `next:  ${next}`,
+    ...(advice ? [`to do: ${advice}`] : []),
+  ];
+}
+
+/** The commands on standard output, so that they can be kept in a file; what its variables are beside them. */
+function printCurl({ id, explanation: { curl, curlVariables } }: ShownDelivery): void {
+  if (curl === null) throw new Failure('refused', `The request of ${id} cannot be shown safely.`);
+  for (const { name, description } of curlVariables) note(`${name}: ${description}`);
+  print(curl);
 }
 
 function attemptLines(attempt: ShownDelivery['attempts'][number]): string {

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import {
+  CliCancelReplayDocument,
+  CliCreateReplayDocument,
+  type CliReplayFragment,
+  CliReplayProgressDocument,
+  type ReplayFilter,
+} from '../../generated/cli-documents.ts';
+import { confirm } from '../confirm.ts';
+import { EXIT_CODES, Failure } from '../failure.ts';
+import { eventTypeOf, listOf, note, print, printJson, timeOf } from '../output.ts';
+import { addServiceOptions, openSession, type Session } from '../session.ts';
+import { STATUSES, statusOf } from '../statuses.ts';
+
+type ReplayOptions = {
+  status: string;
+  eventType?: string;
+  since?: string;
+  until?: string;
+  webhook?: string;
+  connector?: string;
+  maxPerSecond: string;
+  dryRun?: boolean;
+  yes?: boolean;
+};
+
+const PROGRESS_MILLISECONDS = 500;
+const PATIENCE_MILLISECONDS = 30_000;
+
+export function addReplay(program: Command): void {
+  addServiceOptions(program.command('replay'))
+    .description('send many deliveries again: counts them, asks, and shows how far it is; Ctrl-C cancels it')
+    .option('--status <list>', `those in these states: ${STATUSES.join(', ').toLowerCase()}`, 'failed')
+    .option('--event-type <list>', 'only of these events, such as payment.settled')
+    .option('--since <time>', 'made at or after: an age such as 30m or 2h, or a time')
+    .option('--until <time>', 'made before: an age or a time')
+    .option('--webhook <id>', 'only to this webhook')
+    .option('--connector <id>', 'only to this connector')
+    .option('--max-per-second <number>', 'how many to queue in a second, 1 to 1000', '50')
+    .option('--dry-run', 'count them and send nothing')
+    .option('--yes', 'do not ask')
+    .action((_options, command: Command) => replay(openSession(command), command.opts<ReplayOptions>()));
+}
+
+async function replay(session: Session, options: ReplayOptions): Promise<void> {
+  const { client, signal, isJson } = session;
+  const filter = filterOf(options);
+  const maxPerSecond = Number(options.maxPerSecond);
+  if (!Number.isInteger(maxPerSecond)) throw new Failure('usage', '--max-per-second must be a whole number.');
+  const projectId = await session.projectId();
+  const input = { projectId, filter, maxPerSecond };
+
+  const counted = await client.run(CliCreateReplayDocument, { input: { ...input, dryRun: true } }, signal);
+  const { total } = counted.createReplay!;
+  if (options.dryRun) return isJson ? printJson({ total }) : print(`${deliveries(total)} would be sent again.`);
+  if (total === 0) return isJson ? printJson({ total }) : note('There is no such delivery.');
+  if (!options.yes) await confirm(`Send ${deliveries(total)} again, up to ${maxPerSecond} a second?`, signal);
+
+  // To its end, whoever interrupts: what has begun can only be cancelled by its id.
+  const created = await client.run(CliCreateReplayDocument, { input }, AbortSignal.timeout(PATIENCE_MILLISECONDS));
+  const ended = await watch(session, created.createReplay!.replay!);
+  if (isJson) printJson(ended);
+  else print(resultOf(ended));
+  if (ended.status !== 'COMPLETED') process.exitCode = signal.aborted ? EXIT_CODES.interrupted : EXIT_CODES.failed;
+}
+
+/** @throws Failure naming the option that is wrong. */
+function filterOf({ status, eventType, since, until, webhook, connector }: ReplayOptions): ReplayFilter {
+  return {
+    status: listOf(status).map(statusOf),
+    ...(eventType && { eventTypes: listOf(eventType).map(eventTypeOf) }),
+    ...(since && { from: timeOf(since, '--since') }),
+    ...(until && { to: timeOf(until, '--until') }),
+    ...(webhook && { webhookId: webhook }),
+    ...(connector && { connectorId: connector }),
+  };
+}
+
+/** Shows how far it is until it has ended. When the user interrupts, it is cancelled. */
+async function watch({ client, signal }: Session, started: CliReplayFragment): Promise<CliReplayFragment> {
+  let replay = started;
+  note(`${replay.id} has begun. Ctrl-C cancels it.`);
+  while (replay.status === 'RUNNING') {
+    await delay(PROGRESS_MILLISECONDS, undefined, { signal }).catch(() => {});
+    if (signal.aborted) {
+      const patience = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+      const cancelled = await client.run(CliCancelReplayDocument, { input: { id: replay.id } }, patience);
+      return cancelled.cancelReplay!.replay;
+    }
+    const now = await progressOf(replay.id);
+    if (now.done + now.skipped > replay.done + replay.skipped) note(`  ${now.done + now.skipped} of ${now.total}`);
+    replay = now;
+  }
+  return replay;
+
+  async function progressOf(id: string): Promise<CliReplayFragment> {
+    try {
+      const { node } = await client.run(CliReplayProgressDocument, { id }, signal);
+      if (node?.__typename === 'Replay') return node;
+    } catch (error) {
+      // It goes on whether we look or not.
+      if (signal.aborted || (error instanceof Failure && error.isTransient)) return replay;
+      throw error;
+    }
+    throw new Failure('refused', `The replay ${id} is gone.`);
+  }
+}
+
+function resultOf({ id, status, total, done, skipped }: CliReplayFragment): string {
+  const passed = skipped > 0 ? `, ${skipped} passed over` : '';
+  return `${id}  ${status}  ${done} of ${total} queued again${passed}`;
+}
+
+function deliveries(count: number): string {
+  return count === 1 ? '1 delivery' : `${count} deliveries`;
+}

@@ -1,0 +1,122 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { runCli, startCli } from '../support/cli.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
+
+let app: TestApp;
+let database: pg.Client;
+let user: TestUser;
+let receiver: Receiver;
+let project: Awaited<ReturnType<typeof createProject>>;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  user = await app.user('alice');
+  receiver = await startReceiver();
+});
+beforeEach(async () => {
+  receiver.requests.length = 0;
+  project = await createProject(user);
+  env = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
+});
+afterAll(async () => {
+  await database?.end();
+  await app?.stop();
+  await receiver?.close();
+});
+
+/** Deliveries that a receiver has not accepted, and that are not tried any more. */
+async function failedDeliveries(count: number): Promise<void> {
+  await createWebhook(user, project.base, { url: receiver.url });
+  for (let made = 0; made < count; made += 1) await createEndpoint(user, project.base);
+  await receiver.waitFor(count);
+  const isDone = async () => {
+    const { rowCount } = await database.query(
+      `UPDATE "Delivery" SET status = 'FAILED' WHERE "projectId" = $1 AND status IN ('SUCCEEDED', 'FAILED')`,
+      [project.id],
+    );
+    return rowCount;
+  };
+  await expect.poll(isDone, { timeout: 15_000 }).toBe(count);
+  receiver.requests.length = 0;
+}
+
+test('counts, asks, and sends again what was answered y to', async () => {
+  await failedDeliveries(3);
+  const cli = startCli(['replay', '--since', '1h', '--event-type', 'endpoint.created'], env, 'y\n');
+  const { code, stdout, stderr } = await cli.ended;
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('Send 3 deliveries again, up to 50 a second? [y/N]'),
+  });
+  expect(stdout).toMatch(/^rpl_\w+ {2}COMPLETED {2}3 of 3 queued again\n$/);
+  await receiver.waitFor(3);
+});
+
+test('sends nothing without a yes, whether the answer is no or nobody is there', async () => {
+  await failedDeliveries(1);
+  for (const input of ['n\n', '\n', undefined]) {
+    expect(await runCli(['replay'], env, input)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Nothing was done. Answer y, or give --yes.'),
+    });
+  }
+  const { rows } = await database.query('SELECT count(*)::int FROM "Replay" WHERE "projectId" = $1', [project.id]);
+  expect(rows).toEqual([{ count: 0 }]);
+});
+
+test('counts with --dry-run, by the filter that is given', async () => {
+  await failedDeliveries(2);
+  const count = async (...filter: string[]) => {
+    const { code, stdout } = await runCli(['replay', '--dry-run', '--json', ...filter], env);
+    return code === 0 ? JSON.parse(stdout) : code;
+  };
+  expect(await count()).toEqual({ total: 2 });
+  expect(await count('--status', 'succeeded,skipped')).toEqual({ total: 0 });
+  expect(await count('--until', '1h')).toEqual({ total: 0 });
+  expect(await count('--event-type', 'payment.settled')).toEqual({ total: 0 });
+  expect(await runCli(['replay', '--dry-run'], env)).toMatchObject({
+    code: 0,
+    stdout: '2 deliveries would be sent again.\n',
+  });
+});
+
+test('shows how far it is, and Ctrl-C cancels it', async () => {
+  await failedDeliveries(4);
+  const cli = startCli(['replay', '--yes', '--max-per-second', '1'], env);
+  await cli.waitFor(/ {2}1 of 4\n/);
+  cli.signal('SIGINT');
+  const { code, stdout } = await cli.ended;
+  expect(code).toBe(130);
+  const [, id, done] = /^(rpl_\w+) {2}CANCELLED {2}(\d) of 4 queued again\n$/.exec(stdout) ?? [];
+  expect(Number(done)).toBeLessThan(4);
+  const { rows } = await database.query('SELECT status FROM "Replay" WHERE id = $1', [id]);
+  expect(rows).toEqual([{ status: 'CANCELLED' }]);
+});
+
+test('ends with 1 when somebody else cancels it, and says so to programs', async () => {
+  await failedDeliveries(3);
+  const cli = startCli(['replay', '--yes', '--json', '--max-per-second', '1'], env);
+  const [, id] = await cli.waitFor(/(rpl_\w+) has begun/);
+  await user.graphql('mutation($input: CancelReplayInput!) { cancelReplay(input: $input) { replay { id } } }', {
+    input: { id },
+  });
+  const { code, stdout } = await cli.ended;
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ id, status: 'CANCELLED', total: 3 });
+});
+
+test('says what is wrong with an option, and does nothing where there is nothing', async () => {
+  const stderrOf = async (...args: string[]) => runCli(['replay', ...args], env);
+  expect(await stderrOf('--status', 'lost')).toMatchObject({ code: 2, stderr: expect.stringContaining('"lost"') });
+  expect(await stderrOf('--since', 'soon')).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') });
+  expect(await stderrOf('--max-per-second', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('whole') });
+  expect(await stderrOf('--webhook', 'wh_1')).toMatchObject({ code: 4, stderr: expect.stringContaining('webhook') });
+  expect(await stderrOf()).toEqual({ code: 0, stdout: '', stderr: 'There is no such delivery.\n' });
+});
