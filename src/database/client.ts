@@ -111,8 +111,12 @@ function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('error', (error) => log.warn({ error: error.message }, 'a database connection was lost'));
 }
 
+/** Reads of tables that are partitioned. Which index answers one, and from how few partitions, depends on its values. */
+const READS_HISTORY = /^SELECT .* FROM "public"\."(Event|Delivery|Attempt)"/s;
+
 /**
- * Names Prisma's statements, so that the server plans each of them once a connection. Bounded, because a statement's
+ * Names Prisma's statements, so that the server plans each of them once a connection, but for those that it had better
+ * plan for their values. Bounded, because a statement's
  * text varies with the length of its lists and every name takes memory on every connection; `''` means unnamed.
  */
 function boundedStatementNames(): (query: { sql: string }) => string {
@@ -120,7 +124,7 @@ function boundedStatementNames(): (query: { sql: string }) => string {
   return ({ sql }) => {
     const known = names.get(sql);
     if (known !== undefined) return known;
-    if (names.size >= MAX_STATEMENT_NAMES) return '';
+    if (names.size >= MAX_STATEMENT_NAMES || READS_HISTORY.test(sql)) return '';
     const name = `prisma_${createHash('sha256').update(sql).digest('base64url').slice(0, 22)}`;
     names.set(sql, name);
     return name;

@@ -1,0 +1,114 @@
+import type pg from 'pg';
+import { firstIdAt, newId } from '../../src/ids.ts';
+
+export type FillOptions = { attempts: number; weeks: number; projectId: string; otherProjectId: string };
+
+const WEEK_MILLISECONDS = 7 * 24 * 60 * 60_000;
+/** Of eight deliveries one took three attempts, the others one; each event went to two webhooks. */
+const ATTEMPTS_A_DELIVERY = 10 / 8;
+const DELIVERIES_AN_EVENT = 2;
+const WEBHOOKS = 8;
+
+/** In the order in which an event and what follows from it are named. */
+const TABLES = [
+  { name: 'Event', type: 'Event' },
+  { name: 'Delivery', type: 'Delivery' },
+  { name: 'Attempt', type: 'Delivery' },
+] as const;
+
+// Ids as in src/ids.ts, of a time and of a number that makes them unique. One expression, so that it is inlined.
+const ID_FUNCTION = `
+  CREATE OR REPLACE FUNCTION bench_id(prefix text, milliseconds bigint, seed bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT prefix || '_' || ${Array.from(
+      { length: 10 },
+      (_, index) =>
+        `substr('0123456789abcdefghjkmnpqrstvwxyz', ((milliseconds >> ${5 * (9 - index)}) & 31)::int + 1, 1)`,
+    ).join(' || ')} || substr(md5(seed::text), 1, 16)
+  $$`;
+
+/**
+ * Fills the history with weeks of partitions, as they would have come about: nine of ten events are of one busy project.
+ * Each partition is filled before it becomes one, so that its indexes are built at once.
+ */
+export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {
+  const { attempts, weeks, projectId, otherProjectId } = options;
+  const webhookIds = await createWebhooks(pool, projectId);
+  const [otherWebhookId] = await createWebhooks(pool, otherProjectId);
+  await pool.query(ID_FUNCTION);
+  const firstEnd = await dropInitial(pool);
+  const events = Math.ceil(attempts / ATTEMPTS_A_DELIVERY / DELIVERIES_AN_EVENT / weeks);
+
+  for (let week = 0; week < weeks; week++) {
+    const to = firstEnd - (weeks - 1 - week) * WEEK_MILLISECONDS;
+    const from = to - WEEK_MILLISECONDS;
+    for (const { name } of TABLES) {
+      await pool.query(`CREATE TABLE "${name}_week_${week}" (LIKE "${name}" INCLUDING DEFAULTS INCLUDING STORAGE)`);
+    }
+    // The running week is filled up to now.
+    const until = Math.min(to, Date.now() - 60_000);
+    const values = [week * events, events, from, (until - from) / events];
+    await pool.query({ text: eventsOf(week), values: [...values, projectId, otherProjectId] });
+    const receivers = [webhookIds, otherWebhookId];
+    await pool.query({ text: deliveriesOf(week), values: [...values, projectId, otherProjectId, ...receivers] });
+    await pool.query({ text: attemptsOf(week), values: [] });
+    for (const { name, type } of TABLES) {
+      const lower = week === 0 ? 'MINVALUE' : `'${firstIdAt(type, from)}'`;
+      await pool.query(`ALTER TABLE "${name}" ATTACH PARTITION "${name}_week_${week}"
+        FOR VALUES FROM (${lower}) TO ('${firstIdAt(type, to)}')`);
+    }
+    say(`week ${week + 1} of ${weeks}`);
+  }
+  await pool.query('DROP FUNCTION bench_id');
+  await pool.query('VACUUM (ANALYZE)');
+}
+
+async function createWebhooks(pool: pg.Pool, projectId: string): Promise<string[]> {
+  const ids = Array.from({ length: WEBHOOKS }, () => newId('Webhook'));
+  await pool.query(
+    `INSERT INTO "Webhook" ("id", "projectId", "url", "eventTypes", "secret")
+     SELECT id, $2, 'https://receiver.example/', '{*}', '' FROM unnest($1::text[]) AS id`,
+    [ids, projectId],
+  );
+  return ids;
+}
+
+/** The first partitions take all of the past; they are empty and make room. Returns where they ended. */
+async function dropInitial(pool: pg.Pool): Promise<number> {
+  for (const { name } of TABLES) await pool.query(`DROP TABLE "${name}_initial"`);
+  const week = Math.floor(Date.now() / WEEK_MILLISECONDS);
+  return (week + 1) * WEEK_MILLISECONDS;
+}
+
+/** The number of an event, its time, and whether the busy project has it. */
+const NUMBERED = `
+  (SELECT number, ($3::float8 + (number - $1) * $4::float8)::bigint AS ms, number % 10 > 0 AS "isBusy"
+     FROM generate_series($1::bigint, $1 + $2::bigint - 1) AS number) AS numbered`;
+
+const eventsOf = (week: number) => `
+  INSERT INTO "Event_week_${week}" ("id", "projectId", "type", "data", "timestamp")
+  SELECT bench_id('evt', ms, number), CASE WHEN "isBusy" THEN $5 ELSE $6 END,
+    CASE WHEN number % 50000 = 1 THEN 'customer.milestone' WHEN number % 3 = 0 THEN 'payment.verified' ELSE 'payment.settled' END,
+    '{"paymentId":"pay_01jc9x2v5qe3w8k4m6n7p9r0st","amountUsd":"0.010000","payer":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}',
+    to_timestamp(ms / 1000.0)
+  FROM ${NUMBERED}`;
+
+const deliveriesOf = (week: number) => `
+  INSERT INTO "Delivery_week_${week}" ("id", "projectId", "eventId", "eventType", "webhookId", "status", "attemptCount",
+    "nextAttemptAt", "statusCode", "responseTimeMs", "createdAt", "updatedAt", "completedAt")
+  SELECT bench_id('dlv', ms, number * ${DELIVERIES_AN_EVENT} + copy), CASE WHEN "isBusy" THEN $5 ELSE $6 END,
+    bench_id('evt', ms, number),
+    CASE WHEN number % 50000 = 1 THEN 'customer.milestone' WHEN number % 3 = 0 THEN 'payment.verified' ELSE 'payment.settled' END,
+    CASE WHEN "isBusy" THEN ($7::text[])[(number * ${DELIVERIES_AN_EVENT} + copy) % ${WEBHOOKS} + 1] ELSE $8 END,
+    CASE WHEN number % 20000 = 7 THEN 'FAILED' ELSE 'SUCCEEDED' END::"DeliveryStatus",
+    CASE WHEN (number * ${DELIVERIES_AN_EVENT} + copy) % 8 = 0 THEN 3 ELSE 1 END,
+    NULL, 200, (10 + number % 90)::int, to_timestamp(ms / 1000.0), to_timestamp((ms + 120) / 1000.0), to_timestamp((ms + 120) / 1000.0)
+  FROM ${NUMBERED}, generate_series(0, ${DELIVERIES_AN_EVENT - 1}) AS copy`;
+
+const attemptsOf = (week: number) => `
+  INSERT INTO "Attempt_week_${week}" ("id", "deliveryId", "number", "trigger", "startedAt", "durationMs", "statusCode",
+    "responseBody", "firstByteMs", "requestMethod", "requestUrl", "requestHeaders", "responseHeaders")
+  SELECT 'att' || substr(d."id", 4, 24) || lpad(number::text, 3, '0'), d."id", number, 'SCHEDULED', d."createdAt", d."responseTimeMs",
+    CASE WHEN number = d."attemptCount" THEN 200 ELSE 503 END, '{"received":true}', d."responseTimeMs" - 1, 'POST',
+    'https://receiver.example/', '{"content-type":"application/json","webhook-id":"evt","webhook-timestamp":"1"}',
+    '{"content-type":"application/json"}'
+  FROM "Delivery_week_${week}" d, generate_series(1, d."attemptCount") AS number`;

@@ -1,0 +1,108 @@
+/**
+ * How long questions about the history take when it is long, and how PostgreSQL answers them.
+ *
+ *   npm run bench:history                          10 million attempts in 13 weeks
+ *   npm run bench:history -- --attempts 1000000    fewer
+ *   npm run bench:history -- --plans               with every plan
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import pino from 'pino';
+import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
+import { startApp } from '../../src/app.ts';
+import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
+import { readConfig } from '../../src/config.ts';
+import { milliseconds, print, rate } from '../delivery/table.ts';
+import { fillHistory } from './fill.ts';
+import { explain, statementsOf } from './plans.ts';
+import { type Ask, questionsAbout } from './questions.ts';
+
+const RUNS = 15;
+
+const { values } = parseArgs({
+  options: {
+    attempts: { type: 'string', default: '10000000' },
+    weeks: { type: 'string', default: '13' },
+    plans: { type: 'boolean', default: false },
+  },
+});
+
+const postgres = await startThrowawayPostgres({
+  ...{ shared_buffers: '512MB', max_wal_size: '8GB', maintenance_work_mem: '256MB' },
+  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+});
+const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' };
+const log = pino({ level: 'silent' });
+const app = await startApp({ config: readConfig(settings), databaseUrl: postgres.url, log });
+const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
+
+try {
+  const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'bench', tier: 'ENTERPRISE' });
+  const ask: Ask = async (query, variables = {}) => {
+    const answer = await fetch(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = (await answer.json()) as { data?: Record<string, unknown>; errors?: unknown[] };
+    if (errors) throw new Error(JSON.stringify(errors));
+    return data;
+  };
+  const [projectId, otherProjectId] = [await createProject(ask), await createProject(ask)] as const;
+
+  const startedAt = performance.now();
+  const sizes = { attempts: Number(values.attempts), weeks: Number(values.weeks) };
+  await fillHistory(pool, { ...sizes, projectId, otherProjectId }, (line) => console.error(line));
+  const { rows } = await pool.query(`SELECT pg_size_pretty(pg_database_size(current_database())) AS size,
+    (SELECT sum(reltuples) FROM pg_class WHERE relname LIKE 'Attempt\\_week%' AND relkind = 'r') AS attempts`);
+  const took = Math.round((performance.now() - startedAt) / 1000);
+  console.log(`${rate(Number(rows[0].attempts))} attempts, ${rows[0].size}, filled in ${took} s\n`);
+
+  const lines: string[][] = [];
+  const plans: string[] = [];
+  for (const { name, run } of await questionsAbout(pool, projectId, ask)) {
+    const times: number[] = [];
+    for (let index = 0; index < RUNS; index++) {
+      const before = performance.now();
+      await run();
+      times.push(performance.now() - before);
+    }
+    const found = [];
+    for (const statement of await statementsOf(run)) found.push(await explain(pool, statement));
+    const slowest = found.toSorted((a, b) => b.ms - a.ms)[0]!;
+    const [first] = times;
+    const median = times.toSorted((a, b) => a - b)[RUNS >> 1]!;
+    const { partitions, indexes, rowsRead, buffers } = slowest;
+    lines.push([
+      name,
+      milliseconds(first!),
+      milliseconds(median),
+      String(partitions),
+      rate(rowsRead),
+      rate(buffers),
+      indexes.join(', '),
+    ]);
+    plans.push(`${name}\n\n${slowest.text}\n`);
+    console.error(lines.at(-1)!.join('  '));
+  }
+  const columns = ['Question', 'First', 'Median', 'Tables read', 'Rows read', 'Pages', 'Indexes'];
+  console.log(print({ columns, rows: lines }));
+  if (values.plans) console.log(`\n${plans.join('\n')}`);
+} finally {
+  await pool.end();
+  await app.stop();
+  await postgres.stop();
+}
+
+async function createProject(ask: Ask): Promise<string> {
+  const walletAddress = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+  const created = (await ask(
+    'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }',
+    { input: { name: 'History', walletAddress } },
+  )) as { createProject: { project: { id: string } } };
+  return created.createProject.project.id;
+}

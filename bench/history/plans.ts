@@ -1,0 +1,68 @@
+import pg from 'pg';
+
+export type Statement = { text: string; values: unknown[] };
+export type Plan = {
+  text: string;
+  partitions: number;
+  indexes: string[];
+  rowsRead: number;
+  buffers: number;
+  ms: number;
+};
+
+/** Looks over the driver's shoulder: what `run` has sent to PostgreSQL. */
+export async function statementsOf(run: () => Promise<unknown>): Promise<Statement[]> {
+  const seen: Statement[] = [];
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: Parameters<typeof query>) {
+    const [config, values] = args as unknown as [string | Statement, unknown[]?];
+    const text = typeof config === 'string' ? config : config.text;
+    seen.push({ text, values: (typeof config === 'string' ? values : config.values) ?? [] });
+    return query.apply(this, args);
+  } as typeof query;
+  try {
+    await run();
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  return seen.filter(({ text }) => /"(Event|Delivery|Attempt)"/.test(text));
+}
+
+type Node = {
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Node[];
+};
+
+/** How PostgreSQL runs it: which indexes of how many partitions it reads, and how much. What is never run is not counted. */
+export async function explain(pool: pg.Pool, { text, values }: Statement): Promise<Plan> {
+  const run = (format: string) => pool.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT ${format}) ${text}`, values });
+  const [{ Plan: plan, 'Execution Time': ms }] = (await run('JSON')).rows[0]['QUERY PLAN'];
+  const lines = (await run('TEXT')).rows.map((row) => row['QUERY PLAN']);
+  const scans = nodesOf(plan).filter(
+    (node) => /^(Event|Delivery|Attempt)_/.test(node['Relation Name'] ?? '') && node['Actual Loops']! > 0,
+  );
+  const read = (node: Node) => (node['Actual Rows']! + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']!;
+  return {
+    text: lines.join('\n'),
+    partitions: new Set(scans.map((node) => node['Relation Name'])).size,
+    // An empty partition is best read without one. PostgreSQL names the index of a partition after its columns.
+    indexes: [
+      ...new Set(
+        scans
+          .filter((node) => node['Index Name'] || read(node) > 0)
+          .map((node) => (node['Index Name'] ?? 'none').replace(/_(week_\d+|default)/, '')),
+      ),
+    ],
+    rowsRead: scans.reduce((sum, node) => sum + read(node), 0),
+    buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
+    ms,
+  };
+}
+
+function nodesOf(node: Node): Node[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
