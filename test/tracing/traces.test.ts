@@ -3,11 +3,7 @@ import { startTracing, type Tracing } from '../../src/tracing/start.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
-
-type Attribute = { key: string; value: { stringValue?: string } };
-type Span = { traceId: string; spanId: string; parentSpanId?: string; name: string; attributes: Attribute[] };
-
-const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
+import { CALLER, CALLER_TRACEPARENT, spansOfCaller, wayToCaller } from './spans.ts';
 
 let collector: Receiver;
 let tracing: Tracing | undefined;
@@ -31,13 +27,12 @@ test('one trace leads from the request of a caller to the webhook, which gets it
   const user = await app.user('alice');
   const { base } = await createProject(user);
   const webhook = await createWebhook(user, base, { url: receiver.url });
-  const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
   const path = `${base}/webhooks/${webhook.id}`;
   const sent = await user.rest<{ id: string }>(
     'POST',
     `${path}/test`,
     { eventType: 'payment.settled' },
-    { traceparent },
+    { traceparent: CALLER_TRACEPARENT },
   );
 
   const [received] = await receiver.waitFor(1);
@@ -49,20 +44,8 @@ test('one trace leads from the request of a caller to the webhook, which gets it
   await expect.poll(statusOf, { timeout: 15_000 }).toBe('SUCCEEDED');
   // Hands over everything.
   await tracing!.stop();
-  expect(collector.requests.every(({ path }) => path === '/v1/traces')).toBe(true);
-  const spans = collector.requests
-    .flatMap(({ body }) => JSON.parse(body.toString()).resourceSpans)
-    .flatMap(({ scopeSpans }) => scopeSpans)
-    .flatMap((scope) => scope.spans as Span[])
-    .filter((span) => span.traceId === CALLER.traceId);
-
-  const names: string[] = [];
-  for (let id: string | undefined = sentSpanId; id !== CALLER.spanId; ) {
-    const span = spans.find(({ spanId }) => spanId === id);
-    expect(span, `span ${id} beneath ${names.join(' < ')}`).toBeDefined();
-    names.push(span!.name);
-    id = span!.parentSpanId;
-  }
+  const spans = spansOfCaller(collector);
+  const names = wayToCaller(spans, sentSpanId);
   expect(names).toEqual([
     'POST',
     'delivery',
