@@ -26,10 +26,14 @@ const PAGES: readonly [name: string, path: string, ready: string][] = [
   ['payments', '/payments', 'Settled'],
   ['customers', '/customers', 'Customers'],
   ['endpoints', '/endpoints', '/weather'],
+  ['webhooks', '/webhooks', 'payment.settled'],
+  ['connectors', '/connectors', 'Slack'],
   ['events', '/events', 'payment.settled'],
   ['api-keys', '/keys', 'API keys'],
   ['audit-log', '/audit-log', 'Audit log'],
   ['limits', '/limits', 'Limits'],
+  ['rest', '/rest/createEndpoint', 'IDEMPOTENCY_IN_FLIGHT'],
+  ['graphql', '/graphql/Delivery', 'attempts'],
   ['settings', '/settings', 'Settings'],
 ];
 

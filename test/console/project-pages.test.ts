@@ -103,7 +103,8 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await page.getByText('$1.25').first().waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: `Payment ${payment.id}, SETTLED` }).click();
-    await page.getByText(payment.transactionHash!).waitFor();
+    const transaction = page.getByRole('link', { name: payment.transactionHash! });
+    expect(await transaction.getAttribute('href')).toBe(`https://sepolia.basescan.org/tx/${payment.transactionHash}`);
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Close' }).click();
 

@@ -1,0 +1,90 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startVendors, type VendorServer } from '../connectors/support/vendors/server.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createConnector, createProject } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+const token = (mark: string) => `110201543:${mark.padEnd(35, 'x')}`;
+
+describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
+  let vendors: VendorServer;
+  let app: TestApp;
+  let browser: Browser;
+  let alice: TestUser;
+  let base: string;
+
+  beforeAll(async () => {
+    vendors = await startVendors();
+    app = await startTestApp({ hostOverrides: vendors.hostOverrides });
+    browser = await launchBrowser();
+    alice = await app.user('alice');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    await vendors?.close();
+  });
+
+  async function open(): Promise<Page> {
+    const project = await createProject(alice);
+    base = project.base;
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${project.id}/connectors`);
+    return page;
+  }
+  const act = async (page: Page, action: string) => {
+    await page.getByRole('button', { name: /^Actions for Telegram/ }).click();
+    await page.getByRole('menuitem', { name: action }).click();
+  };
+
+  test('credentials are checked, a refusal pauses it with the reason, and new ones set it going', async () => {
+    vendors.accept('first');
+    const page = await open();
+    const { id } = await createConnector(alice, base, {
+      type: 'telegram',
+      config: { botToken: token('first'), chatId: '-1001234567890' },
+    });
+    await page.reload();
+    await act(page, 'Check the credentials');
+    await page.getByText('The credentials work').waitFor();
+
+    vendors.expire('first');
+    await act(page, 'Check the credentials');
+    await page.getByText('Refused', { exact: true }).waitFor();
+    await alice.rest('POST', `${base}/connectors/${id}/test`, { eventType: 'payment.settled' });
+    const state = async () =>
+      (await alice.rest<{ pausedReason: string | null }>('GET', `${base}/connectors/${id}`)).body.pausedReason;
+    await expect.poll(state).not.toBeNull();
+    await page.reload();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await act(page, 'Edit');
+    const dialog = page.getByRole('dialog', { name: 'Telegram' });
+    await dialog.getByText((await state())!).waitFor();
+    await expectAccessible(page);
+
+    vendors.accept('second');
+    await dialog.getByLabel('Bot token').fill(token('second'));
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Active', { exact: true }).waitFor();
+    await expect
+      .poll(() => vendors.callsTo('telegram').filter(({ url }) => url.pathname.includes('second')).length)
+      .toBeGreaterThan(0);
+  });
+
+  test('every type of connector has its form, with each field of its config', async () => {
+    const page = await open();
+    type Type = { type: string; title: string; fields: { title: string }[] };
+    const { body } = await alice.rest<{ data: Type[] }>('GET', '/api/connector-types');
+    expect(body.data.length).toBeGreaterThan(20);
+    for (const { title, fields } of body.data) {
+      await page.getByRole('button', { name: 'New connector' }).first().click();
+      await page.getByRole('dialog', { name: 'New connector' }).getByText(title, { exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: title, exact: true });
+      for (const field of fields) await dialog.getByLabel(field.title).first().waitFor();
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+  }, 120_000);
+});
