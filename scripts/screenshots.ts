@@ -1,5 +1,5 @@
 /**
- * Takes a picture of every page of the console, light and dark, into docs/images/: `npm run screenshots`. Runs a service of
+ * Takes a picture of every page of the console into docs/images/, of some in dark too: `npm run screenshots`. Runs a service of
  * its own with a project that has had a month of business. Needs Chromium.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import pino from 'pino';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { startApp } from '../src/app.ts';
 import { openDevIssuer } from '../src/auth/dev-issuer.ts';
 import { readConfig } from '../src/config.ts';
@@ -19,23 +19,37 @@ import { startThrowawayPostgres } from './throwaway-postgres.ts';
 const FOLDER = resolve(import.meta.dirname, '../docs/images');
 const SIZE = { width: 1360, height: 860 };
 
-/** The name of the picture, the path behind the project, and what to do there first. */
-const PAGES: readonly [name: string, path: string, ready: string][] = [
-  ['overview', '', 'Top customers'],
-  ['deliveries', '/deliveries', 'Live'],
-  ['payments', '/payments', 'Settled'],
-  ['customers', '/customers', 'Customers'],
-  ['endpoints', '/endpoints', '/weather'],
-  ['webhooks', '/webhooks', 'payment.settled'],
-  ['connectors', '/connectors', 'Slack'],
-  ['events', '/events', 'payment.settled'],
-  ['api-keys', '/keys', 'API keys'],
-  ['audit-log', '/audit-log', 'Audit log'],
-  ['limits', '/limits', 'Limits'],
-  ['rest', '/rest/createEndpoint', 'IDEMPOTENCY_IN_FLIGHT'],
-  ['graphql', '/graphql/Delivery', 'attempts'],
-  ['settings', '/settings', 'Settings'],
+type Shot = {
+  name: string;
+  /** Behind the project. */
+  path: string;
+  /** A text that is there when the page is. */
+  ready: string;
+  /** What is opened on the page first. */
+  open?: (page: Page) => Promise<void>;
+};
+
+const SHOTS: readonly Shot[] = [
+  { name: 'overview', path: '', ready: 'Top customers' },
+  { name: 'deliveries', path: '/deliveries', ready: 'Live' },
+  { name: 'delivery', path: '/deliveries', ready: 'Live', open: openFailedDelivery },
+  { name: 'replay', path: '/deliveries?status=FAILED', ready: 'Live', open: countFailed },
+  { name: 'payments', path: '/payments', ready: 'Settled' },
+  { name: 'customers', path: '/customers', ready: 'Paid most' },
+  { name: 'endpoints', path: '/endpoints', ready: '/weather' },
+  { name: 'buyer', path: '/endpoints', ready: '/weather', open: openBuyersView },
+  { name: 'webhooks', path: '/webhooks', ready: 'payment.settled' },
+  { name: 'connectors', path: '/connectors', ready: 'Slack' },
+  { name: 'events', path: '/events', ready: 'payment.settled' },
+  { name: 'api-keys', path: '/keys', ready: 'Backend' },
+  { name: 'audit-log', path: '/audit-log', ready: 'api_key.created' },
+  { name: 'limits', path: '/limits', ready: 'Business (yours)' },
+  { name: 'rest', path: '/rest/createEndpoint', ready: 'IDEMPOTENCY_IN_FLIGHT' },
+  { name: 'graphql', path: '/graphql/Delivery', ready: 'attempts' },
+  { name: 'settings', path: '/settings', ready: 'Delete project' },
 ];
+/** Those that are taken dark as well. */
+const DARK: readonly string[] = ['overview', 'delivery'];
 
 const only = process.argv.slice(2);
 const postgres = await startThrowawayPostgres();
@@ -79,7 +93,8 @@ async function picture(from: Browser, project: string, token: string, colorSchem
     await page.screenshot({ path: join(FOLDER, `${name}-${colorScheme}.png`) });
     process.stdout.write(`docs/images/${name}-${colorScheme}.png\n`);
   };
-  const wants = (name: string) => only.length === 0 || only.includes(name);
+  const isLight = colorScheme === 'light';
+  const wants = (name: string) => (isLight || DARK.includes(name)) && (only.length === 0 || only.includes(name));
   await page.goto(`${app.url}/console/`);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   if (wants('sign-in')) await save('sign-in');
@@ -87,16 +102,29 @@ async function picture(from: Browser, project: string, token: string, colorSchem
   await page.goto(`${app.url}/console/`);
   await page.getByRole('link', { name: 'Weather API' }).waitFor();
   if (wants('projects')) await save('projects');
-  for (const [name, path, ready] of PAGES.filter(([name]) => wants(name))) {
+  for (const { name, path, ready, open } of SHOTS.filter(({ name }) => wants(name))) {
     await page.goto(`${app.url}/console/projects/${project}${path}`);
     await page.getByText(ready).first().waitFor();
+    await open?.(page);
     await page.waitForLoadState('networkidle');
     await save(name);
-    if (name !== 'deliveries') continue;
-    await page.getByRole('row').filter({ hasText: '503' }).getByRole('button').first().click();
-    await page.getByRole('heading', { name: 'Attempts' }).waitFor();
-    await page.waitForLoadState('networkidle');
-    await save('delivery');
   }
   await context.close();
+}
+
+async function openFailedDelivery(page: Page): Promise<void> {
+  await page.getByRole('row').filter({ hasText: '503' }).getByRole('button').first().click();
+  await page.getByRole('heading', { name: 'Attempts' }).waitFor();
+}
+
+async function countFailed(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Send many again' }).click();
+  await page.getByRole('button', { name: 'Count them' }).click();
+  await page.getByText(/deliver(y|ies) match/).waitFor();
+}
+
+async function openBuyersView(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Actions for /weather/:city' }).click();
+  await page.getByRole('menuitem', { name: 'What a buyer sees' }).click();
+  await page.getByRole('dialog', { name: 'What a buyer sees' }).waitFor();
 }

@@ -36,9 +36,12 @@ export const theme = createTheme({
   },
   components: {
     Anchor: Anchor.extend({ defaultProps: { size: 'sm' } }),
-    Badge: Badge.extend({ defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500 } }),
+    Badge: Badge.extend({ defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500, miw: 'max-content' } }),
     Button: Button.extend({ defaultProps: { size: 'sm' } }),
-    Modal: Modal.extend({ defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } }),
+    Modal: Modal.extend({
+      defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } },
+      styles: { title: { fontWeight: 600 } },
+    }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
     SegmentedControl: SegmentedControl.extend({ defaultProps: { transitionDuration: 0 } }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 8, horizontalSpacing: 'md' } }),

@@ -57,7 +57,9 @@ describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
       (await alice.rest<{ pausedReason: string | null }>('GET', `${base}/connectors/${id}`)).body.pausedReason;
     await expect.poll(state).not.toBeNull();
     await page.reload();
-    await page.getByText('Paused', { exact: true }).waitFor();
+    const row = page.getByRole('row').filter({ hasText: 'Telegram' });
+    await row.getByText('Paused', { exact: true }).waitFor();
+    await row.getByText((await state())!).waitFor();
     await act(page, 'Edit');
     const dialog = page.getByRole('dialog', { name: 'Telegram' });
     await dialog.getByText((await state())!).waitFor();

@@ -138,7 +138,7 @@ function columns(
   return [
     {
       title: 'State',
-      width: 110,
+      width: 130,
       render: ({ status, attemptCount }) => <DeliveryStatus status={status} isRetrying={attemptCount > 0} />,
     },
     {
@@ -167,7 +167,7 @@ function columns(
     {
       title: 'Took',
       align: 'right',
-      width: 80,
+      width: 90,
       render: ({ responseTimeMs }) => (responseTimeMs == null ? '–' : formatMilliseconds(responseTimeMs)),
     },
     { title: 'Attempts', align: 'right', width: 80, render: ({ attemptCount }) => attemptCount },

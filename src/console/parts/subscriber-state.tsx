@@ -1,4 +1,4 @@
-import { Badge, Tooltip } from '@mantine/core';
+import { Badge, Stack, Text } from '@mantine/core';
 import { formatTime } from './format.ts';
 
 type Subscriber = {
@@ -7,6 +7,7 @@ type Subscriber = {
   pausedReason?: string | null | undefined;
   failingSince?: string | null | undefined;
 };
+type State = { word: string; color: string; why?: string };
 
 /** What the service's own reasons mean, and what to do. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -16,34 +17,29 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Whether a webhook or connector gets its events, and if not, why. */
 export function SubscriberState({ subscriber }: { subscriber: Subscriber }) {
-  const { isActive, disabledReason, pausedReason, failingSince } = subscriber;
+  const { word, color, why } = stateOf(subscriber);
+  return (
+    <Stack gap={2} align="flex-start">
+      <Badge color={color}>{word}</Badge>
+      {why && (
+        <Text size="xs" c="dimmed" maw={320}>
+          {why}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function stateOf({ isActive, disabledReason, pausedReason, failingSince }: Subscriber): State {
   if (pausedReason) {
-    return (
-      <Tooltip label={`${pausedReason} Deliveries are held until its config changes.`} multiline maw={340}>
-        <Badge color="orange" tabIndex={0}>
-          Paused
-        </Badge>
-      </Tooltip>
-    );
+    return { word: 'Paused', color: 'orange', why: `${pausedReason} Deliveries are held until its config changes.` };
   }
-  if (!isActive) {
-    const label = disabledReason ? (REASONS[disabledReason] ?? disabledReason) : 'Switched off by hand.';
-    return (
-      <Tooltip label={label} multiline maw={340}>
-        <Badge color={disabledReason ? 'red' : 'gray'} tabIndex={0}>
-          {disabledReason ? 'Disabled' : 'Off'}
-        </Badge>
-      </Tooltip>
-    );
+  if (!isActive && disabledReason) {
+    return { word: 'Disabled', color: 'red', why: REASONS[disabledReason] ?? disabledReason };
   }
+  if (!isActive) return { word: 'Off', color: 'gray', why: 'Switched off by hand.' };
   if (failingSince) {
-    return (
-      <Tooltip label={`Nothing has succeeded since ${formatTime(failingSince)}.`}>
-        <Badge color="yellow" tabIndex={0}>
-          Failing
-        </Badge>
-      </Tooltip>
-    );
+    return { word: 'Failing', color: 'yellow', why: `Nothing has succeeded since ${formatTime(failingSince)}.` };
   }
-  return <Badge color="teal">Active</Badge>;
+  return { word: 'Active', color: 'teal' };
 }
