@@ -74,6 +74,7 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     await page.getByRole('option', { name: /^By payment/ }).click();
     await page.getByLabel('Go past it after attempts').fill('101');
     await page.getByLabel('Payload version').fill('1');
+    await page.getByLabel('Requests a second, at most').fill('20');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await expect.poll(() => page.getByLabel('Go past it after attempts').getAttribute('aria-invalid')).toBe('true');
     await expectAccessible(page);
@@ -83,14 +84,20 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     await dialog.getByLabel('I have stored it in a safe place').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     const ordered = async () => (await alice.rest<{ data: object[] }>('GET', `${base}/webhooks`)).body.data[0];
-    expect(await ordered()).toMatchObject({ ordering: 'PAYMENT', orderingEscapeAfterAttempts: 7, payloadVersion: 1 });
+    expect(await ordered()).toMatchObject({
+      ordering: 'PAYMENT',
+      orderingEscapeAfterAttempts: 7,
+      payloadVersion: 1,
+      maxPerSecond: 20,
+    });
 
     await page.getByRole('button', { name: `${receiver.url}/ordered`, exact: true }).click();
     expect(await page.getByLabel('Go past it after attempts').inputValue()).toBe('7');
     await page.getByRole('combobox', { name: 'Order' }).click();
     await page.getByRole('option', { name: /^None/ }).click();
+    await page.getByLabel('Requests a second, at most').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(ordered).toMatchObject({ ordering: 'NONE', orderingEscapeAfterAttempts: 7 });
+    await expect.poll(ordered).toMatchObject({ ordering: 'NONE', orderingEscapeAfterAttempts: 7, maxPerSecond: null });
     expect(page.complaints).toEqual([]);
   });
 
@@ -139,6 +146,10 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     expect(await page.content()).not.toContain(url);
 
     // Saved as it is shown, the secret stays.
+    await page.getByLabel('Requests a second, at most').fill('1001');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.getByLabel('Requests a second, at most').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Requests a second, at most').fill('3');
     await page.getByRole('textbox', { name: 'Filter' }).fill('{"data.path": {"exists": true}}');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog', { name: 'Slack' }).waitFor({ state: 'detached' });

@@ -1,9 +1,11 @@
-import { Textarea } from '@mantine/core';
+import { NumberInput, Textarea } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { EventTypesField } from './event-types-field.tsx';
 import type { SubscriptionValues } from './subscription.ts';
 
-/** Which events a subscriber gets: by kind and by contents. */
+const MAX_PER_SECOND = 1_000;
+
+/** Which events a subscriber gets, by kind and by contents, and how fast. */
 export function SubscriptionFields<Values extends SubscriptionValues>({ form }: { form: UseFormReturnType<Values> }) {
   return (
     <>
@@ -20,6 +22,16 @@ export function SubscriptionFields<Values extends SubscriptionValues>({ form }: 
         minRows={1}
         spellCheck={false}
         {...form.getInputProps('filter')}
+      />
+      <NumberInput
+        label="Requests a second, at most"
+        description="Empty: no limit. What is more waits, and uses up no retries."
+        placeholder="No limit"
+        min={1}
+        max={MAX_PER_SECOND}
+        clampBehavior="none"
+        allowDecimal={false}
+        {...form.getInputProps('maxPerSecond')}
       />
     </>
   );

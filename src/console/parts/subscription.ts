@@ -1,14 +1,15 @@
 import { formatEventType } from './format.ts';
 
-/** What a form knows of a subscription: kinds, of which none means all, and a filter as text. */
-export type SubscriptionValues = { eventTypes: string[]; filter: string };
+/** What a form knows of a subscription: kinds, of which none means all, a filter as text, and a rate, if there is one. */
+export type SubscriptionValues = { eventTypes: string[]; filter: string; maxPerSecond: number | '' };
 
-type Stored = { eventTypes: readonly string[]; filter?: unknown };
+type Stored = { eventTypes: readonly string[]; filter?: unknown; maxPerSecond?: number | null | undefined };
 
 export function subscriptionValues(stored: Stored | undefined): SubscriptionValues {
   return {
     eventTypes: stored?.eventTypes.filter((name) => name !== 'ALL') ?? [],
     filter: stored?.filter ? JSON.stringify(stored.filter, null, 2) : '',
+    maxPerSecond: stored?.maxPerSecond ?? '',
   };
 }
 
@@ -24,10 +25,11 @@ export function checkFilter(text: string): string | null {
 }
 
 /** The same for the API. */
-export function subscriptionInput<Kind extends string>({ eventTypes, filter }: SubscriptionValues) {
+export function subscriptionInput<Kind extends string>({ eventTypes, filter, maxPerSecond }: SubscriptionValues) {
   return {
     eventTypes: (eventTypes.length > 0 ? eventTypes : ['ALL']) as Kind[],
     filter: filter.trim() === '' ? null : (JSON.parse(filter) as unknown),
+    maxPerSecond: maxPerSecond === '' ? null : maxPerSecond,
   };
 }
 

@@ -1,0 +1,86 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { WALLET } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab, signIn } from './browser.ts';
+
+describe.skipIf(!executablePath)('a seller in the console', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let receiver: Receiver;
+
+  beforeAll(async () => {
+    app = await startTestApp();
+    browser = await launchBrowser();
+    receiver = await startReceiver();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    await receiver?.close();
+  });
+
+  test('comes from signing in to a delivery that was sent again, in one sitting and without the API', async () => {
+    const page = await openTab(browser);
+    const go = (name: string) => page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name }).click();
+    await signIn(page, app, 'sara');
+    await page.getByRole('button', { name: 'New project' }).first().click();
+    await page.getByLabel('Name').fill('Weather');
+    await page.getByLabel('Wallet address').fill(WALLET);
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.getByRole('region', { name: 'Next steps' }).waitFor();
+
+    await page.getByRole('link', { name: 'webhook', exact: true }).click();
+    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByLabel('URL').fill(`${receiver.url}/hook`);
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    const secret = page.getByRole('dialog', { name: 'The signing secret' });
+    await secret.getByLabel('I have stored it in a safe place').check();
+    await secret.getByRole('button', { name: 'Done' }).click();
+
+    await go('Endpoints');
+    await page.getByRole('button', { name: 'New endpoint' }).first().click();
+    await page.getByLabel('Path').fill('/weather/:city');
+    await page.getByLabel('Upstream URL').fill('https://api.example.com/now');
+    await page.getByLabel('Price in USD').fill('0.01');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await page.getByRole('dialog', { name: 'What a buyer sees' }).getByText('$0.01').waitFor();
+    await page.keyboard.press('Escape');
+
+    await go('Deliveries');
+    const rows = page.getByRole('row');
+    await rows.filter({ hasText: 'endpoint.created' }).getByText('Succeeded').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+
+    // What happens in another tab shows up in this one.
+    const other = await page.context().newPage();
+    const token = (await page.evaluate(`sessionStorage.getItem('tollgate.token')`)) as string;
+    await openSignedIn(other, app, token, new URL(page.url()).pathname.replace('deliveries', 'webhooks'));
+    await other.getByRole('button', { name: `Actions for ${receiver.url}/hook` }).click();
+    await other.getByRole('menuitem', { name: 'Send a test event' }).click();
+    await expect.poll(() => rows.filter({ hasText: 'Succeeded' }).count()).toBe(2);
+    await other.close();
+
+    await rows.filter({ hasText: 'endpoint.created' }).getByRole('button').first().click();
+    const drawer = page.getByRole('dialog', { name: 'Delivery' });
+    await drawer.getByRole('button', { name: 'Send again' }).click();
+    await drawer.getByText('by hand').waitFor();
+    await expect.poll(() => receiver.requests.length).toBe(3);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('is told what is wrong when the server cannot be reached, and goes on when it can', async () => {
+    const page = await openTab(browser);
+    await signIn(page, app, 'tom');
+    await page.getByText('Create your first project').waitFor();
+    await page.route('**/graphql', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The server could not be reached').first().waitFor();
+    await page.getByText('Check your connection, and that the service runs').first().waitFor();
+    await expectAccessible(page);
+    await page.unroute('**/graphql');
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByText('Create your first project').waitFor();
+  });
+});
