@@ -39,8 +39,12 @@ const look = (late: string, behind: string) => `
     FROM snapshot LEFT JOIN LATERAL ((${late}) UNION ALL (${behind} LIMIT ${PAGE_SIZE})) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
-const isLate = (row: string, horizon: string) =>
-  `age(${row}.xmin) <= age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
+// A horizon that has not been reached comes from another server, of which this one is a restored backup: it says nothing,
+// so that all rows might be late, and some come twice rather than not at all.
+const isLate = (row: string, horizon: string) => {
+  const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
+  return `(${age} < 0 OR age(${row}.xmin) <= ${age})`;
+};
 
 const EVENT = `
     SELECT e."id", 0::float8 AS milliseconds, age(e.xmin) AS age FROM "Event" e

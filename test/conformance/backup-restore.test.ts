@@ -1,0 +1,221 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { codeBlocks, readPage, section } from '../docs/pages.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { findInstalledPostgres, type InstalledServer, startInstalledPostgres } from '../support/installed-postgres.ts';
+import { insertPayment } from '../support/payments.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
+import { runShell } from '../support/run-shell.ts';
+
+type EventItem = { cursor: string; event: { id: string } };
+
+const programs = await findInstalledPostgres();
+if (!programs) {
+  console.warn(
+    'Skipped: backup and restore, because pg_dump and its server (the package postgresql) are not installed.',
+  );
+}
+const [backUp, restore] = codeBlocks(section(await readPage('docs/operations.md'), '## Backup and restore'), 'bash');
+
+/** The next try comes when the backup has been made. */
+const delivery = { retryScheduleSeconds: [8] };
+
+describe.skipIf(!programs)('a backup restored into another server, by the commands of docs/operations.md', () => {
+  let servers: InstalledServer[] = [];
+  let folder: string;
+  let receiver: Receiver;
+  let before: TestApp;
+  let after: TestApp | undefined;
+  let owner: TestUser;
+  let project: Awaited<ReturnType<typeof createProject>>;
+  let webhook: Awaited<ReturnType<typeof createWebhook>>;
+  let key: string;
+  let endpointId: string;
+  let seen: EventItem;
+  let lostId: string;
+  const told = { rows: {}, partitions: [] as string[], project: {}, deliveries: {}, revenue: {} };
+
+  beforeAll(async () => {
+    servers = await Promise.all([startInstalledPostgres(programs!), startInstalledPostgres(programs!)]);
+    // A server that has run for long is far ahead of a new one with the numbers of its transactions.
+    await withDatabase(servers[0]!.url, (sql) =>
+      sql.query('DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$'),
+    );
+    folder = await mkdtemp(join(tmpdir(), 'tollgate-backup-'));
+    receiver = await startReceiver(() => ({ statusCode: 503 }));
+    before = await startTestApp({ databaseUrl: servers[0]!.url, dataDir: folder, delivery });
+    owner = await before.user('alice');
+    project = await createProject(owner);
+    key = (await createKey(owner, project.base)).key;
+    webhook = await createWebhook(owner, project.base, { url: receiver.url });
+    const live = await subscribe(owner.token, before.url, null);
+    endpointId = (await createEndpoint(owner, project.base)).id;
+    await withDatabase(servers[0]!.url, (sql) =>
+      insertPayment(sql, { projectId: project.id, endpointId, mark: 'paid' }),
+    );
+    seen = await live.next();
+    await live.close();
+    await receiver.waitFor(1);
+    await vi.waitFor(async () => expect(await deliveryStatus(before.url)).toEqual(['PENDING']), { timeout: 15_000 });
+    told.project = (await owner.rest('GET', project.base)).body as object;
+    told.revenue = (await owner.rest('GET', `${project.base}/revenue`)).body as object;
+    told.rows = await countRows(servers[0]!.url);
+    told.partitions = await listPartitions(servers[0]!.url);
+
+    const { exitCode, stderr } = await run(backUp!, servers[0]!);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    lostId = (await createEndpoint(owner, project.base)).id;
+    await before.stop();
+    const restored = await run(restore!, servers[1]!);
+    expect({ exitCode: restored.exitCode, stderr: restored.stderr }).toEqual({ exitCode: 0, stderr: '' });
+  });
+
+  afterAll(async () => {
+    await after?.stop();
+    await receiver?.close();
+    await Promise.all(servers.map((server) => server.stop()));
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  /** As the page has it, in a folder of its own, with the tools of the server's version. */
+  const run = (commands: string, { url }: InstalledServer) =>
+    runShell(`cd "$FOLDER" && ${commands}`, {
+      DATABASE_URL: url,
+      FOLDER: folder,
+      PATH: `${programs}:${process.env.PATH}`,
+    });
+
+  test('has every row and every partition', async () => {
+    expect(await countRows(servers[1]!.url)).toEqual(told.rows);
+    expect(Object.keys(told.rows)).toEqual(expect.arrayContaining(['Payment', 'RevenueDay', '_prisma_migrations']));
+    expect(await listPartitions(servers[1]!.url)).toEqual(told.partitions);
+    expect(told.partitions.length).toBeGreaterThan(9);
+  });
+
+  test('is served as it was, to the same tokens and API keys, and goes on with its deliveries', async () => {
+    receiver.handle(() => ({}));
+    after = await startTestApp({ databaseUrl: servers[1]!.url, dataDir: folder, delivery });
+    expect((await after.caller(owner.token).rest('GET', project.base)).body).toEqual(told.project);
+    const withKey = after.caller(key);
+    expect((await withKey.rest('GET', `${project.base}/revenue`)).body).toEqual(told.revenue);
+    expect((await withKey.rest('GET', `${project.base}/endpoints/${lostId}`)).status).toBe(404);
+
+    const id = seen.event.id;
+    await expect.poll(() => deliveryStatus(after!.url), { timeout: 45_000 }).toEqual(['SUCCEEDED']);
+    const [first] = receiver.requests;
+    const last = receiver.requests.findLast(({ headers }) => headers['webhook-id'] === id)!;
+    expect(last.body.equals(first!.body)).toBe(true);
+    expect(
+      new Webhook(webhook.secret).verify(last.body.toString(), last.headers as Record<string, string>),
+    ).toMatchObject({ id });
+  });
+
+  test('goes on with live clients by the cursors they have, and with ids that sort behind', async () => {
+    const live = await subscribe(key, after!.url, seen.cursor);
+    const { id } = await createEndpoint(after!.caller(key), project.base);
+    const items: EventItem[] = [];
+    // What was written close to the cursor comes once more: nobody knows here what was shown of it.
+    do items.push(await live.next());
+    while (items.at(-1)!.event.id === seen.event.id);
+    await live.close();
+    expect(items[0]).toMatchObject({ event: seen.event });
+    expect(items.at(-1)!.event.id > seen.event.id).toBe(true);
+    expect(id > endpointId).toBe(true);
+  });
+
+  test('takes new rows into the partitions of their time', async () => {
+    const rows = await withDatabase(
+      servers[1]!.url,
+      async (sql) => (await sql.query('SELECT FROM "Event_default"')).rows,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  async function deliveryStatus(url: string): Promise<string[]> {
+    const query = `{ project(id: "${project.id}") { deliveries { nodes { status attemptCount } } } }`;
+    const answer = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const { data } = (await answer.json()) as {
+      data: { project: { deliveries: { nodes: { status: string; attemptCount: number }[] } } };
+    };
+    return data.project.deliveries.nodes.filter(({ attemptCount }) => attemptCount > 0).map(({ status }) => status);
+  }
+
+  /** The events of the project as server-sent events. */
+  async function subscribe(credential: string, url: string, after: string | null) {
+    const query = `subscription($after: String) {
+      eventRecorded(projectId: "${project.id}", after: $after) { cursor event { id } }
+    }`;
+    const answer = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${credential}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
+      body: JSON.stringify({ query, variables: { after } }),
+    });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    return {
+      async next(): Promise<EventItem> {
+        for (;;) {
+          const [whole, data] = /^event: next\ndata: (.*)\n\n/m.exec(text) ?? [];
+          if (whole) {
+            text = text.slice(text.indexOf(whole) + whole.length);
+            return JSON.parse(data!).data.eventRecorded;
+          }
+          const { value, done } = await reader.read();
+          if (done) throw new Error(`The stream ended: ${text}`);
+          text += value;
+        }
+      },
+      close: () => reader.cancel(),
+    };
+  }
+});
+
+async function withDatabase<T>(url: string, run: (sql: pg.Client) => Promise<T>): Promise<T> {
+  const sql = new pg.Client({ connectionString: url });
+  await sql.connect();
+  try {
+    return await run(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+/** How many rows each table has. */
+function countRows(url: string): Promise<Record<string, number>> {
+  return withDatabase(url, async (sql) => {
+    const { rows } = await sql.query(
+      `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
+         AND relnamespace = 'public'::regnamespace ORDER BY relname`,
+    );
+    const counts: Record<string, number> = {};
+    for (const { relname } of rows) {
+      const { rows: counted } = await sql.query(`SELECT count(*)::int FROM "${relname}"`);
+      counts[relname] = counted[0].count;
+    }
+    return counts;
+  });
+}
+
+/** Every partition with what it takes. */
+function listPartitions(url: string): Promise<string[]> {
+  return withDatabase(url, async (sql) => {
+    const { rows } = await sql.query(
+      `SELECT relname, pg_get_expr(relpartbound, oid) AS bounds FROM pg_class WHERE relispartition AND relkind = 'r'
+       ORDER BY relname`,
+    );
+    return rows.map(({ relname, bounds }) => `${relname} ${bounds}`);
+  });
+}

@@ -1,0 +1,61 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { access, chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { isRoot, unprivilegedAccount } from '../../src/database/postgres-account.ts';
+import { freePort } from './free-port.ts';
+
+const run = promisify(execFile);
+const LIBRARY = '/usr/lib/postgresql';
+
+/** A server of the PostgreSQL that the system has, with an empty database. */
+export type InstalledServer = { url: string; stop(): Promise<void> };
+
+/**
+ * Where Debian's `postgresql` package has its programs: server, `pg_dump` and `pg_restore` of one version, 15 or later.
+ * The embedded PostgreSQL brings the server alone. Undefined where there is none.
+ */
+export async function findInstalledPostgres(): Promise<string | undefined> {
+  const versions = await readdir(LIBRARY).catch(() => []);
+  const newest = Math.max(...versions.map(Number).filter((version) => version >= 15));
+  const programs = join(LIBRARY, String(newest), 'bin');
+  const isThere = (name: string) =>
+    access(join(programs, name)).then(
+      () => true,
+      () => false,
+    );
+  const found = await Promise.all(['initdb', 'pg_ctl', 'pg_dump', 'pg_restore'].map(isThere));
+  return found.every(Boolean) ? programs : undefined;
+}
+
+/** Starts a server of its own on loopback, with nothing in it. */
+export async function startInstalledPostgres(programs: string): Promise<InstalledServer> {
+  const account = isRoot() ? await unprivilegedAccount() : undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'));
+  await chmod(folder, 0o700);
+  if (account) await chown(folder, account.uid, account.gid);
+  const data = join(folder, 'data');
+  const options = { ...account, cwd: folder };
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    options,
+  );
+  const port = await freePort();
+  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
+  // Without pipes, which the server would keep open.
+  const { status } = spawnSync(
+    join(programs, 'pg_ctl'),
+    ['start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', settings],
+    { ...options, stdio: 'ignore' },
+  );
+  if (status !== 0) throw new Error(`PostgreSQL of ${programs} does not start`);
+  return {
+    url: `postgres://tollgate@127.0.0.1:${port}/postgres`,
+    async stop() {
+      await run(join(programs, 'pg_ctl'), ['stop', '-m', 'fast', '-D', data], options);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
