@@ -101,6 +101,28 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     expect(page.complaints).toEqual([]);
   });
 
+  test('a receiver that is down is said to be, and is left alone', async () => {
+    const page = await open('/webhooks');
+    receiver.handle(() => ({ statusCode: 500 }));
+    const { id } = (
+      await alice.rest<{ id: string }>('POST', `${base}/webhooks`, { url: `${receiver.url}/down`, eventTypes: ['*'] })
+    ).body;
+    for (let count = 0; count < 5; count += 1) await alice.rest('POST', `${base}/webhooks/${id}/test`, {});
+    const circuit = async () =>
+      (
+        await alice.graphql<{ node: { circuitOpenUntil: string | null } }>(
+          'query ($id: ID!) { node(id: $id) { ... on Webhook { circuitOpenUntil } } }',
+          { id },
+        )
+      ).data!.node.circuitOpenUntil;
+    await expect.poll(circuit).not.toBeNull();
+    await page.reload();
+    await page.getByText('Down', { exact: true }).waitFor();
+    await page.getByText('It failed several times in a row').waitFor();
+    await expectAccessible(page);
+    receiver.handle(() => ({}));
+  });
+
   test('a signing secret is replaced, and how to check signatures is explained', async () => {
     const page = await open('/webhooks');
     const { id } = (

@@ -6,6 +6,7 @@ type Subscriber = {
   disabledReason?: string | null | undefined;
   pausedReason?: string | null | undefined;
   failingSince?: string | null | undefined;
+  circuitOpenUntil?: string | null | undefined;
 };
 type State = { word: string; color: string; why?: string };
 
@@ -30,7 +31,8 @@ export function SubscriberState({ subscriber }: { subscriber: Subscriber }) {
   );
 }
 
-function stateOf({ isActive, disabledReason, pausedReason, failingSince }: Subscriber): State {
+function stateOf(subscriber: Subscriber): State {
+  const { isActive, disabledReason, pausedReason, failingSince, circuitOpenUntil } = subscriber;
   if (pausedReason) {
     return { word: 'Paused', color: 'orange', why: `${pausedReason} Deliveries are held until its config changes.` };
   }
@@ -38,6 +40,10 @@ function stateOf({ isActive, disabledReason, pausedReason, failingSince }: Subsc
     return { word: 'Disabled', color: 'red', why: REASONS[disabledReason] ?? disabledReason };
   }
   if (!isActive) return { word: 'Off', color: 'gray', why: 'Switched off by hand.' };
+  if (circuitOpenUntil) {
+    const why = `It failed several times in a row. Deliveries wait until one arrives; the next is tried after ${formatTime(circuitOpenUntil)}.`;
+    return { word: 'Down', color: 'red', why };
+  }
   if (failingSince) {
     return { word: 'Failing', color: 'yellow', why: `Nothing has succeeded since ${formatTime(failingSince)}.` };
   }
