@@ -1,0 +1,160 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import pino from 'pino';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { insertPayment } from '../support/payments.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
+
+type Row = Record<string, unknown>;
+
+const log = pino({ level: 'silent' });
+const names = (await readdir(MIGRATIONS)).filter((name) => /^\d{14}_/.test(name)).sort();
+/** Every version of the schema that there was before this one. */
+const OLDER = names.slice(0, -1);
+
+let receiver: Receiver;
+let current: TestApp;
+let user: TestUser;
+let sql: pg.Client;
+let project: Awaited<ReturnType<typeof createProject>>;
+let webhook: Awaited<ReturnType<typeof createWebhook>>;
+let key: string;
+
+beforeAll(async () => {
+  receiver = await startReceiver(() => ({ statusCode: 503 }));
+  current = await startTestApp({ delivery: { retryScheduleSeconds: [3600] } });
+  sql = await connect(current.databaseUrl);
+  user = await current.user('alice');
+  project = await createProject(user);
+  key = (await createKey(user, project.base)).key;
+  webhook = await createWebhook(user, project.base, { url: receiver.url });
+  const { id: endpointId } = await createEndpoint(user, project.base);
+  await createConnector(user, project.base, { eventTypes: ['payment.settled'] });
+  await insertPayment(sql, { projectId: project.id, endpointId, mark: 'paid' });
+  await receiver.waitFor(1);
+  const query = `SELECT FROM "Delivery" WHERE status = 'PENDING' AND "attemptCount" > 0`;
+  await vi.waitFor(async () => expect((await sql.query(query)).rowCount).toBe(1), { timeout: 15_000 });
+});
+
+afterAll(async () => {
+  await sql?.end();
+  await current?.stop();
+  await receiver?.close();
+});
+
+describe.each(OLDER)('a database of the version with %s', (version) => {
+  let database: TestDatabase;
+  let old: pg.Client;
+  let copied: Record<string, number>;
+  const upgraded: TestApp[] = [];
+
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    await migrateTo(database.url, version);
+    old = await connect(database.url);
+    copied = await copyRows(old);
+  });
+  afterAll(async () => {
+    await old?.end();
+    await Promise.all(upgraded.map((app) => app.stop()));
+    await database?.drop();
+  });
+
+  test('is upgraded at start with all its rows, which are served, and its deliveries go out', async () => {
+    expect(copied).toMatchObject({ User: 1, Project: 1, ApiKey: 1, Webhook: 1, Endpoint: 1, Event: 1, Delivery: 1 });
+    const start = async (ROLES: string) => {
+      const app = await startTestApp({ databaseUrl: database.url, dataDir: current.dataDir, env: { ROLES } });
+      upgraded.push(app);
+      return app;
+    };
+    const withKey = (await start('api')).caller(key);
+    for (const [table, count] of Object.entries(copied)) {
+      const { rows } = await old.query(`SELECT count(*)::int FROM "${table}"`);
+      expect(rows[0].count, table).toBeGreaterThanOrEqual(count);
+    }
+    const paths = ['', '/endpoints', '/webhooks', '/connectors', '/events'];
+    if ('Payment' in copied) paths.push('/payments', '/revenue');
+    for (const path of paths) {
+      const { status, body } = await withKey.rest('GET', project.base + path);
+      expect({ path, status, body }).toEqual({
+        path,
+        status: 200,
+        body: (await user.rest('GET', project.base + path)).body,
+      });
+    }
+    receiver.requests.length = 0;
+    receiver.handle(() => ({}));
+    await old.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() WHERE status = 'PENDING'`);
+    await start('worker');
+    const [request] = await receiver.waitFor(1);
+    expect(() => new Webhook(webhook.secret).verify(request!.body.toString(), request!.headers as never)).not.toThrow();
+  });
+});
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+/** Applies the migrations up to that one, as that version did. */
+async function migrateTo(url: string, version: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-upgrade-'));
+  const pool = new pg.Pool({ connectionString: url });
+  try {
+    await cp(join(MIGRATIONS, 'migration_lock.toml'), join(folder, 'migration_lock.toml'));
+    for (const name of names.slice(0, names.indexOf(version) + 1))
+      await cp(join(MIGRATIONS, name), join(folder, name), { recursive: true });
+    await applyMigrations(pool, folder, log);
+  } finally {
+    await pool.end();
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Copies what there is into tables of an older version, as far as it has the columns. Tells how many rows each has. */
+async function copyRows(into: pg.Client): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  // References are right already, in whatever order they come.
+  await into.query('SET session_replication_role = replica');
+  for (const table of await tablesOf(into)) {
+    const known = await columnsOf(sql, table);
+    const columns = (await columnsOf(into, table)).filter((column) => known.includes(column));
+    if (columns.length === 0) continue;
+    const list = columns.map((column) => `"${column}"`).join();
+    const { rows } = await sql.query<{ row: Row }>(
+      `SELECT to_jsonb(t) AS "row" FROM (SELECT ${list} FROM "${table}") AS t`,
+    );
+    counts[table] = rows.length;
+    await into.query(
+      `INSERT INTO "${table}" (${list}) SELECT ${list} FROM jsonb_populate_recordset(NULL::"${table}", $1::jsonb)`,
+      [JSON.stringify(rows.map(({ row }) => row))],
+    );
+  }
+  await into.query('RESET session_replication_role');
+  return counts;
+}
+
+async function tablesOf(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS "name" FROM pg_class
+     WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
+       AND relname <> '_prisma_migrations'`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function columnsOf(client: pg.Client, table: string): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT column_name AS "name" FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
+    [table],
+  );
+  return rows.map(({ name }) => name);
+}
