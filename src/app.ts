@@ -5,9 +5,11 @@ import type { Logger } from 'pino';
 import { openDevIssuer } from './auth/dev-issuer.ts';
 import { createTokenVerifier } from './auth/jwt.ts';
 import { createAuthenticator, type Viewer } from './auth/viewer.ts';
+import { followClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { findConnector } from './connectors/registry.ts';
 import { openDatabase } from './database/client.ts';
+import { openDatabaseClock } from './database/clock.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
 import { createConnectorProbe } from './delivery/probe-connector.ts';
 import { RETRY_SCHEDULE_SECONDS } from './delivery/retry-policy.ts';
@@ -108,6 +110,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   async function build(): Promise<App> {
     const db = await openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, log });
     onClose(() => db.close());
+    const clock = await openDatabaseClock(db.pool, log);
+    onClose(clock.close);
+    followClock(clock.now);
     await applyMigrations(db.pool, MIGRATIONS, log);
     const metrics = createMetrics({ pool: db.pool });
     const bus = await openBus({ url: databaseUrl, pool: db.pool, log });

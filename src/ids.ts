@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { sharedNow } from './clock.ts';
 
 /** The prefix of each resource's identifiers and the GraphQL type it stands for. */
 export const ID_PREFIXES = {
@@ -34,7 +35,7 @@ let sequence = 0;
  * Makes an identifier: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example
  * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. Ids made by one process are strictly increasing.
  */
-export function newId(type: IdType, milliseconds: number = Date.now()): string {
+export function newId(type: IdType, milliseconds: number = sharedNow()): string {
   return `${ID_PREFIXES[type]}_${encode(uuidV7(milliseconds))}`;
 }
 

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { sharedNow } from '../clock.ts';
 import type { PaymentColumns } from '../features/payments/filter.ts';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import {
@@ -173,7 +174,7 @@ function lookAtVersions(
  */
 async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {
   const position = newest ?? BEGINNING;
-  const sinceMilliseconds = Math.min(position.milliseconds, Date.now()) - MAX_LATENESS_MILLISECONDS;
+  const sinceMilliseconds = Math.min(position.milliseconds, sharedNow()) - MAX_LATENESS_MILLISECONDS;
   const { rows, horizon, nowMilliseconds } = await read({ position, horizon: null, sinceMilliseconds });
   const late = rows.filter((row) => !isBehind(row, position));
   return {

@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { sharedNow } from '../clock.ts';
 import type { PaymentProgress } from '../features/payments/ledger.ts';
 import type { GatewayMetrics } from '../gateway/start.ts';
 import { PaymentStage, PaymentStatus } from '../generated/prisma/client.ts';
@@ -46,7 +47,7 @@ export function createPaymentMetrics(registry: Registry) {
     gateway,
     onPaymentStatus({ status, failureStage, createdAt }: PaymentProgress): void {
       payments.inc({ status, stage: failureStage ?? '' });
-      if (status === 'SETTLED') settlementSeconds.observe(Math.max(0, Date.now() - createdAt.getTime()) / 1000);
+      if (status === 'SETTLED') settlementSeconds.observe(Math.max(0, sharedNow() - createdAt.getTime()) / 1000);
     },
   };
 }

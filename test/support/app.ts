@@ -82,7 +82,8 @@ export async function startTestApp(
   };
 }
 
-function caller(url: string, subject: string, token: string): TestUser {
+/** Somebody with a credential, at a service. */
+export function caller(url: string, subject: string, token: string): TestUser {
   const authorization = `Bearer ${token}`;
   return {
     subject,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { inVisibleProject, requireUser, visibleItem } from '../../auth/access.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/client.ts';
@@ -70,7 +71,7 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       await db.prisma.$transaction(async (tx) => {
         const [revoked] = await tx.apiKey.updateManyAndReturn({
           where: usable(viewer, id, projectId),
-          data: { revokedAt: new Date() },
+          data: { revokedAt: new Date(sharedNow()) },
         });
         if (!revoked) throw notFound();
         const changes = { name: revoked.name };

@@ -1,3 +1,4 @@
+import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/registry.ts';
 import type { Transaction } from '../../database/client.ts';
 import { type Connector, Prisma, type Webhook } from '../../generated/prisma/client.ts';
@@ -76,5 +77,5 @@ const skipped = (reason: string): Partial<Subscriber> => ({
   status: 'SKIPPED',
   reason,
   nextAttemptAt: null,
-  completedAt: new Date(),
+  completedAt: new Date(sharedNow()),
 });

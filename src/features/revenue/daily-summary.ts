@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { formatUsd } from '../../money.ts';
 import type { EventPayload } from '../events/kinds.ts';
@@ -96,7 +97,7 @@ export function createDailySummaries(options: {
     running = run().catch((error) => log.warn({ err: error }, 'due daily summaries were not found; trying again'));
     await running;
     if (isStopping) return;
-    const untilMidnight = DAY_MILLISECONDS - (Date.now() % DAY_MILLISECONDS);
+    const untilMidnight = DAY_MILLISECONDS - (sharedNow() % DAY_MILLISECONDS);
     timer = setTimeout(look, Math.min(untilMidnight + 1, LOOK_MILLISECONDS)).unref();
   }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { releaseWaiting } from '../../delivery/ordering.ts';
 import { newWebhookSecret } from '../../delivery/signing.ts';
@@ -172,7 +173,7 @@ export function createWebhookService(options: {
           data: {
             secret: secretBox.seal(secret, { ...place, column: 'secret' }),
             previousSecret: overlapHours > 0 ? secretBox.seal(old, { ...place, column: 'previousSecret' }) : null,
-            previousSecretExpiresAt: overlapHours > 0 ? new Date(Date.now() + overlapHours * 3_600_000) : null,
+            previousSecretExpiresAt: overlapHours > 0 ? new Date(sharedNow() + overlapHours * 3_600_000) : null,
           },
         });
       });
@@ -211,5 +212,10 @@ function optionalInt(minimum: number, maximum: number, message: string) {
 /** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
 export function activity(isActive: boolean | undefined) {
   if (isActive === undefined) return {};
-  return { disabledReason: null, disabledAt: isActive ? null : new Date(), failingSince: null, circuitOpenUntil: null };
+  return {
+    disabledReason: null,
+    disabledAt: isActive ? null : new Date(sharedNow()),
+    failingSince: null,
+    circuitOpenUntil: null,
+  };
 }

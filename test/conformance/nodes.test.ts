@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from 'graphql-sse';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
+import { caller } from '../support/app.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { metricValue, readMetrics } from '../support/metrics.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { create, createProject, createWebhook, GOOD } from '../support/resources.ts';
+import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
+
+// Processes of one role each, as they run on several machines, and one database.
+
+const WAIT = { timeout: 30_000, interval: 50 };
+
+let database: TestDatabase;
+let dataDir: string;
+let token: string;
+let receiver: Receiver;
+let sql: pg.Pool;
+let nodes: ServiceNode[];
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tollgate-nodes-'));
+  token = await (await openDevIssuer({ dataDir })).sign({ subject: 'alice', tier: 'ENTERPRISE' });
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+beforeEach(async () => {
+  database = await createTestDatabase();
+  sql = new pg.Pool({ connectionString: database.url, max: 2 });
+  sql.on('error', () => {});
+  receiver = await startReceiver();
+  nodes = [];
+});
+afterEach(async () => {
+  for (const node of nodes) await node.end('SIGKILL');
+  await receiver.close();
+  await sql.end();
+  await database.drop();
+});
+
+async function start(role: ServiceNode['role'], clockShiftSeconds = 0): Promise<ServiceNode> {
+  const node = await startServiceNode({ role, databaseUrl: database.url, dataDir, clockShiftSeconds });
+  nodes.push(node);
+  return node;
+}
+
+const alice = ({ url }: ServiceNode) => caller(url, 'alice', token);
+const receivedIds = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
+
+/** Project, webhook at the receiver, and what makes an event through a node. */
+async function furnish(node: ServiceNode) {
+  const { id: projectId, base } = await createProject(alice(node));
+  const webhook = await createWebhook(alice(node), base, { url: receiver.url });
+  let count = 0;
+  const publish = (at: ServiceNode) =>
+    create(alice(at), `${base}/endpoints`, { ...GOOD.endpoint, path: `/event-${++count}` });
+  return { projectId, base, webhook, publish };
+}
+
+/** What a subscriber at a node is told of what happens from now on, event after event. */
+async function follow({ url }: ServiceNode, projectId: string): Promise<string[]> {
+  const told: string[] = [];
+  const client = createClient({ url: `${url}/graphql`, headers: { authorization: `Bearer ${token}` } });
+  const query = 'subscription ($id: ID!) { eventRecorded(projectId: $id) { event { id } } }';
+  client.subscribe<{ eventRecorded: { event: { id: string } } }>(
+    { query, variables: { id: projectId } },
+    { next: ({ data }) => void told.push(data!.eventRecorded.event.id), error: () => {}, complete: () => {} },
+  );
+  const listening = async () => metricValue(await readMetrics(url), 'tollgate_live_subscriptions');
+  await expect.poll(listening, WAIT).toBe(1);
+  return told;
+}
+
+const eventIds = async () => (await sql.query<{ id: string }>('SELECT "id" FROM "Event"')).rows.map(({ id }) => id);
+
+describe('nodes whose clocks are wrong', () => {
+  test('lose nothing from the feed, delay no delivery, and write the time of the database', async () => {
+    const slow = await start('api', -600);
+    const fast = await start('api', 600);
+    await start('worker', 600);
+    const { projectId, base, webhook, publish } = await furnish(slow);
+    const told = await follow(slow, projectId);
+    const order: ServiceNode[] = [fast, slow, fast, slow];
+    for (const [index, node] of order.entries()) {
+      await publish(node);
+      await expect.poll(() => told.length, WAIT).toBe(index + 1);
+    }
+    expect(told).toEqual(told.toSorted());
+    await expect.poll(receivedIds, WAIT).toHaveLength(order.length);
+    expect(receivedIds().toSorted()).toEqual(told);
+
+    const off = async (expression: string, table: string) => {
+      const { rows } = await sql.query(
+        `SELECT max(abs(extract(epoch FROM now() - (${expression}))))::float8 AS seconds FROM "${table}"`,
+      );
+      return rows[0].seconds;
+    };
+    expect(await off('"timestamp"', 'Event')).toBeLessThan(300);
+    for (const column of ['"createdAt"', '"updatedAt"']) expect(await off(column, 'Delivery')).toBeLessThan(300);
+    expect(await off('"startedAt"', 'Attempt')).toBeLessThan(300);
+    for (const node of [slow, fast]) {
+      await alice(node).rest('POST', `${base}/webhooks/${webhook.id}/rotate-secret`, { overlapHours: 1 });
+      expect(await off(`"previousSecretExpiresAt" - interval '1 hour'`, 'Webhook')).toBeLessThan(300);
+    }
+  }, 120_000);
+});
+
+describe('a rolling restart', () => {
+  test('of servers and workers loses no event and sends none twice', async () => {
+    const [api, gateway] = [await start('api'), await start('gateway')];
+    const workers = [await start('worker'), await start('worker')];
+    const { projectId, publish } = await furnish(api);
+    let isOver = false;
+    let published = 0;
+    const publishing = (async () => {
+      while (!isOver) {
+        // A server that restarts refuses connections; whoever calls it tries again.
+        await publish(api).then(
+          () => published++,
+          () => sleep(20),
+        );
+      }
+    })();
+    try {
+      for (const node of [...workers, api, gateway, ...workers]) {
+        const before = receiver.requests.length;
+        await receiver.waitFor(before + 20, 30_000);
+        expect(await node.end()).toBe(0);
+        await node.start();
+      }
+    } finally {
+      isOver = true;
+      await publishing;
+    }
+    const ids = await eventIds();
+    expect(ids.length).toBeGreaterThanOrEqual(published);
+    await expect.poll(() => new Set(receivedIds()).size, WAIT).toBe(ids.length);
+    expect(receivedIds().toSorted()).toEqual(ids.toSorted());
+    const { status } = await fetch(`${gateway.url}/gateway/${projectId}/event-1`);
+    expect(status).toBe(402);
+  }, 180_000);
+});
+
+describe('without hints', () => {
+  test('what other nodes have done is still found: deliveries, the feed, prices', async () => {
+    // Comes before the function of the same name in pg_catalog, and only counts.
+    await sql.query('CREATE SEQUENCE hints');
+    await sql.query(
+      `CREATE FUNCTION pg_notify(text, text) RETURNS void LANGUAGE sql AS $$ SELECT nextval('public.hints') $$`,
+    );
+    const name = new URL(database.url).pathname.slice(1);
+    await sql.query(`ALTER DATABASE ${name} SET search_path = public, pg_catalog`);
+    const [api, other, gateway] = [await start('api'), await start('api'), await start('gateway')];
+    await start('worker');
+    const { projectId, base, publish } = await furnish(api);
+    const told = await follow(other, projectId);
+    const { id } = await publish(api);
+    await expect.poll(receivedIds, WAIT).toHaveLength(1);
+    await expect.poll(() => told, WAIT).toEqual(receivedIds());
+
+    const price = async () => {
+      const response = await fetch(`${gateway.url}/gateway/${projectId}/event-1`);
+      const { accepts } = (await response.json()) as { accepts?: { amount?: string; maxAmountRequired?: string }[] };
+      return accepts?.[0]?.amount ?? accepts?.[0]?.maxAmountRequired;
+    };
+    expect(await price()).toBe('10000');
+    await alice(api).rest('PATCH', `${base}/endpoints/${id}`, { priceUsd: '0.02' });
+    await expect.poll(price, WAIT).toBe('20000');
+    const { rows } = await sql.query(`SELECT "is_called" FROM hints`);
+    expect(rows).toEqual([{ is_called: true }]);
+  }, 120_000);
+});

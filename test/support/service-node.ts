@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NODE = join(ROOT, 'node_modules/.bin/node');
+const READY_MILLISECONDS = 60_000;
+
+export type ServiceNode = Awaited<ReturnType<typeof startServiceNode>>;
+
+/** The service as `npm start` runs it, in a process of its own, with one role, on a database it shares with others. */
+export async function startServiceNode(options: {
+  role: 'api' | 'gateway' | 'worker';
+  databaseUrl: string;
+  dataDir: string;
+  /** How far its wall clock is from the right time. */
+  clockShiftSeconds?: number;
+}) {
+  const { role, databaseUrl, dataDir, clockShiftSeconds = 0 } = options;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess;
+
+  async function start(): Promise<void> {
+    let output = '';
+    child = spawn(NODE, ['--import', join(import.meta.dirname, 'shifted-clock.ts'), join(ROOT, 'src/main.ts')], {
+      env: {
+        ...{ PATH: process.env.PATH, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
+        ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
+        ...{ EGRESS_ALLOW: '127.0.0.1/32:*', CLOCK_SHIFT_SECONDS: String(clockShiftSeconds) },
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk));
+    const deadline = performance.now() + READY_MILLISECONDS;
+    while (!(await isReady())) {
+      if (child.exitCode !== null || performance.now() > deadline) throw new Error(`The ${role} node: ${output}`);
+      await sleep(20);
+    }
+  }
+
+  const isReady = () =>
+    fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+
+  /** Ends it as an orchestrator does. @returns its exit code; null when it was killed. */
+  async function end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    return (await exit)[0];
+  }
+
+  await start();
+  return { role, url, start, end };
+}
