@@ -17,8 +17,8 @@ const DUE = `now() + interval '1 millisecond'`;
 const ROOM = `room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots))`;
 
 /**
- * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it. The
- * ids go through an array, and each event is looked up for itself, because a planner that cannot know how few they are
+ * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it. What
+ * is put aside has taken the room of others, so there is more to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how few they are
  * might otherwise read the whole table.
  */
 const TAKE = `
@@ -32,7 +32,8 @@ const TAKE = `
     RETURNING *
   )
   SELECT
-    meta.*,
+    meta."hasMore" OR EXISTS (SELECT FROM waiting WHERE "isSure") AS "hasMore",
+    meta."after", meta."databaseTime", meta."nextDueInMilliseconds",
     d."id", d."projectId", d."trigger", d."attemptCount", d."retryStep", d."leaseToken", d."errorClass", d."orderingKey",
     extract(epoch FROM now() - d."createdAt")::float8 AS "ageSeconds",
     p."name" AS "projectName",

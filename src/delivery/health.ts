@@ -33,7 +33,7 @@ export function createHealth({
   failingLimitSeconds = FAILING_LIMIT_SECONDS,
   circuitOpenSeconds = () => 0,
 }: HealthOptions) {
-  // Those this process has marked as failing since it last saw them succeed.
+  // Those this process has found failing since it last saw them succeed: what was claimed before does not know of it.
   const marked = new Set<string>();
 
   /** Applies what a batch of results says. Safe to repeat. */
@@ -53,12 +53,12 @@ export function createHealth({
     const has = (group: Settlement[], wanted: HealthEffect['kind']) =>
       group.some(({ health }) => health?.kind === wanted);
     const idOf = (group: Settlement[]) => group[0]!.delivery.destination;
-    const wasFailing = (group: Settlement[]) =>
-      marked.has(idOf(group)) || group.some(({ delivery }) => delivery[kind]?.isFailing);
+    const wasFailing = (group: Settlement[]) => group.some(({ delivery }) => delivery[kind]?.isFailing);
 
     const healthy = groups.filter((group) => has(group, 'healthy'));
-    await clearFailing(kind, healthy.filter(wasFailing).map(idOf));
+    await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
+    // Whatever is marked here: its run of failures may have been forgotten by hand meanwhile.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     await disableFailing(kind, failing.filter(wasFailing).map(idOf));
     await openCircuits(kind, failing.map(idOf));

@@ -88,6 +88,16 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null, isActive: true });
   });
 
+  it('whose run of failures was forgotten by hand begins a new one with the next failure', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    worker = stage.startWorker({ retryScheduleSeconds: [] });
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    await stage.pool.query(`UPDATE "Webhook" SET "failingSince" = NULL WHERE "id" = $1`, [webhook.id]);
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: expect.any(Date) });
+  });
+
   it('that is well again when another process notes the success is so for all', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '3 days');

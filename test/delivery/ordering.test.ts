@@ -68,6 +68,21 @@ describe('a claim', () => {
     },
   );
 
+  test('says that there is more when what was put aside had taken the room of others', async () => {
+    const webhookId = await addOrdered();
+    const [first, second] = await addKey(webhookId, 'pay_1', 2);
+    const [other] = await addKey(webhookId, 'pay_2', 1);
+    await stage.pool.query(
+      `UPDATE "Delivery" SET "nextAttemptAt" = now() + CASE "id" WHEN $1 THEN interval '1 hour' WHEN $2 THEN '-1 hour' ELSE '0' END`,
+      [first!.id, second!.id],
+    );
+    const room = new Map([[webhookId, 1]]);
+    const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' };
+    expect(await claimDeliveries(stage.pool, request)).toMatchObject({ deliveries: [], hasMore: true });
+    const next = await claimDeliveries(stage.pool, request);
+    expect(next).toMatchObject({ deliveries: [{ id: other!.id }], hasMore: false });
+  });
+
   test('of many at once never takes two of a key', async () => {
     const webhookId = await addOrdered();
     for (let key = 0; key < 20; key++) await addKey(webhookId, `pay_${key}`, 5);
