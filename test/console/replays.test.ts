@@ -113,5 +113,13 @@ describe.skipIf(!executablePath)('sending many deliveries again, in a browser', 
     await dialog.getByLabel('Created from').fill(local(30));
     await dialog.getByRole('button', { name: 'Count them' }).click();
     await dialog.getByText('No delivery matches').waitFor();
+
+    // A destination that is not in the list must not become all of them.
+    await page.goto(
+      `${app.url}/console/projects/${projectId}/deliveries?destination=con_00000000000000000000000000&replay`,
+    );
+    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByText('There is no such connector in this project.').waitFor();
+    await expectAccessible(page);
   });
 });
