@@ -35,7 +35,12 @@ const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEM
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
 // Planning a statement over all partitions takes as long as running it, so each is planned once a connection, and by
 // index whatever the statistics say: a plan is kept while a partition that was empty when it was made grows.
-const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
+//
+// A deletion keeps the rows of a project locked for as long as it takes. The queue does not wait for it, and asks again.
+// Shorter than `deadlock_timeout`: where the two wait for each other, it is the queue that gives way.
+const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
+const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
+  SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
 /** For the worker: one claims, one records, one keeps up leases, and one to spare. */
 export const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;

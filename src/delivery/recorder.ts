@@ -60,6 +60,7 @@ export function createRecorder({ pool, health, log, onRecorded, onError }: Recor
       } catch (error) {
         onError?.();
         if (isPermanent(error)) return writeApart(batch, error);
+        if (isLocked(error)) return setAside(batch);
         if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
           loggedAt = performance.now();
           log.error(
@@ -71,6 +72,13 @@ export function createRecorder({ pool, health, log, onRecorded, onError }: Recor
         backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLISECONDS);
       }
     }
+  }
+
+  /** While rows of a project are locked (it may be being deleted), the results of others are written without its own. */
+  async function setAside(batch: readonly Settlement[]): Promise<void> {
+    const projects = [...Map.groupBy(batch, ({ delivery }) => delivery.projectId).values()];
+    if (projects.length === 1) waiting.push(...batch);
+    else for (const project of projects) await write(project);
   }
 
   /** One result that the database will not take must not hold up the others. */
@@ -118,6 +126,13 @@ function withoutTexts(attempt: AttemptRecord): AttemptRecord {
 const PERMANENT_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '42']);
 
 function isPermanent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   return typeof code === 'string' && code.length === 5 && PERMANENT_CLASSES.has(code.slice(0, 2));
+}
+
+/** lock_not_available. It comes after the lock timeout, so that trying again at once asks for little. */
+const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

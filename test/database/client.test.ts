@@ -101,6 +101,15 @@ test('closing twice is closing once', async () => {
   await expect(other.pool.query('SELECT 1')).rejects.toThrow();
 });
 
+test('statements of the queue wait for a lock for less time than it takes to find a deadlock', async () => {
+  const pool = openQueuePool({ url: testDatabase.url, log });
+  const { rows } = await pool.query(
+    `SELECT current_setting('lock_timeout')::interval < current_setting('deadlock_timeout')::interval AS "givesWay"`,
+  );
+  expect(rows).toEqual([{ givesWay: true }]);
+  await pool.end();
+});
+
 test('statements of the queue are planned once a connection, and read no table from end to end', async () => {
   const pool = openQueuePool({ url: testDatabase.url, log });
   const client = await pool.connect();
