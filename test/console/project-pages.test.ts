@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newPayment, openTestLedger, settled, type TestLedger } from '../features/payments/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
+import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
 describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
@@ -112,6 +112,17 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await page.getByRole('link', { name: /^Payments of 0x/ }).click();
     await page.waitForURL('**/payments?payer=0x*');
     await page.getByText('$1.25').first().waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('limits say what is left of the rate, and how many connectors are in use', async () => {
+    const page = await open('/limits');
+    await createConnector(alice, base);
+    await page.reload();
+    await page.getByText('of 5', { exact: true }).waitFor();
+    const left = page.getByRole('definition').filter({ hasText: /^2\d\d$/ });
+    await left.waitFor();
+    expect(Number(await left.innerText())).toBeLessThan(300);
     expect(page.complaints).toEqual([]);
   });
 

@@ -1,6 +1,8 @@
 import { Progress, Table, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
 import { useQuery } from 'urql';
 import { LimitsDocument, type Tier } from '../../generated/console/limits.ts';
+import { type Api, useApi } from '../api/client.ts';
 import { toProblem } from '../api/problem.ts';
 import { formatCount, formatEnum } from '../parts/format.ts';
 import { Page, Panel } from '../parts/page.tsx';
@@ -16,6 +18,7 @@ const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: strin
 
 export function LimitsPage() {
   const [{ data, error }, reload] = useQuery({ query: LimitsDocument, requestPolicy: 'cache-and-network' });
+  const left = useRequestsLeft();
   const viewer = data?.viewer;
   const limits = viewer?.limits;
   const isUnlimited = limits?.maxConnectors === null;
@@ -29,6 +32,7 @@ export function LimitsPage() {
           value={limits && (limits.requestsPerMinute === null ? 'Unlimited' : formatCount(limits.requestsPerMinute))}
           hint="of people and API keys together"
         />
+        <Stat label="Left now" value={left} hint="comes back evenly over the minute" />
         <Stat
           label="Connectors"
           value={limits && formatCount(limits.connectorCount)}
@@ -74,4 +78,23 @@ export function LimitsPage() {
       </Text>
     </Page>
   );
+}
+
+/** How many requests are left at this moment, of which asking takes one; a word where that is not a number. */
+function useRequestsLeft(): string | undefined {
+  const api = useApi();
+  const [left, setLeft] = useState<string>();
+  useEffect(() => {
+    readRequestsLeft(api).then(setLeft, () => setLeft('–'));
+  }, [api]);
+  return left;
+}
+
+/** By the header `RateLimit: "default";r=299;t=1`, which tiers without a limit do not have. */
+async function readRequestsLeft(api: Api): Promise<string> {
+  const answer = await api.request('/api/projects?limit=1');
+  // An answer that is not read to its end stays open.
+  await answer.text();
+  const [, left] = /;r=(\d+)/.exec(answer.headers.get('RateLimit') ?? '') ?? [];
+  return left === undefined ? 'Unlimited' : formatCount(Number(left));
 }
