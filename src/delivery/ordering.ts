@@ -43,6 +43,17 @@ export type OrderingKey = { webhookId: string; key: string };
  * those, in a statement after the change.
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
+  const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
+  // Two that finish at once (one of them was sent again by hand) each see the other unfinished: the second looks after the
+  // first has committed.
+  await db.query({
+    name: 'delivery_lock_keys',
+    text: `SELECT pg_advisory_xact_lock(hash) FROM (
+        SELECT DISTINCT hashtextextended(webhook || ' ' || key, 0) AS hash
+        FROM unnest($1::text[], $2::text[]) AS done(webhook, key) ORDER BY hash
+      ) AS sorted`,
+    values,
+  });
   await db.query({
     name: 'delivery_release_followers',
     text: `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
@@ -53,7 +64,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
           AND NOT EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'd')})
         ORDER BY d."id" FOR UPDATE OF d
       ))`,
-    values: [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)],
+    values,
   });
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { claimDeliveries } from '../../src/delivery/claim.ts';
-import { releaseWaiting } from '../../src/delivery/ordering.ts';
+import { releaseFollowers, releaseWaiting } from '../../src/delivery/ordering.ts';
 import { requeue } from '../../src/delivery/queue.ts';
 import { newWebhookSecret } from '../../src/delivery/signing.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
@@ -171,6 +172,35 @@ describe('deliveries of one key', () => {
     stage.startWorker({ retryScheduleSeconds: [3600] });
     await stage.deliveryIs(later!.id, 'SUCCEEDED');
     expect(receivedIds()).toEqual([old!.eventId, later!.eventId]);
+  });
+
+  test('go on when two that they waited for are finished at the same moment, by two processes', async () => {
+    const webhookId = await addOrdered();
+    const added = await addKey(webhookId, 'pay_1', 3);
+    const third = added[2]!.id;
+    await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'ordering' WHERE "id" = $1`, [
+      third,
+    ]);
+    const begin = async ({ id }: { id: string }) => {
+      const client = await stage.pool.connect();
+      await client.query('BEGIN');
+      await client.query(`UPDATE "Delivery" SET "status" = 'SUCCEEDED' WHERE "id" = $1`, [id]);
+      return client;
+    };
+    const clients = [await begin(added[0]!), await begin(added[1]!)] as const;
+    const release = (client: pg.PoolClient) => releaseFollowers(client, [{ webhookId, key: 'pay_1' }]);
+    await release(clients[0]);
+    let isReleased = false;
+    const released = release(clients[1]).then(() => {
+      isReleased = true;
+    });
+    const waits = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await until(async () => isReleased || (await stage.pool.query(waits)).rowCount === 1);
+    await clients[0].query('COMMIT');
+    await released;
+    await clients[1].query('COMMIT');
+    for (const client of clients) client.release();
+    expect(await stage.delivery(third)).toMatchObject({ reason: null, nextAttemptAt: expect.any(Date) });
   });
 
   test('are all skipped when the webhook is disabled meanwhile', async () => {
