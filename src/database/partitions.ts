@@ -90,10 +90,10 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   for (const table of TABLES) {
     let ends = lastEnd(await readPartitions(pool, table));
     while (ends < now + AHEAD_MILLISECONDS) {
-      const name = await inTurn((client) => createNext(client, table));
-      if (name === undefined) return round;
-      round.created.push(name);
-      ends = weekOf(ends) + WIDTH_MILLISECONDS;
+      const next = await inTurn((client) => createNext(client, table, ends));
+      if (next === undefined) return round;
+      if (next.name) round.created.push(next.name);
+      ends = next.ends;
     }
   }
   for (const table of TABLES) {
@@ -142,11 +142,20 @@ async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Prom
 const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map(({ ends }) => ends));
 const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
 
-/** Adds the partition behind the last one, with the rows of its time that the default partition has taken meanwhile. */
-async function createNext(client: pg.PoolClient, table: Table): Promise<string> {
-  const begins = lastEnd(await readPartitions(client, table));
+/**
+ * Adds the partition that begins where the last one ends, with the rows of its time that the default partition has taken
+ * meanwhile; nothing when another process has done so since `begins` was read.
+ */
+async function createNext(
+  client: pg.PoolClient,
+  table: Table,
+  begins: number,
+): Promise<{ name?: string; ends: number }> {
+  const last = lastEnd(await readPartitions(client, table));
+  if (last > begins) return { ends: last };
+  const ends = weekOf(begins) + WIDTH_MILLISECONDS;
   const from = firstIdAt(table.type, begins);
-  const to = firstIdAt(table.type, weekOf(begins) + WIDTH_MILLISECONDS);
+  const to = firstIdAt(table.type, ends);
   const name = `${table.name}_${new Date(begins).toISOString().slice(0, 10).replaceAll('-', '')}`;
   await client.query(`
     CREATE TABLE "${name}" (LIKE "${table.name}" INCLUDING DEFAULTS INCLUDING STORAGE);
@@ -156,7 +165,7 @@ async function createNext(client: pg.PoolClient, table: Table): Promise<string> 
     )
     INSERT INTO "${name}" SELECT * FROM moved;
     ALTER TABLE "${table.name}" ATTACH PARTITION "${name}" FOR VALUES FROM ('${from}') TO ('${to}')`);
-  return name;
+  return { name, ends };
 }
 
 /** Returns how many deliveries in it had not been finished. */
