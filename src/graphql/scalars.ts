@@ -129,6 +129,6 @@ export const AttemptTriggerEnum = builder.enumType('AttemptTrigger', {
   description: 'What caused an attempt.',
   values: {
     SCHEDULED: { value: AttemptTrigger.SCHEDULED, description: 'The event, or the schedule of retries.' },
-    MANUAL: { value: AttemptTrigger.MANUAL, description: 'A person who asked to send it again.' },
+    MANUAL: { value: AttemptTrigger.MANUAL, description: 'A person, who asked to send it again or sent a test event.' },
   },
 });

@@ -146,6 +146,20 @@ describe('a test event', () => {
     expect(await sendTest()).toMatchObject({ eventType: 'customer.milestone' });
   });
 
+  test('is sent at once though the webhook is left alone for its failures', async () => {
+    await pool.query(`UPDATE "Webhook" SET "circuitOpenUntil" = now() + interval '10 minutes' WHERE "id" = $1`, [
+      webhook.id,
+    ]);
+    await createEndpoint(alice, base);
+    const reasons = `SELECT "reason" FROM "Delivery" WHERE "webhookId" = $1`;
+    const expected = [{ reason: 'circuit_open' }];
+    await expect
+      .poll(async () => (await pool.query(reasons, [webhook.id])).rows, { timeout: 10_000 })
+      .toEqual(expected);
+    await settled((await sendTest()).id, 'SUCCEEDED');
+    expect(receiver.requests).toHaveLength(1);
+  });
+
   test('reaches no other webhook', async () => {
     await using other = await startReceiver();
     await createWebhook(alice, base, { url: other.url });
@@ -197,7 +211,7 @@ describe('sending again', () => {
     }
     const { attempts } = await deliveryOf(id);
     expect(attempts.toSorted((left, right) => left.number - right.number)).toMatchObject([
-      { number: 1, trigger: 'SCHEDULED', statusCode: 400 },
+      { number: 1, trigger: 'MANUAL', statusCode: 400 },
       { number: 2, trigger: 'MANUAL', statusCode: 200 },
       { number: 3, trigger: 'MANUAL', statusCode: 200 },
     ]);

@@ -52,7 +52,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
      * After the commit call `announce`.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
-      const { projectId, type, data, test = false } = event;
+      const { projectId, type, data, test = false, only } = event;
       const eventId = newId('Event');
       const traceContext = currentTraceparent() ?? null;
       const row = { id: eventId, projectId, type, data, test, version: payloadVersions.current, traceContext };
@@ -62,6 +62,8 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
         projectId,
         eventId,
         eventType: type,
+        // What is meant for one alone was asked for by hand: it goes out though its receiver is left alone otherwise.
+        ...(only && { trigger: 'MANUAL' as const }),
         ...subscriber,
       }));
       if (deliveries.length > 0) await tx.delivery.createMany({ data: deliveries });
