@@ -12,36 +12,34 @@ import {
   SCHEME,
 } from './terms.ts';
 
-export type Match = { ok: true; amountAtomic: bigint } | { ok: false; error: string };
-
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 
 /**
- * Whether a payment meets the terms of a route as they are, or were until a moment ago. What is signed is what counts;
+ * Why a payment does not meet the terms of a route as they are, or were until a moment ago. What is signed is what counts;
  * what the client says it accepted must not contradict it.
  *
- * @returns the error code for the client otherwise. Codes are those of x402 where it has one.
+ * @returns the error code for the client, one of x402 where it has one; undefined when the terms are met.
  */
-export function matchTerms(network: Network, route: Route, payment: PresentedPayment, now: Date): Match {
+export function unmetTerm(network: Network, route: Route, payment: PresentedPayment, now: Date): string | undefined {
   const { authorization, accepted, x402Version } = payment;
   const seconds = Math.floor(now.getTime() / 1000);
   const expectedNetwork = x402Version === 2 ? network.id : network.v1Name;
-  if (payment.network !== expectedNetwork) return refuse('invalid_network');
-  if (accepted && !same(accepted.asset, network.asset.address)) return refuse('invalid_asset');
+  if (payment.network !== expectedNetwork) return 'invalid_network';
+  if (accepted && !same(accepted.asset, network.asset.address)) return 'invalid_asset';
   if (!same(authorization.to, route.payTo) || (accepted && !same(accepted.payTo, route.payTo))) {
-    return refuse('invalid_exact_evm_payload_recipient_mismatch');
+    return 'invalid_exact_evm_payload_recipient_mismatch';
   }
   if (!acceptedPrices(route, now).includes(authorization.value)) {
-    return refuse('invalid_exact_evm_payload_authorization_value_mismatch');
+    return 'invalid_exact_evm_payload_authorization_value_mismatch';
   }
   if (accepted && accepted.amount !== authorization.value.toString()) {
-    return refuse('invalid_exact_evm_payload_authorization_value_mismatch');
+    return 'invalid_exact_evm_payload_authorization_value_mismatch';
   }
-  if (authorization.validAfter > seconds) return refuse('invalid_exact_evm_payload_authorization_valid_after');
-  if (authorization.validBefore < seconds + MIN_LIFE_SECONDS) return refuse(EXPIRED);
+  if (authorization.validAfter > seconds) return 'invalid_exact_evm_payload_authorization_valid_after';
+  if (authorization.validBefore < seconds + MIN_LIFE_SECONDS) return EXPIRED;
   // What lives longer than asked would keep an unresolved payment open just as long.
-  if (authorization.validBefore > seconds + MAX_LIFE_SECONDS) return refuse('authorization_lives_too_long');
-  return { ok: true, amountAtomic: authorization.value };
+  if (authorization.validBefore > seconds + MAX_LIFE_SECONDS) return 'authorization_lives_too_long';
+  return undefined;
 }
 
 /**
@@ -78,8 +76,4 @@ export function facilitatorRequest(
 
 function same(first: string, second: string): boolean {
   return first.toLowerCase() === second.toLowerCase();
-}
-
-function refuse(error: string): Match {
-  return { ok: false, error };
 }

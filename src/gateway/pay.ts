@@ -21,7 +21,7 @@ import { type Resource, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './t
 import { callUpstream, GATEWAY_BUSY, type UpstreamAnswer, UpstreamError } from './upstream.ts';
 import type { UpstreamSigner } from './upstream-signature.ts';
 
-/** A request that carries a payment which meets the terms of its route. */
+/** A request that carries a payment. */
 export type PaidRequest = {
   route: Route;
   resource: Resource;
@@ -33,7 +33,8 @@ export type PaidRequest = {
   /** The request itself when it has a body. */
   body: IncomingMessage | null;
   payment: PresentedPayment;
-  amountAtomic: bigint;
+  /** Why the payment does not meet the terms of the route as they are now. It may have met them once. */
+  unmet: string | undefined;
   fingerprint(bodyDigest: string | null): string;
   /** The answer 402 with the terms, and why this payment is not accepted. */
   demand(error: string): GatewayAnswer;
@@ -78,6 +79,10 @@ export function createPay(options: PayOptions) {
 
   /** @throws AppError without an answer of the upstream; what has happened is in the payment's record. */
   async function pay(request: PaidRequest): Promise<GatewayAnswer> {
+    if (request.unmet !== undefined) {
+      const known = await ledger.find(authorizationOf(request));
+      return known ? options.repeat(known, request) : request.demand(request.unmet);
+    }
     const claim = await inStep('claim', {}, () => ledger.claim(newPayment(request)));
     describeSpan({ 'tollgate.payment.id': claim.payment.id, 'tollgate.payment.claim': claim.kind });
     if (claim.kind === 'existing') return options.repeat(claim.payment, request);
@@ -119,21 +124,24 @@ export function createPay(options: PayOptions) {
     }
   }
 
-  function newPayment({ route, resource, method, payment, amountAtomic, fingerprint }: PaidRequest) {
+  function authorizationOf({ payment: { authorization } }: PaidRequest) {
+    const { from: payer, nonce } = authorization;
+    return { network: network.id, assetAddress: network.asset.address, payer, nonce };
+  }
+
+  function newPayment(request: PaidRequest) {
+    const { route, resource, method, payment, fingerprint } = request;
     const { authorization, x402Version } = payment;
     return {
+      ...authorizationOf(request),
       projectId: route.projectId,
       endpointId: route.endpointId,
       endpointPath: route.path,
       method,
       x402Version,
-      network: network.id,
       asset: network.asset.symbol,
-      assetAddress: network.asset.address,
-      payer: authorization.from,
       payTo: route.payTo,
-      nonce: authorization.nonce,
-      amountAtomic,
+      amountAtomic: authorization.value,
       validAfter: new Date(authorization.validAfter * 1000),
       validBefore: new Date(authorization.validBefore * 1000),
       authorization: facilitatorRequest(network, route, resource, payment),

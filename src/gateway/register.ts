@@ -8,7 +8,7 @@ import type { HeldAnswer } from './answer-memory.ts';
 import { canonicalRequest } from './canonical-request.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { requestHeaders } from './headers.ts';
-import { matchTerms } from './match-terms.ts';
+import { unmetTerm } from './match-terms.ts';
 import type { Network } from './networks.ts';
 import type { PaidRequest } from './pay.ts';
 import { readPaymentHeader } from './payment-header.ts';
@@ -107,9 +107,6 @@ function createHandler(options: GatewayOptions) {
     if (header.kind === 'none') return demand('Payment is required.');
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
-    const match = matchTerms(network, route, header.payment, now());
-    if (!match.ok) return demand(match.error);
-
     refusedPayments.check(request.ip);
     checkAnnouncedLength(request.raw);
     return pay({
@@ -120,7 +117,7 @@ function createHandler(options: GatewayOptions) {
       headers: headersFor(request),
       body: hasBody(request.raw) ? request.raw : null,
       payment: header.payment,
-      amountAtomic: match.amountAtomic,
+      unmet: unmetTerm(network, route, header.payment, now()),
       fingerprint: fingerprintOf({
         projectId,
         method: request.method,

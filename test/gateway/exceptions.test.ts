@@ -102,6 +102,35 @@ test('an answer 304 is charged like any other', async () => {
   expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
 });
 
+describe('a settled payment gets its answer again', () => {
+  test('after its authorization has ended', async () => {
+    const payer = await rails.wallet(20_000n);
+    // Accepted with 15 seconds left and no less.
+    const validBefore = Math.floor(Date.now() / 1000) + 18;
+    const payment = v2Headers(await sign(payer, { validBefore: String(validBefore) }));
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    await expect.poll(() => Date.now() / 1000).toBeGreaterThan(validBefore - 14);
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    expect(upstream.requests).toHaveLength(1);
+    const late = v2Headers(await sign(payer, { validBefore: String(validBefore) }));
+    expect((await ask(late)).status).toBe(402);
+    expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+  });
+
+  test('after the wallet that is paid has changed', async () => {
+    const other = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
+    const payer = await rails.wallet(20_000n);
+    const payment = v2Headers(await sign(payer));
+    const present = () => fetch(`${other.url}/weather`, { headers: payment });
+    expect((await present()).status).toBe(200);
+    await alice.rest('PATCH', other.base, { walletAddress: payer.address });
+    const unpaid = async () => (await (await fetch(`${other.url}/weather`)).json()) as { accepts: { payTo: Hex }[] };
+    await expect.poll(async () => (await unpaid()).accepts[0]!.payTo.toLowerCase()).toBe(payer.address.toLowerCase());
+    expect((await present()).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
 test('an answer that is no longer kept is 410, without another call or charge', async () => {
   const payer = await rails.wallet(20_000n);
   const payment = v2Headers(await sign(payer));

@@ -9,20 +9,18 @@ import { alreadyAt, alreadySettled, LeaseLost, type PaymentLease, type Reconcile
 import { paymentPayload } from './payload.ts';
 import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
 
-export type NewPayment = {
+/** What makes an authorization unique: the network as CAIP-2, for example `eip155:8453`; the rest in any case. */
+export type AuthorizationKey = { network: string; assetAddress: string; payer: string; nonce: string };
+
+export type NewPayment = AuthorizationKey & {
   projectId: string;
   endpointId: string;
   endpointPath: string;
   method: string;
   x402Version: 1 | 2;
-  /** CAIP-2, for example `eip155:8453`. */
-  network: string;
   /** Symbol, for example `USDC`. */
   asset: string;
-  assetAddress: string;
-  payer: string;
   payTo: string;
-  nonce: string;
   amountAtomic: bigint;
   validAfter: Date;
   validBefore: Date;
@@ -137,6 +135,9 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
         // It gave its nonce back between the two statements.
       }
     },
+
+    /** The payment that an authorization was claimed for, unless it has failed. */
+    find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(db, authorization),
 
     /** CLAIMED → VERIFIED. Knows the customer from here on. Records `payment.verified`. */
     async verified(lease: PaymentLease): Promise<Payment> {

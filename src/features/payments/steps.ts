@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/client.ts';
 import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { millisecondsOfId, newId } from '../../ids.ts';
 import type { PaymentLease, Reconciled } from './lease.ts';
-import type { NewPayment, PaymentProgress, UpstreamAnswer } from './ledger.ts';
+import type { AuthorizationKey, NewPayment, PaymentProgress, UpstreamAnswer } from './ledger.ts';
 
 type Writer = Pick<Transaction, '$queryRaw'>;
 
@@ -44,7 +44,7 @@ export async function insertClaim(db: Database, input: NewPayment): Promise<Paym
 }
 
 /** The payment that holds an authorization's nonce. */
-export async function findHolder(db: Database, input: NewPayment): Promise<Payment | undefined> {
+export async function findHolder(db: Database, input: AuthorizationKey): Promise<Payment | undefined> {
   const { network, assetAddress, payer, nonce } = keyOf(input);
   const [payment] = await db.prisma.$queryRaw<Payment[]>`
     SELECT * FROM "Payment"
@@ -54,7 +54,7 @@ export async function findHolder(db: Database, input: NewPayment): Promise<Payme
 }
 
 /** One authorization, one spelling. */
-function keyOf({ network, assetAddress, payer, nonce }: NewPayment) {
+function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey) {
   return {
     network,
     assetAddress: assetAddress.toLowerCase(),
