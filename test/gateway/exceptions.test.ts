@@ -117,6 +117,18 @@ describe('a settled payment gets its answer again', () => {
     expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
   });
 
+  test('when its endpoint is switched on again, and 404 until then', async () => {
+    const payer = await rails.wallet(10_000n);
+    const payment = v2Headers(await sign(payer));
+    expect((await ask(payment)).status).toBe(200);
+    const endpoint = `${shop.base}/endpoints/${shop.ids['/weather']}`;
+    await alice.rest('PATCH', endpoint, { isActive: false });
+    await expect.poll(async () => (await ask(payment)).status).toBe(404);
+    await alice.rest('PATCH', endpoint, { isActive: true });
+    await expect.poll(async () => (await ask(payment)).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
   test('after the wallet that is paid has changed', async () => {
     const other = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
     const payer = await rails.wallet(20_000n);
