@@ -79,7 +79,7 @@ describe('deliveries', () => {
     const { id } = JSON.parse(stdout);
     const shown = await runCli(['deliveries', 'show', id], env);
     expect(shown.code).toBe(0);
-    expect(shown.stdout).toMatch(/1\. +\d{4}-.* +422 +\d+ ms\n +answer: no such order/);
+    expect(shown.stdout).toMatch(/1\. +\d{4}-.* +422 +\d+ ms {2}by hand\n +answer: no such order/);
     expect(shown.stdout).toMatch(/\n {2}why: {3}\S.*\n(.*\n)* {2}next: {2}\S.*\n {2}to do: \S/);
     const curl = await runCli(['deliveries', 'show', id, '--curl'], env);
     expect(curl).toMatchObject({ code: 0, stderr: expect.stringMatching(/^WEBHOOK_SECRET: \S/) });
