@@ -18,6 +18,7 @@ import { MASK } from '../../secrets/redact.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
+import { clearHistory } from '../deliveries/clear-history.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
@@ -177,10 +178,12 @@ export function createConnectorService(options: {
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
+      const connector = await db.prisma.connector.findFirst({ where });
+      if (!connector) throw notFound();
+      await clearHistory(db.pool, 'connectorId', id);
       await db.prisma.$transaction(async (tx) => {
-        const connector = await tx.connector.findFirst({ where });
         const { count } = await tx.connector.deleteMany({ where });
-        if (!connector || count === 0) throw notFound();
+        if (count === 0) throw notFound();
         const changes = { type: connector.type };
         await recordAudit(tx, viewer, { action: 'connector.deleted', ...targetOf(connector), changes });
       });

@@ -10,6 +10,7 @@ import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
+import { clearHistory } from '../deliveries/clear-history.ts';
 import { gatewayHostInput } from './gateway-host.ts';
 import { milestonesInput } from './milestones.ts';
 
@@ -116,10 +117,12 @@ export function createProjectService(options: {
     async delete(viewer: Viewer, id: string): Promise<void> {
       requireUser(viewer);
       const where = visibleProject(viewer, id);
+      const project = await db.prisma.project.findFirst({ where, select: { id: true, name: true } });
+      if (!project) throw notFound();
+      await clearHistory(db.pool, 'projectId', id);
       await db.prisma.$transaction(async (tx) => {
-        const project = await tx.project.findFirst({ where, select: { id: true, name: true } });
         const { count } = await tx.project.deleteMany({ where });
-        if (!project || count === 0) throw notFound();
+        if (count === 0) throw notFound();
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
       });

@@ -13,6 +13,7 @@ import { type Bus, topics } from '../../live/bus.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
+import { clearHistory } from '../deliveries/clear-history.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
@@ -135,10 +136,12 @@ export function createWebhookService(options: {
 
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
+      const webhook = await db.prisma.webhook.findFirst({ where });
+      if (!webhook) throw notFound();
+      await clearHistory(db.pool, 'webhookId', id);
       await db.prisma.$transaction(async (tx) => {
-        const webhook = await tx.webhook.findFirst({ where });
         const { count } = await tx.webhook.deleteMany({ where });
-        if (!webhook || count === 0) throw notFound();
+        if (count === 0) throw notFound();
         await recordAudit(tx, viewer, {
           action: 'webhook.deleted',
           ...targetOf(webhook),
