@@ -26,6 +26,8 @@ export function createDestinations(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
   restrictions: readonly Restrictions[] = [],
 ) {
+  // A worker with a single slot has to send retries too.
+  const maxRetries = Math.max(Math.floor(maxInFlight * (1 - FIRST_TRIES_SHARE)), 1);
   const inFlight = new Map<string, number>();
   let retriesInFlight = 0;
 
@@ -51,7 +53,7 @@ export function createDestinations(
     },
 
     /** How many more deliveries that were tried before may be taken. */
-    retryRoom: (): number => Math.max(Math.floor(maxInFlight * (1 - FIRST_TRIES_SHARE)) - retriesInFlight, 0),
+    retryRoom: (): number => Math.max(maxRetries - retriesInFlight, 0),
 
     take({ destination, attemptCount }: Claimed): void {
       inFlight.set(destination, (inFlight.get(destination) ?? 0) + 1);

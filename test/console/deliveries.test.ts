@@ -69,7 +69,7 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
     receiver.handle(() => ({ statusCode: 202, body: 'Understood again.' }));
     await drawer.getByRole('button', { name: 'Send again' }).click();
     await drawer.getByLabel('Answer to attempt 2').getByText('Understood again.').waitFor({ state: 'attached' });
-    await drawer.getByText('by hand').waitFor();
+    await drawer.getByRole('button', { name: /#2 .*by hand/ }).waitFor();
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'hidden' });
     await row.getByText('202').waitFor();

@@ -49,6 +49,10 @@ describe('createDestinations', () => {
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 1, b: 0, c: -3 });
   });
 
+  it('keeps none for first tries where there is but one, which retries need too', () => {
+    expect(createDestinations({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
+  });
+
   it('keeps a quarter of all slots for first tries', () => {
     const destinations = createDestinations(limits);
     expect(destinations.retryRoom()).toBe(750);
