@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const QUERY = `# Welcome to Tollgate.
@@ -46,6 +45,8 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
 }
 
 async function renderPage(): Promise<Page> {
+  // Some 30 MB, for which few processes are ever asked.
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'Tollgate GraphQL', defaultQuery: QUERY });
   const hash = createHash('sha256').update(html).digest('base64url');
   return { html, gzipped: await promisify(gzip)(html), etag: `"${hash}"` };
