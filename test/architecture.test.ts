@@ -52,7 +52,7 @@ const linesWith = (pattern: RegExp, files: (path: string) => boolean) =>
 
 test('there is something to look at', () => {
   expect(sources.length).toBeGreaterThan(100);
-  expect(sources.find(({ path }) => path === 'src/app.ts')?.imports.length).toBeGreaterThan(30);
+  expect(sources.find(({ path }) => path === 'src/roles/api.ts')?.imports.length).toBeGreaterThan(30);
 });
 
 /** It runs in the browser. */
@@ -96,6 +96,7 @@ describe('one direction: transport → feature → database', () => {
       /^src\/(?!(clock|errors)\.ts$)/,
     ],
     ['nothing but the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
+    ['nothing but the composition root imports a role', /^src\/(?!app\.ts)/, /^src\/roles\/(?!ground\.ts)/],
     ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
     ['nothing in the product imports tests or scripts', /^src\//, /^(test|scripts|bench)\//],
     ['nothing of the service imports the command line', /^src\/(?!cli\/)/, /^src\/cli\//],

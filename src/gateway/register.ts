@@ -61,10 +61,10 @@ export type GatewayOptions = {
  * for targets that are no path, too: under that host there is nothing else of this service.
  */
 export function rewriteHost(
-  routes: RouteTable | undefined,
+  routes: Pick<RouteTable, 'projectOfHost'>,
 ): (request: { url?: string; headers: { host?: string } }) => string {
   return ({ url = '/', headers }) => {
-    const projectId = headers.host === undefined ? undefined : routes?.projectOfHost(headers.host);
+    const projectId = headers.host === undefined ? undefined : routes.projectOfHost(headers.host);
     return projectId === undefined ? url : `${PREFIX}${projectId}${url}`;
   };
 }

@@ -11,10 +11,13 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Gauges of what other modules count anyway: they are asked at each scrape. */
 const WATCHED = {
-  liveStreams: { name: 'tollgate_live_streams', help: 'Open WebSockets and event streams of this process.' },
+  liveStreams: {
+    name: 'tollgate_live_streams',
+    help: 'Open WebSockets and event streams of this process; only one with the role api has it.',
+  },
   liveSubscriptions: {
     name: 'tollgate_live_subscriptions',
-    help: 'Live subscriptions of this process; each reads the database when its project changes, and every 2 s.',
+    help: 'Live subscriptions of this process; each reads the database when its project changes, and every 2 s. Only a process with the role api has it.',
   },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',

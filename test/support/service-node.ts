@@ -17,19 +17,24 @@ export async function startServiceNode(options: {
   dataDir: string;
   /** How far its wall clock is from the right time. */
   clockShiftSeconds?: number;
+  /** Where the URL of every module that it loads is written, a line each. */
+  loadedModulesFile?: string;
 }) {
-  const { role, databaseUrl, dataDir, clockShiftSeconds = 0 } = options;
+  const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '' } = options;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess;
 
   async function start(): Promise<void> {
     let output = '';
-    child = spawn(NODE, ['--import', join(import.meta.dirname, 'shifted-clock.ts'), join(ROOT, 'src/main.ts')], {
+    const imports = ['shifted-clock.ts', ...(loadedModulesFile ? ['loaded-modules.ts'] : [])];
+    const preloaded = imports.flatMap((file) => ['--import', join(import.meta.dirname, file)]);
+    child = spawn(NODE, [...preloaded, join(ROOT, 'src/main.ts')], {
       env: {
         ...{ PATH: process.env.PATH, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
         ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
         ...{ EGRESS_ALLOW: '127.0.0.1/32:*', CLOCK_SHIFT_SECONDS: String(clockShiftSeconds) },
+        LOADED_MODULES_FILE: loadedModulesFile,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

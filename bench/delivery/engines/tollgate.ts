@@ -9,6 +9,7 @@ import { openDatabase } from '../../../src/database/client.ts';
 import { applyMigrations } from '../../../src/database/migrations.ts';
 import { newWebhookSecret } from '../../../src/delivery/signing.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
+import { growHeapSlowly } from '../../../src/heap-growth.ts';
 import { newId } from '../../../src/ids.ts';
 import { openBus, topics } from '../../../src/live/bus.ts';
 import { createLog } from '../../../src/log.ts';
@@ -114,6 +115,7 @@ export async function createEngine({ databaseUrl, urls }: EngineOptions): Promis
     },
 
     async start() {
+      growHeapSlowly();
       app = await startApp({ config, databaseUrl, log: createLog('info') });
     },
 

@@ -11,7 +11,7 @@ import { type Bus, topics } from '../../live/bus.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
-import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 
 const createInput = z.strictObject({
   name: lineOfText(200),

@@ -22,7 +22,7 @@ import { clearHistory } from '../deliveries/clear-history.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
-import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 import { activity, maxPerSecondInput } from '../webhooks/service.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);

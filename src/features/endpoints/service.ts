@@ -13,7 +13,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
 import type { EventService } from '../events/service.ts';
-import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 import { targetUrlInput } from '../target-url.ts';
 import { canonicalPath } from './path.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';

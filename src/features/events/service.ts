@@ -8,7 +8,7 @@ import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
-import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 import { type FilteredEvent, matchesFilter } from './filter.ts';
 import { eventFilterInput, readFilter } from './filter-input.ts';
 import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';

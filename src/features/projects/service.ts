@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
-import { isForeignKeyViolation, isUniqueViolation } from '../../database/errors.ts';
+import { isUniqueViolation } from '../../database/errors.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
@@ -144,26 +144,4 @@ function rethrowHostConflict(error: unknown): never {
     detail: 'The host name leads to another project already.',
     fields: [{ pointer: '/gatewayHost', message: 'Is taken by another project.' }],
   });
-}
-
-/**
- * The project of a change. It may be deleted before the change is written: see `rethrowProjectGone`.
- *
- * @throws AppError `NOT_FOUND` when the viewer may not see it.
- */
-export async function requireProject(
-  tx: Pick<Database['prisma'], 'project'>,
-  viewer: Viewer,
-  projectId: string,
-): Promise<Project> {
-  const project = await tx.project.findFirst({
-    where: visibleProject(viewer, projectId),
-  });
-  if (!project) throw notFound();
-  return project;
-}
-
-/** For writes under a project: one that was deleted in between is one that is not there. */
-export function rethrowProjectGone(error: unknown): never {
-  throw isForeignKeyViolation(error) ? notFound() : error;
 }

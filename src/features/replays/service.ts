@@ -10,7 +10,7 @@ import { type Bus, topics } from '../../live/bus.ts';
 import { parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
 import type { EventKind } from '../events/kinds.ts';
-import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 
 export type ReplayFilterInput = {
   status?: DeliveryStatus[] | null;

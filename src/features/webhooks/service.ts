@@ -18,7 +18,7 @@ import { eventFilterInput } from '../events/filter-input.ts';
 import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../events/kinds.ts';
 import { type EventService, eventTypesInput } from '../events/service.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../events/versions.ts';
-import { requireProject, rethrowProjectGone } from '../projects/service.ts';
+import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 import { targetUrlInput } from '../target-url.ts';
 
 export type CreateWebhookInput = {

@@ -1,0 +1,143 @@
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { openDevIssuer } from '../auth/dev-issuer.ts';
+import type { IssuerConfig } from '../auth/issuer-config.ts';
+import { createTokenVerifier } from '../auth/jwt.ts';
+import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
+import type { Config } from '../config.ts';
+import { findConnector } from '../connectors/registry.ts';
+import { createConnectorProbe } from '../delivery/probe-connector.ts';
+import { RETRY_SCHEDULE_SECONDS } from '../delivery/retry-policy.ts';
+import { createApiKeyService } from '../features/api-keys/service.ts';
+import { createAuditService } from '../features/audit/service.ts';
+import { createConnectorService } from '../features/connectors/service.ts';
+import { createCustomerService } from '../features/customers/service.ts';
+import { createDeliveryService } from '../features/deliveries/service.ts';
+import { createDeliveryStatsService } from '../features/delivery-stats/service.ts';
+import { createEndpointService } from '../features/endpoints/service.ts';
+import { createIdempotencyStore } from '../features/idempotency-store.ts';
+import { createPaymentService } from '../features/payments/service.ts';
+import { createProjectService } from '../features/projects/service.ts';
+import { createReplayService } from '../features/replays/service.ts';
+import { createRevenueService } from '../features/revenue/service.ts';
+import { createUserService } from '../features/users/service.ts';
+import { createWebhookService } from '../features/webhooks/service.ts';
+import { createUpstreamSigner } from '../gateway/upstream-signature.ts';
+import type { GraphQLContext } from '../graphql/context.ts';
+import { registerGraphQL } from '../graphql/http.ts';
+import { schema } from '../graphql/schema.ts';
+import { createStreams } from '../graphql/streams.ts';
+import { serveWebSocket } from '../graphql/websocket.ts';
+import { createGraphQLServer } from '../graphql/yoga.ts';
+import { type Admission, createAdmission } from '../http/admission.ts';
+import { clientAddress, trustProxies } from '../http/client-address.ts';
+import { registerConsole } from '../http/console.ts';
+import { consoleSettings, isLoopback, registerDevSignIn } from '../http/console-sign-in.ts';
+import { createFailedCredentials } from '../limits/failed-credentials.ts';
+import { createMemoryRateLimiter, createPostgresRateLimiter } from '../limits/rate-limit.ts';
+import { createLiveFeed } from '../live/feed.ts';
+import { registerRest } from '../rest/register.ts';
+import { ROUTES } from '../rest/routes.ts';
+import type { Services } from '../services.ts';
+import { VERSION } from '../version.ts';
+import type { Ground } from './ground.ts';
+
+const CONSOLE = join(import.meta.dirname, '..', '..', 'dist', 'console');
+const USER_AGENT = `Tollgate/${VERSION}`;
+
+export type ApiRoleOptions = {
+  http: FastifyInstance;
+  /** The path under which the server routes a request. */
+  rewriteUrl: (request: IncomingMessage) => string;
+  /** Of the workers, to tell when a delivery is tried again. */
+  retryScheduleSeconds?: readonly number[] | undefined;
+};
+
+/** Serves what a process with the role `api` has: GraphQL, REST and the console. */
+export async function serveApiRole(ground: Ground, { http, rewriteUrl, ...options }: ApiRoleOptions): Promise<void> {
+  const { config, log, db, bus, secretBox, metrics, onClose } = ground;
+  const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
+  const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
+  const services = createServices(ground, options.retryScheduleSeconds);
+
+  const streams = createStreams(admission);
+  metrics.watch('liveStreams', streams.count);
+  metrics.watch('liveSubscriptions', services.feed.subscriptionCount);
+  const ownDocuments = new Set(ROUTES.map(({ document }) => document));
+  const server = createGraphQLServer({ log, ownDocuments, onOperation: metrics.onOperation });
+  const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
+    ...{ viewer, services, requestId },
+    prisma: db.prisma,
+  });
+  const contextOf = (request: FastifyRequest) => makeContext(request.viewer!, request.id);
+
+  const idempotency = createIdempotencyStore({ pool: db.pool, secretBox });
+  registerRest(http, { server, schema, admission, idempotency, contextOf });
+  registerGraphQL(http, { server, admission, streams, contextOf });
+  const trustsProxy = trustProxies(config.trustedProxies);
+  const sockets = serveWebSocket(http.server, {
+    ...{ server, admission, streams, log },
+    addressOf: (request) => clientAddress(request, trustsProxy),
+    urlOf: rewriteUrl,
+    contextOf: makeContext,
+  });
+  // Before the server waits for its connections to end.
+  http.addHook('preClose', () => sockets.close());
+
+  const signDevToken = isLoopback(config.host) ? devIssuer?.sign : undefined;
+  if (signDevToken) registerDevSignIn(http, signDevToken);
+  const settings = consoleSettings(config.consoleClient, signDevToken !== undefined);
+  await registerConsole(http, { folder: CONSOLE, settings });
+
+  async function openAdmission({ keyring, egress }: Ground, issuers: IssuerConfig[]): Promise<Admission> {
+    const verifier = createTokenVerifier({ issuers, fetchJson: egress.fetchJson, log });
+    await verifier.start();
+    onClose(() => verifier.stop());
+    const authenticator = createAuthenticator({ db, verifier, keyring, log });
+    onClose(() => authenticator.close());
+    const memory = createMemoryRateLimiter();
+    return createAdmission({
+      authenticator,
+      // With a database of one's own there may be more processes, which have to count together.
+      rateLimiter: config.databaseUrl ? createPostgresRateLimiter({ pool: db.pool, log, fallback: memory }) : memory,
+      failedCredentials: createFailedCredentials(),
+      bus,
+      onRateLimited: metrics.onRateLimited,
+    });
+  }
+}
+
+function createServices(ground: Ground, retryScheduleSeconds: readonly number[] = RETRY_SCHEDULE_SECONDS): Services {
+  const { config, db, bus, keyring, secretBox, egress, events, payloadVersions } = ground;
+  const { egressAllow, production } = config;
+  const versions = payloadVersions && { payloadVersions };
+  const probe = createConnectorProbe({ egress, userAgent: USER_AGENT });
+  const { secretOf } = createUpstreamSigner(keyring);
+  return {
+    users: createUserService({ db }),
+    projects: createProjectService({ db, bus, ownHosts: ownHostsOf(config), secretOf }),
+    endpoints: createEndpointService({ db, bus, events, egressAllow }),
+    apiKeys: createApiKeyService({ db, bus, keyring, production }),
+    webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, egressAllow }),
+    connectors: createConnectorService({ db, bus, secretBox, events, egressAllow, probe }),
+    events,
+    deliveries: createDeliveryService({
+      ...{ db, bus, secretBox, userAgent: USER_AGENT, ...versions },
+      connectors: findConnector,
+      retryScheduleSeconds,
+    }),
+    deliveryStats: createDeliveryStatsService({ db }),
+    replays: createReplayService({ db, bus }),
+    payments: createPaymentService({ db }),
+    customers: createCustomerService({ db }),
+    revenue: createRevenueService({ db }),
+    audit: createAuditService({ db }),
+    feed: createLiveFeed({ db, bus }),
+  };
+}
+
+/** The host names under which the service itself is reached. */
+function ownHostsOf({ host, publicUrl }: Config): ReadonlySet<string> {
+  return new Set([host.toLowerCase(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])]);
+}

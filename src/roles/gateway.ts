@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify';
+import { createLedger } from '../features/payments/ledger.ts';
+import type { DeliveryLimits } from '../gateway/answer-delivery.ts';
+import { registerGateway, rewriteHost } from '../gateway/register.ts';
+import { openRouteTable } from '../gateway/route-table.ts';
+import { checkFacilitator, configuredRails, type PaymentRails, startGateway } from '../gateway/start.ts';
+import { createUpstreamSigner } from '../gateway/upstream-signature.ts';
+import type { Ground } from './ground.ts';
+
+export type GatewayRoleOptions = {
+  /** Where payments are settled, in place of what the configuration names. */
+  rails?: PaymentRails | undefined;
+  deliveryLimits?: DeliveryLimits | undefined;
+};
+
+/**
+ * Opens what a process with the role `gateway` serves: the paid routes. The HTTP server needs `rewriteUrl` when it is
+ * made; `serve` adds the routes to it.
+ */
+export async function openGatewayRole(ground: Ground, { deliveryLimits, ...options }: GatewayRoleOptions) {
+  const { config, log, db, bus, keyring, egress, events, metrics, onClose } = ground;
+  const { network, publicUrl } = config;
+  const routes = await openRouteTable({ db, bus, log });
+  onClose(routes.close);
+
+  return {
+    rewriteUrl: rewriteHost(routes),
+
+    serve(http: FastifyInstance): void {
+      const rails = options.rails ?? configuredRails(config, egress, log);
+      const ledger = createLedger({ db, events, bus, onStatus: metrics.onPaymentStatus });
+      const settings = { network, signer: createUpstreamSigner(keyring), publicUrl, deliveryLimits, log };
+      const gateway = startGateway({ routes, ledger, egress, rails, ...settings, metrics: metrics.gateway });
+      onClose(gateway.stop);
+      registerGateway(http, gateway.served);
+      if (config.production) checkFacilitator(rails.facilitator, network, log);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { findConnector } from '../connectors/registry.ts';
+import { openQueuePool } from '../database/client.ts';
+import { createPartitionKeeper } from '../database/partitions.ts';
+import { createReplayRunner } from '../delivery/replay-runner.ts';
+import { createDeliveryWorker, type DeliverySettings } from '../delivery/worker.ts';
+import { sweepIdempotencyKeys } from '../features/idempotency-store.ts';
+import { sweepPaymentAnswers } from '../features/payments/answer-sweep.ts';
+import { createDailySummaries } from '../features/revenue/daily-summary.ts';
+import { sweepRateLimits } from '../limits/rate-limit.ts';
+import { VERSION } from '../version.ts';
+import type { Ground } from './ground.ts';
+
+const SWEEP_MILLISECONDS = 10 * 60_000;
+
+/** Starts what a process with the role `worker` runs: deliveries, replays, daily summaries, retention and sweeps. */
+export function startWorkerRole(ground: Ground, delivery: Partial<DeliverySettings>): void {
+  const { config, db, egress, secretBox, bus, events, log, metrics, payloadVersions, onClose } = ground;
+  const queuePool = openQueuePool({ url: db.url, log });
+  onClose(() => queuePool.end());
+  metrics.watchPool('queue', queuePool);
+  const worker = createDeliveryWorker({
+    ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
+    ...(payloadVersions && { payloadVersions }),
+    metrics: metrics.delivery,
+    settings: { version: VERSION, ...delivery },
+  });
+  metrics.watch('deliveriesInFlight', () => worker.stats().inFlight);
+  metrics.watch('failingDestinations', () => worker.stats().failingDestinations);
+  const { retentionDays } = config;
+  const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays, onKept: metrics.onPartitionsKept });
+  const loops = [worker, createReplayRunner({ db, bus, log }), createDailySummaries({ db, events, log }), partitions];
+  for (const loop of loops) {
+    loop.start();
+    onClose(() => loop.stop());
+  }
+  const sweep = setInterval(() => {
+    Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool), sweepPaymentAnswers(db.pool)]).catch(
+      (error) => log.warn({ err: error }, 'sweep failed; the next one will do it'),
+    );
+  }, SWEEP_MILLISECONDS).unref();
+  onClose(() => clearInterval(sweep));
+}
