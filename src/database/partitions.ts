@@ -30,6 +30,8 @@ const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
 /** Partitions exist so long before they are needed. Whatever finds none goes to the default partition. */
 const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
+/** How much later than its event a delivery may be made. */
+const STRAY_MILLISECONDS = DAY_MILLISECONDS;
 const ROUND_MILLISECONDS = 60 * 60_000;
 const ADVISORY_LOCK = 72707370;
 /**
@@ -190,7 +192,10 @@ async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, fi
   if (name !== 'Delivery') return;
   const events = (await readPartitions(client, TABLES[2])).filter(({ ends }) => ends > firstKept);
   const [oldest] = events.sort((a, b) => a.ends - b.ends);
-  if (oldest?.from) await client.query('DELETE FROM "Delivery" WHERE "eventId" < $1', [oldest.from]);
+  if (!oldest?.from) return;
+  // Both are made in one transaction, so they can only lie right behind the border.
+  const border = firstIdAt('Delivery', millisecondsOfId(oldest.from) + STRAY_MILLISECONDS);
+  await client.query('DELETE FROM "Delivery" WHERE "id" < $1 AND "eventId" < $2', [border, oldest.from]);
 }
 
 /** @returns undefined when another process is at it. */

@@ -1,0 +1,2 @@
+-- DropIndex
+DROP INDEX "Delivery_eventId_idx";
