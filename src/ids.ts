@@ -22,7 +22,9 @@ export type IdType = keyof typeof ID_PREFIXES;
 
 // Crockford's base32: its characters are in ASCII order, so encoded ids sort as their bytes do.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-const ENCODED_LENGTH = 26;
+const UUID_BYTES = 16;
+const TIME_BYTES = 6;
+const RANDOM_BYTES = 4_096;
 const PATTERN = /^([a-z]{2,4})_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
 const TYPES_BY_PREFIX = new Map(
   Object.entries(ID_PREFIXES).map(([type, prefix]) => [prefix as string, type as IdType]),
@@ -30,6 +32,8 @@ const TYPES_BY_PREFIX = new Map(
 
 let lastMilliseconds = 0;
 let sequence = 0;
+let random = Buffer.alloc(0);
+let randomOffset = 0;
 
 /**
  * Makes an identifier: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example
@@ -59,10 +63,12 @@ export function millisecondsOfId(id: string): number {
 
 /** The smallest identifier of a type that could have been made at that time: a lower bound for range scans. */
 export function firstIdAt(type: IdType, milliseconds: number): string {
-  return `${ID_PREFIXES[type]}_${encode(BigInt(Math.max(0, milliseconds)) << 80n)}`;
+  const bytes = Buffer.alloc(UUID_BYTES);
+  bytes.writeUIntBE(Math.max(0, milliseconds), 0, TIME_BYTES);
+  return `${ID_PREFIXES[type]}_${encode(bytes)}`;
 }
 
-function uuidV7(milliseconds: number): bigint {
+function uuidV7(milliseconds: number): Buffer {
   // Within one millisecond, and when the clock steps back, the 12-bit field counts up (RFC 9562 §6.2, method 1).
   if (milliseconds > lastMilliseconds) {
     lastMilliseconds = milliseconds;
@@ -71,15 +77,35 @@ function uuidV7(milliseconds: number): bigint {
     lastMilliseconds += 1;
     sequence = 0;
   }
-  const random = randomBytes(8).readBigUInt64BE() & 0x3fff_ffff_ffff_ffffn;
-  return (BigInt(lastMilliseconds) << 80n) | (0x7n << 76n) | (BigInt(sequence) << 64n) | (0x2n << 62n) | random;
+  const bytes = takeRandom(UUID_BYTES);
+  bytes.writeUIntBE(lastMilliseconds, 0, TIME_BYTES);
+  bytes.writeUInt16BE(0x7000 | sequence, TIME_BYTES);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  return bytes;
 }
 
-function encode(value: bigint): string {
+/** Random bytes, made many at once: asking for a few takes as long as asking for many. Each is handed out once. */
+function takeRandom(count: number): Buffer {
+  if (randomOffset + count > random.length) {
+    random = randomBytes(RANDOM_BYTES);
+    randomOffset = 0;
+  }
+  randomOffset += count;
+  return random.subarray(randomOffset - count, randomOffset);
+}
+
+/** 26 digits of five bits: two zeros, then the 128 bits. */
+function encode(bytes: Buffer): string {
   let text = '';
-  for (let index = 0; index < ENCODED_LENGTH; index++) {
-    text = ALPHABET[Number(value & 31n)] + text;
-    value >>= 5n;
+  let value = 0;
+  let bits = 2;
+  for (const byte of bytes) {
+    value = (value << 8) | byte;
+    for (bits += 8; bits >= 5; ) {
+      bits -= 5;
+      text += ALPHABET[(value >> bits) & 31];
+    }
+    value &= (1 << bits) - 1;
   }
   return text;
 }

@@ -11,6 +11,7 @@ export type ClaimLoopOptions = {
   destinations: ReturnType<typeof createDestinations>;
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
   freeSlots: () => number;
+  beforeClaim: () => Promise<void>;
   onClaimed: (deliveries: ClaimedDelivery[]) => void | Promise<void>;
   /** Told how long a claim took. */
   onClaim?: (seconds: number) => void;
@@ -77,6 +78,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
         continue;
       }
       try {
+        await options.beforeClaim();
         const result = await claim();
         backoff = MIN_BACKOFF_MILLISECONDS;
         if (result.deliveries.length > 0) await onClaimed(result.deliveries);

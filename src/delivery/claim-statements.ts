@@ -1,5 +1,5 @@
 import { ORDERING_COLUMNS, WAITING } from './ordering.ts';
-import { earliestDue, LANE } from './queue.ts';
+import { earliestDue, IS_FREE, LANE } from './queue.ts';
 
 /**
  * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations whose
@@ -27,7 +27,8 @@ const TAKE = `
     UPDATE "Delivery" SET
       "status" = 'RUNNING',
       "leasedUntil" = now() + make_interval(secs => $2),
-      "leaseToken" = "leaseToken" + 1
+      "leaseToken" = "leaseToken" + 1,
+      "errorClass" = CASE WHEN "status" = 'RUNNING' THEN 'interrupted' ELSE "errorClass" END
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM picked EXCEPT ALL SELECT "id" FROM waiting))
     RETURNING *
   )
@@ -63,7 +64,7 @@ const META_TIMES = `
 /** The oldest that are due, locked. */
 const oldestOf = (condition: string, most: string, order = '"nextAttemptAt"') => `
   SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane FROM "Delivery"
-  WHERE "status" = 'PENDING' AND "nextAttemptAt" <= ${DUE} AND ${condition}
+  WHERE ${IS_FREE} AND "nextAttemptAt" <= ${DUE} AND ${condition}
   ORDER BY ${order} LIMIT ${most}
   FOR UPDATE SKIP LOCKED`;
 
@@ -103,7 +104,7 @@ export const CLAIM_OLDEST = `
 
 const NEXT_DESTINATION = (after: string) => `
   SELECT ${DESTINATION} AS destination FROM "Delivery"
-  WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL AND ${DESTINATION} > ${after}
+  WHERE "outcome" IS NULL AND "nextAttemptAt" IS NOT NULL AND ${DESTINATION} > ${after}
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**

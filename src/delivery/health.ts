@@ -137,7 +137,7 @@ export function createHealth({
            "status" = 'SKIPPED', "reason" = 'disabled', "nextAttemptAt" = NULL, "completedAt" = now(), "updatedAt" = now()
          WHERE "id" = ANY(ARRAY(
            SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
-           WHERE d.${column} = $1 AND d."status" = 'PENDING' AND NOT s."isActive"
+           WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND NOT s."isActive"
            LIMIT $2 FOR UPDATE OF d SKIP LOCKED
          ))`,
         [id, SKIP_CHUNK],
@@ -157,7 +157,7 @@ export function createHealth({
     log.warn({ connectorId: connector.id, projectId, reason }, 'connector paused');
     await db.query(
       `UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'paused', "updatedAt" = now()
-       WHERE "connectorId" = $1 AND "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL`,
+       WHERE "connectorId" = $1 AND "outcome" IS NULL AND "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL`,
       [connector.id],
     );
   }

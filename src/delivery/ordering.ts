@@ -9,7 +9,7 @@ import type { Queryable } from './queue.ts';
 /** Whether one delivery holds up another: an earlier one of its key that is unfinished and has not failed too often. */
 const isBefore = (earlier: string, later: string) => `
   ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
-  AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."status" IN ('PENDING', 'RUNNING')
+  AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL
   AND ${earlier}."attemptCount" < (
     SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${earlier}."webhookId"
   )`;
@@ -60,7 +60,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
       WHERE "id" = ANY(ARRAY(
         SELECT d."id" FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key)) AS done
         JOIN "Delivery" d ON d."webhookId" = done.webhook AND d."orderingKey" = done.key
-        WHERE d."status" = 'PENDING' AND d."nextAttemptAt" IS NULL
+        WHERE d."outcome" IS NULL AND d."nextAttemptAt" IS NULL
           AND NOT EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'd')})
         ORDER BY d."id" FOR UPDATE OF d
       ))`,
@@ -80,7 +80,7 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
        "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
        "reason" = CASE WHEN "nextAttemptAt" IS NULL THEN NULL ELSE "reason" END,
        "nextAttemptAt" = coalesce("nextAttemptAt", now()), "updatedAt" = now()
-     WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "status" = 'PENDING'
+     WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
        AND (NOT $2 OR "nextAttemptAt" IS NULL)`,
     [webhookId, isOrdered],
   );
@@ -92,7 +92,7 @@ export async function recheckWaiting(db: Queryable): Promise<number> {
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
      WHERE "id" = ANY(ARRAY(
        SELECT "id" FROM "Delivery"
-       WHERE "status" = 'PENDING' AND "nextAttemptAt" IS NULL AND "orderingKey" IS NOT NULL
+       WHERE "outcome" IS NULL AND "nextAttemptAt" IS NULL AND "orderingKey" IS NOT NULL
          AND "updatedAt" < now() - interval '10 minutes'
        ORDER BY "updatedAt" LIMIT 500 FOR UPDATE SKIP LOCKED
      ))`,

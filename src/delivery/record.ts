@@ -4,6 +4,9 @@ import { releaseFollowers } from './ordering.ts';
 import { IS_RUNNING, type Queryable } from './queue.ts';
 import type { Settlement } from './settle.ts';
 
+/** Of a list of objects: what is null in it is no object. */
+const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
+
 /**
  * Writes a batch in one statement, all or nothing. A delivery whose lease token has moved on is left alone, and so are
  * its attempts: somebody else has it now. What is to be held is due at once when the pause is over already. An attempt that is not the first of its claim was not asked for by hand.
@@ -44,10 +47,15 @@ const RECORD = `
     )
     SELECT
       attempt.id, delivery, number, attempt.trigger::"AttemptTrigger", to_timestamp(started / 1000), ms, code, class,
-      message, body, dns, connect, tls, first_byte, method, url, sent::json, received::json
-    FROM unnest(
-      $11::text[], $12::text[], $13::int[], $14::text[], $15::float8[], $16::int[], $17::int[], $18::text[], $19::text[],
-      $20::text[], $21::int[], $22::int[], $23::int[], $24::int[], $25::text[], $26::text[], $27::text[], $28::text[]
+      message, body, dns, connect, tls, first_byte, method, url,
+      ${orNull('sent')}, ${orNull('received')}
+    FROM ROWS FROM (
+      unnest(
+        $11::text[], $12::text[], $13::int[], $14::text[], $15::float8[], $16::int[], $17::int[], $18::text[],
+        $19::text[], $20::text[], $21::int[], $22::int[], $23::int[], $24::int[], $25::text[], $26::text[]
+      ),
+      json_array_elements($27::json),
+      json_array_elements($28::json)
     ) AS attempt(
       id, delivery, number, trigger, started, ms, code, class, message, body, dns, connect, tls, first_byte, method, url,
       sent, received
@@ -87,14 +95,8 @@ export async function recordSettlements(
 }
 
 async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const attempts = settlements.flatMap(({ delivery, attempts }) =>
-    attempts.map((attempt, index) => ({
-      ...attempt,
-      deliveryId: delivery.id,
-      number: delivery.attemptCount + index + 1,
-      trigger: index === 0 ? delivery.trigger : 'SCHEDULED',
-    })),
-  );
+  const attempts = settlements.flatMap(({ attempts }) => attempts);
+  const places = settlements.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
   const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
   const { rows } = await db.query<{ id: string }>({
     name: 'delivery_record',
@@ -111,9 +113,9 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       settlements.map((settlement) => lastOf(settlement)?.durationMs),
       settlements.map((settlement) => lastOf(settlement)?.errorClass),
       attempts.map(() => newId('Attempt')),
-      attempts.map(({ deliveryId }) => deliveryId),
-      attempts.map(({ number }) => number),
-      attempts.map(({ trigger }) => trigger),
+      places.map(({ delivery }) => delivery.id),
+      places.map(({ delivery, index }) => delivery.attemptCount + index + 1),
+      places.map(({ delivery, index }) => (index === 0 ? delivery.trigger : 'SCHEDULED')),
       attempts.map(({ startedAt }) => startedAt),
       attempts.map(({ durationMs }) => durationMs),
       attempts.map(({ statusCode }) => statusCode),
@@ -126,13 +128,9 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       attempts.map(({ exchange }) => exchange?.phases.firstByteMs),
       attempts.map(({ exchange }) => exchange?.request.method),
       attempts.map(({ exchange }) => exchange?.request.url),
-      attempts.map(({ exchange }) => toJson(exchange?.request.headers)),
-      attempts.map(({ exchange }) => toJson(exchange?.responseHeaders)),
+      JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
+      JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
     ],
   });
   return new Set(rows.map(({ id }) => id));
-}
-
-function toJson(headers: Record<string, string> | null | undefined): string | null {
-  return headers ? JSON.stringify(headers) : null;
 }

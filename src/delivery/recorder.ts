@@ -17,7 +17,8 @@ export type RecorderOptions = {
 };
 
 const BATCH_SIZE = 256;
-const COLLECT_MILLISECONDS = 3;
+// After a pause a result is written soon. While more keep coming, larger batches cost less.
+const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 2_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
@@ -38,11 +39,13 @@ export function createRecorder({ pool, health, log, onRecorded, onError }: Recor
   }
 
   async function run(): Promise<void> {
-    if (waiting.length < BATCH_SIZE) await sleep(COLLECT_MILLISECONDS);
+    let milliseconds = COLLECT_MILLISECONDS.first;
     while (waiting.length > 0 && !isAbandoned) {
+      if (waiting.length < BATCH_SIZE) await sleep(milliseconds);
       const batch = waiting.slice(0, BATCH_SIZE);
       waiting = waiting.slice(BATCH_SIZE);
       await write(batch);
+      milliseconds = COLLECT_MILLISECONDS.next;
     }
     running = undefined;
   }

@@ -29,7 +29,7 @@ export type ReplayJob = {
 const MATCHES = `
   d."projectId" = $1 AND d."createdAt" <= $2 AND d."updatedAt" <= $2
   AND ($3::"DeliveryStatus"[] IS NULL OR d."status" = ANY ($3))
-  AND ($10::boolean OR d."completedAt" IS NOT NULL)
+  AND ($10::boolean OR d."outcome" = ANY ($3))
   AND ($4::text[] IS NULL OR d."eventType" = ANY ($4))
   AND ($5::timestamptz IS NULL OR d."createdAt" >= $5 AND d."updatedAt" >= $5)
   AND ($6::timestamptz IS NULL OR d."createdAt" < $6)
@@ -76,7 +76,8 @@ const BATCH = `
     UPDATE "Delivery" d SET
       "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
       "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
-    WHERE d."id" = ANY (ARRAY(SELECT "id" FROM found)) AND d."status"::text <> 'RUNNING' AND d."updatedAt" <= $2
+    WHERE d."id" = ANY (ARRAY(SELECT "id" FROM found)) AND d."updatedAt" <= $2
+      AND (d."status"::text <> 'RUNNING' OR d."leasedUntil" <= now())
     RETURNING d."id"
   ),
   step AS (
@@ -141,7 +142,7 @@ export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, l
 export async function countWaiting(db: Queryable, projectId: string, limit: number): Promise<number> {
   const { rows } = await db.query<{ waiting: number }>(
     `SELECT count(*)::int AS "waiting" FROM (
-       SELECT FROM "Delivery" WHERE "status" = 'PENDING' AND "nextAttemptAt" <= now()
+       SELECT FROM "Delivery" WHERE "outcome" IS NULL AND "status" = 'PENDING' AND "nextAttemptAt" <= now()
          AND "projectId" = $1 AND "trigger" = 'MANUAL' LIMIT $2
      ) AS counted`,
     [projectId, limit],

@@ -5,7 +5,7 @@ import type { EgressRequest } from '../egress/exchange.ts';
 import { addPhases, NO_PHASES, type Phases } from '../egress/phases.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../features/events/versions.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
-import { describeSpan, inSpan, traceHeaders } from '../tracing/tracer.ts';
+import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../tracing/tracer.ts';
 import type { AttemptErrorClass } from './error-classes.ts';
 import { webhookBody } from './payload.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
@@ -100,16 +100,19 @@ export function createWebhookSender(options: SenderOptions) {
       const startedAt = delivery.databaseTime();
       let request: RecordedExchange['request'] | undefined;
       try {
-        const attributes = { 'http.request.method': 'POST', 'server.address': URL.parse(webhook.url)?.hostname ?? '' };
-        return await inSpan('POST', { kind: 'client', attributes }, async () => {
-          const secrets = openSecrets(webhook, delivery.projectId);
-          const sent = makeRequest(startedAt, secrets);
-          // Its URL is the seller's own to read, and the only secret in its headers is known by name.
-          request = recordedRequest(sent, NOTHING_SECRET);
-          const response = await egress.send(sent);
-          describeSpan({ 'http.response.status_code': response.statusCode });
-          return judge(response, request, startedAt, secrets);
-        });
+        return await inSpan(
+          'POST',
+          () => spanOf(webhook),
+          async () => {
+            const secrets = openSecrets(webhook, delivery.projectId);
+            const sent = makeRequest(startedAt, secrets);
+            // Its URL is the seller's own to read, and the only secret in its headers is known by name.
+            request = recordedRequest(sent, NOTHING_SECRET);
+            const response = await egress.send(sent);
+            describeSpan({ 'http.response.status_code': response.statusCode });
+            return judge(response, request, startedAt, secrets);
+          },
+        );
       } catch (error) {
         return failedTry(error, { startedAt, delivery, log, request });
       }
@@ -117,6 +120,11 @@ export function createWebhookSender(options: SenderOptions) {
 
     return withQuickTries(tryOnce, { isRepeatable: true, mayRetry, ...(quickRetries && { policy: quickRetries }) });
   };
+}
+
+function spanOf({ url }: ClaimedWebhook): SpanOptions {
+  const attributes = { 'http.request.method': 'POST', 'server.address': URL.parse(url)?.hostname ?? '' };
+  return { kind: 'client', attributes };
 }
 
 function judge(

@@ -13,9 +13,10 @@ import { createDestinations } from './destinations.ts';
 import { createDispatch } from './dispatch.ts';
 import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
 import type { Job } from './jobs.ts';
+import { createLeases } from './leases.ts';
 import { recheckWaiting } from './ordering.ts';
 import { createPacing } from './pacing.ts';
-import { extendLeases, reclaimExpired, releaseLeases, releaseStranded } from './queue.ts';
+import { releaseLeases, releaseStranded } from './queue.ts';
 import { createRecorder } from './recorder.ts';
 import { createReporter, type DeliveryMetrics } from './reporter.ts';
 import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './retry-policy.ts';
@@ -95,8 +96,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const settings: DeliverySettings = { ...DEFAULTS, ...options.settings };
   const { maxInFlight, leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
-  // When each lease was last prolonged, by the clock that only goes forward.
-  const held = new Map<ClaimedDelivery, number>();
+  const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });
   // One a job: a signal with a thousand listeners takes long to get another.
   const underWay = new Set<AbortController>();
   const maintenance = new AbortController();
@@ -127,7 +127,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   };
   const claimLoop = createClaimLoop({
     ...{ pool: db.pool, log, destinations, settings },
-    freeSlots: () => maxInFlight - held.size,
+    freeSlots: () => maxInFlight - leases.count(),
+    // After a long pause of this process its own deliveries would look as if nobody had them.
+    beforeClaim: leases.prolong,
     onClaimed,
     onClaim: (seconds) => metrics?.onClaim(seconds),
     onError: () => metrics?.onQueueError('claim'),
@@ -140,11 +142,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   async function onClaimed(deliveries: ClaimedDelivery[]): Promise<void> {
     if (isStopping) return giveBack(deliveries, null);
-    const now = performance.now();
-    for (const delivery of deliveries) {
-      held.set(delivery, now);
-      destinations.take(delivery);
-    }
+    leases.hold(deliveries);
+    for (const delivery of deliveries) destinations.take(delivery);
     dispatch(deliveries);
   }
 
@@ -158,9 +157,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const { destination } = job.deliveries[0]!;
     const isLimited = job.deliveries[0]!.maxPerSecond !== null;
     const mayRetry = () => !isStopping && !isLimited && !circuits.isBroken(destination);
-    const results = await inSpan('delivery', spanOf(job), () => job.run({ mayRetry, signal: controller.signal })).catch(
-      (error) => job.deliveries.map((delivery) => ourFault(error, delivery)),
-    );
+    const results = await inSpan(
+      'delivery',
+      () => spanOf(job),
+      () => job.run({ mayRetry, signal: controller.signal }),
+    ).catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
     underWay.delete(controller);
     for (const delivery of job.deliveries) destinations.free(delivery);
     if (isAbandoned) return;
@@ -184,9 +185,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   function onRecorded(settlements: readonly Settlement[]): void {
-    for (const { delivery } of settlements) {
-      held.delete(delivery);
-    }
+    leases.release(settlements.map(({ delivery }) => delivery));
     for (const projectId of new Set(settlements.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
@@ -195,15 +194,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const waits = settlements.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
     if (waits.length > 0) claimLoop.wakeIn(Math.min(...waits) * 1000);
     claimLoop.onFreed(0);
-    if (held.size === 0) onIdle();
+    if (leases.count() === 0) onIdle();
   }
 
   async function maintain(): Promise<void> {
-    for (let round = 0; !isStopping || held.size > 0; round++) {
+    for (let round = 0; !isStopping || leases.count() > 0; round++) {
       try {
-        // First our own: after a long pause of this process they would be found expired.
-        await prolong();
-        if (!isStopping && (await reclaimExpired(db.pool)) > 0) claimLoop.wake();
+        await leases.prolong();
         if (!isStopping && round % STRANDED_EVERY_ROUNDS === 0) {
           const released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
           if (released > 0) claimLoop.wake();
@@ -217,14 +214,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     }
   }
 
-  async function prolong(): Promise<void> {
-    const now = performance.now();
-    const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([delivery]) => delivery);
-    if (old.length === 0) return;
-    await extendLeases(db.pool, old, leaseSeconds);
-    for (const delivery of old) if (held.has(delivery)) held.set(delivery, now);
-  }
-
   async function giveBack(deliveries: ClaimedDelivery[], errorClass: 'interrupted' | null): Promise<void> {
     await releaseLeases(db.pool, deliveries, errorClass).catch((error) =>
       log.warn({ err: error, deliveries: deliveries.length }, 'leases could not be given back; they end by themselves'),
@@ -232,7 +221,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   async function idleWithin(milliseconds: number): Promise<void> {
-    if (held.size === 0) return;
+    if (leases.count() === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     onIdle = resolve;
     const timer = setTimeout(resolve, milliseconds);
@@ -246,7 +235,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     claimLoop.stop();
     await claimLoop.finished();
     await idleWithin(settings.drainMilliseconds);
-    const left = [...held.keys()];
+    const left = leases.all();
     isAbandoned = true;
     recorder.abandon();
     for (const controller of underWay) controller.abort();
@@ -265,7 +254,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     },
     stop,
     stats: () => ({
-      ...{ inFlight: held.size, failingDestinations: circuits.brokenCount() },
+      ...{ inFlight: leases.count(), failingDestinations: circuits.brokenCount() },
       ...reporter.counts(),
     }),
   };

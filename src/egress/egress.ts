@@ -47,6 +47,7 @@ export type EgressOptions = {
 };
 
 const MAX_HEADER_BYTES = 16_384;
+const MAX_REMEMBERED_URLS = 2_000;
 // Shorter than the 5 s after which many servers close an idle connection, so that requests seldom meet a closed one.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
 const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
@@ -70,9 +71,18 @@ export function createEgress(options: EgressOptions): Egress {
   };
   const dispatcher = new OriginPools(poolOptions, options.maxOrigins ?? 2_048);
 
+  // The check asks nothing but the text and the allow-list, so its answer stays the same.
+  const permitted = new Map<string, URL>();
+
   function permittedUrl(text: string): URL {
+    const known = permitted.get(text);
+    if (known) return known;
     const check = checkTargetUrl(text, allow);
-    if (check.ok) return check.url;
+    if (check.ok) {
+      if (permitted.size >= MAX_REMEMBERED_URLS) permitted.clear();
+      permitted.set(text, check.url);
+      return check.url;
+    }
     // The host alone: paths and queries of webhook URLs are secrets.
     log.debug({ host: URL.parse(text)?.host, reason: check.message }, 'egress target refused');
     throw new EgressError('target_not_allowed');

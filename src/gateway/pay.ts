@@ -118,7 +118,7 @@ export function createPay(options: PayOptions) {
   async function inStep<T>(step: PaymentStep, span: SpanOptions, run: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     try {
-      return await inSpan(`payment ${step}`, span, run);
+      return await inSpan(`payment ${step}`, () => span, run);
     } finally {
       onStep?.(step, (performance.now() - startedAt) / 1000);
     }

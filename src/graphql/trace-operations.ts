@@ -11,7 +11,13 @@ export function traceOperations(): Plugin {
       const type = operation?.operation ?? 'query';
       const name = operation?.name?.value;
       const attributes = { 'graphql.operation.type': type, ...(name && { 'graphql.operation.name': name }) };
-      setExecuteFn((given) => inSpan(`GraphQL ${type}`, { attributes }, async () => executeFn(given)));
+      setExecuteFn((given) =>
+        inSpan(
+          `GraphQL ${type}`,
+          () => ({ attributes }),
+          async () => executeFn(given),
+        ),
+      );
     },
   };
 }

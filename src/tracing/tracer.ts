@@ -35,10 +35,10 @@ export function isTracing(): boolean {
   return isOn;
 }
 
-/** Opens a span around `run`; what it throws marks the span as failed. */
-export async function inSpan<T>(name: string, options: SpanOptions, run: () => Promise<T>): Promise<T> {
+/** Opens a span around `run`; what it throws marks the span as failed. `describe` is asked while tracing is on alone. */
+export async function inSpan<T>(name: string, describe: () => SpanOptions, run: () => Promise<T>): Promise<T> {
   if (!isOn) return run();
-  const { span, within } = openSpan(name, options);
+  const { span, within } = openSpan(name, describe());
   try {
     return await context.with(within, run);
   } catch (error) {

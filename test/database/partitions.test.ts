@@ -132,6 +132,15 @@ test('what is older than the retention goes, whole weeks at a time, and all else
   expect(old).toHaveLength(2);
 });
 
+test('a claim finds room on the page of its row in every partition of deliveries', async () => {
+  await keepPartitions({ pool, log, retentionDays: 90 });
+  const { rows } = await pool.query(
+    `SELECT count(*)::int AS n, array_agg(DISTINCT c.reloptions::text) AS options
+     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = '"Delivery"'::regclass`,
+  );
+  expect(rows).toEqual([{ n: 5, options: ['{fillfactor=50}'] }]);
+});
+
 test('a row that no partition was ready for is taken by the default one, and moved when there is one', async () => {
   const { eventId, deliveryId } = await addHistory(-10);
   expect(await isEmpty('Event_default')).toBe(false);

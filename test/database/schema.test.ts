@@ -5,9 +5,13 @@ import { expect, inject, test } from 'vitest';
 import { diffSchemas } from '../../scripts/schema-diff.ts';
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
 
+// A Prisma schema describes this column, but cannot say that the database generates it.
+const GENERATED = ['column "Delivery".outcome'];
+
 // What migrations add by hand, because a Prisma schema cannot say it: partial indexes, indexes on expressions, and what
 // belongs to partitions.
 const HAND_WRITTEN = [
+  ...GENERATED,
   '"Attempt" is partitioned by RANGE ("deliveryId")',
   '"Delivery" is partitioned by RANGE (id)',
   '"Event" is partitioned by RANGE (id)',
@@ -20,7 +24,6 @@ const HAND_WRITTEN = [
   'Delivery_destination_due',
   'Delivery_finished',
   'Delivery_held',
-  'Delivery_lease',
   'Delivery_ordering',
   'Delivery_waiting',
   'Delivery_webhook',
@@ -32,6 +35,7 @@ const HAND_WRITTEN = [
 
 // Relations of the Prisma schema that no foreign key guards: dropping a partition would have to look for references to it.
 const WITHOUT_FOREIGN_KEY = ['Attempt_deliveryId_fkey', 'Delivery_eventId_fkey'];
+const NOT_AS_DESCRIBED = [...GENERATED, ...WITHOUT_FOREIGN_KEY];
 
 // Partitions are left out: they are as the table they belong to. Not-null constraints are left out: columns tell, and PostgreSQL's names for them remember former column names.
 const DESCRIPTIONS = [
@@ -84,10 +88,15 @@ test('the migrations make exactly what schema.prisma describes, and what is list
   const surplus = actual.filter((sentence) => !wanted.includes(sentence));
   const missing = wanted.filter((sentence) => !actual.includes(sentence));
   const nameIn = (names: string[]) => (sentence: string) =>
-    names.find((name) => sentence === name || sentence.includes(`"${name}"`) || sentence.includes(`.${name}`)) ??
-    sentence;
+    names.find(
+      (name) =>
+        sentence === name ||
+        sentence.startsWith(`${name} `) ||
+        sentence.includes(`"${name}"`) ||
+        sentence.includes(`.${name}`),
+    ) ?? sentence;
   expect(wanted.length).toBeGreaterThan(50);
-  expect(missing.map(nameIn(WITHOUT_FOREIGN_KEY)).sort()).toEqual(WITHOUT_FOREIGN_KEY);
+  expect(missing.map(nameIn(NOT_AS_DESCRIBED)).sort()).toEqual(NOT_AS_DESCRIBED.toSorted());
   expect(surplus.map(nameIn(HAND_WRITTEN)).sort()).toEqual(HAND_WRITTEN.toSorted());
   await migrated.drop();
   await described.drop();

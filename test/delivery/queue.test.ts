@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Claim, type ClaimRequest, claimDeliveries } from '../../src/delivery/claim.ts';
 import {
   extendLeases,
+  type Queryable,
   readQueueStats,
-  reclaimExpired,
   releaseHeld,
   releaseLeases,
   releaseStranded,
@@ -27,8 +27,8 @@ afterAll(() => stage.close());
 
 const NO_ROOM = new Map<string, number>();
 
-function claim(request: Partial<ClaimRequest> = {}): Promise<Claim> {
-  return claimDeliveries(stage.pool, {
+function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<Claim> {
+  return claimDeliveries(db, {
     ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100 },
     ...request,
   });
@@ -256,12 +256,28 @@ describe('a lease', () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     await claim();
-    expect(await reclaimExpired(stage.pool)).toBe(0);
     expect(ids(await claim())).toEqual([]);
+    expect(ids(await claim({ after: '' }))).toEqual([]);
     await expireLease(id);
-    expect(await reclaimExpired(stage.pool)).toBe(1);
-    const again = await claimOne();
-    expect(again).toMatchObject({ id, leaseToken: 2, previousErrorClass: 'interrupted' });
+    expect(await claimOne()).toMatchObject({ id, leaseToken: 2, previousErrorClass: 'interrupted' });
+    await expireLease(id);
+    const { deliveries } = await claim({ after: '' });
+    expect(deliveries).toMatchObject([{ id, leaseToken: 3, previousErrorClass: 'interrupted' }]);
+  });
+
+  it('costs one version of the row beside the old one, and nothing in any index', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    await stage.addDeliveries(webhookId, 20);
+    const client = await stage.pool.connect();
+    await client.query('BEGIN');
+    await claim({}, client);
+    const { rows } = await client.query(
+      `SELECT sum(n_tup_upd)::int AS updated, sum(n_tup_hot_upd)::int AS beside FROM pg_stat_xact_user_tables
+       WHERE relname LIKE 'Delivery%'`,
+    );
+    await client.query('ROLLBACK');
+    client.release();
+    expect(rows).toEqual([{ updated: 20, beside: 20 }]);
   });
 
   it('that was lost makes a late result void, its attempts too', async () => {
@@ -269,8 +285,6 @@ describe('a lease', () => {
     const id = await stage.addDelivery(webhookId);
     const late = await claimOne();
     await expireLease(id);
-    await reclaimExpired(stage.pool);
-    expect(await recordSettlements(stage.pool, [settle(late, delivered)])).toEqual(new Set());
     const current = await claimOne();
     expect(await recordSettlements(stage.pool, [settle(late, delivered)])).toEqual(new Set());
     expect(await stage.delivery(id)).toMatchObject({ status: 'RUNNING', attemptCount: 0 });
@@ -294,7 +308,6 @@ describe('a lease', () => {
     const id = await stage.addDelivery(webhookId);
     const stale = await claimOne();
     await expireLease(id);
-    await reclaimExpired(stage.pool);
     const current = await claimOne();
     const before = (await stage.delivery(id)).leasedUntil as Date;
     await extendLeases(stage.pool, [stale], 900);

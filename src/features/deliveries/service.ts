@@ -43,7 +43,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
             connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
             status ? { status: { in: status } } : {},
             // Says nothing new, but it is what the index of finished deliveries is for.
-            status?.every(isFinal) ? { completedAt: { not: null } } : {},
+            status?.every(isFinal) ? { outcome: { in: status } } : {},
             eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
             since ? { createdAt: { gte: since } } : {},
           ],

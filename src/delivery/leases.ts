@@ -1,0 +1,34 @@
+import { extendLeases, type Lease, type Queryable } from './queue.ts';
+
+const LOOK_EVERY_MILLISECONDS = 500;
+
+/** What this process has in its hands: keeps the leases of it, each prolonged when a third of its time is over. */
+export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Queryable; leaseSeconds: number }) {
+  // When each was last prolonged, by the clock that only goes forward.
+  const held = new Map<T, number>();
+  let lookedAt = 0;
+
+  return {
+    count: (): number => held.size,
+    all: (): T[] => [...held.keys()],
+
+    hold(leases: readonly T[]): void {
+      const now = performance.now();
+      for (const lease of leases) held.set(lease, now);
+    },
+
+    release(leases: readonly T[]): void {
+      for (const lease of leases) held.delete(lease);
+    },
+
+    async prolong(): Promise<void> {
+      const now = performance.now();
+      if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
+      lookedAt = now;
+      const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
+      if (old.length === 0) return;
+      await extendLeases(db, old, leaseSeconds);
+      for (const lease of old) if (held.has(lease)) held.set(lease, now);
+    },
+  };
+}
