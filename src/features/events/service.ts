@@ -15,6 +15,7 @@ import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } fr
 import { SAMPLE_PAYLOADS } from './samples.ts';
 import { findSubscribers } from './subscribers.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from './versions.ts';
+import { writeEvent } from './write-event.ts';
 
 export type NewEvent = {
   [K in EventKind]: {
@@ -52,21 +53,15 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
      * After the commit call `announce`.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
-      const { projectId, type, data, test = false, only } = event;
       const eventId = newId('Event');
-      const traceContext = currentTraceparent() ?? null;
-      const row = { id: eventId, projectId, type, data, test, version: payloadVersions.current, traceContext };
-      await tx.event.create({ data: row });
       const deliveries = (await findSubscribers(tx, event)).map((subscriber) => ({
         id: newId('Delivery'),
-        projectId,
-        eventId,
-        eventType: type,
-        // What is meant for one alone was asked for by hand: it goes out though its receiver is left alone otherwise.
-        ...(only && { trigger: 'MANUAL' as const }),
         ...subscriber,
       }));
-      if (deliveries.length > 0) await tx.delivery.createMany({ data: deliveries });
+      await writeEvent(tx, {
+        ...{ id: eventId, version: payloadVersions.current, traceContext: currentTraceparent() ?? null },
+        ...{ event, deliveries },
+      });
       return { eventId, deliveryIds: deliveries.map(({ id }) => id) };
     },
 

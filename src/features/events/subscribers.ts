@@ -1,19 +1,22 @@
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/registry.ts';
 import type { Transaction } from '../../database/client.ts';
-import { type Connector, Prisma, type Webhook } from '../../generated/prisma/client.ts';
+import { type Connector, type Delivery, Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import { matchesFilter } from './filter.ts';
 import { readFilter } from './filter-input.ts';
 import { expandEventTypes } from './kinds.ts';
 import type { NewEvent } from './service.ts';
 
 /** What a delivery to a subscriber begins with. */
-export type Subscriber = Pick<
-  Prisma.DeliveryCreateManyInput,
-  'webhookId' | 'connectorId' | 'orderingKey' | 'status' | 'reason' | 'nextAttemptAt' | 'completedAt'
->;
+export type Subscriber = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
 
-type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'>;
+type State = Pick<Delivery, 'reason' | 'completedAt'> & {
+  status: 'PENDING' | 'SKIPPED';
+  /** By the clock of the database. */
+  isDue: boolean;
+};
+
+type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { type: null };
 type SubscribedConnector = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
 
 /** Everybody who is subscribed to an event, or the one it is for, and whether it is sent to them. */
@@ -24,30 +27,31 @@ export async function findSubscribers(tx: Transaction, event: NewEvent): Promise
   const nobody = Prisma.sql`false`;
   const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : nobody) : kinds;
   const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : nobody) : kinds;
-  // Locked, so that none is deleted before its delivery is written.
-  const webhooks = await tx.$queryRaw<SubscribedWebhook[]>`
-    SELECT "id", "isActive", "filter", "ordering" FROM "Webhook"
-    WHERE "projectId" = ${projectId} AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE`;
-  const connectors = await tx.$queryRaw<SubscribedConnector[]>`
-    SELECT "id", "isActive", "filter", "type", "eventTypes", "pausedReason" FROM "Connector"
-    WHERE "projectId" = ${projectId} AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE`;
-  return [
-    ...webhooks.map((webhook) => ({
-      webhookId: webhook.id,
-      connectorId: null,
-      orderingKey: orderingKey(webhook, event),
-      ...webhookState(webhook, event),
-    })),
-    ...connectors.map((connector) => ({
-      webhookId: null,
-      connectorId: connector.id,
-      orderingKey: null,
-      ...connectorState(connector, event),
-    })),
-  ];
+  // Locked, so that none is deleted before its delivery is written. In one statement, since every event asks.
+  const found = await tx.$queryRaw<(SubscribedWebhook | SubscribedConnector)[]>`
+    WITH webhooks AS (
+      SELECT "id", "isActive", "filter", "ordering" FROM "Webhook"
+      WHERE "projectId" = ${projectId} AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE
+    ), connectors AS (
+      SELECT "id", "isActive", "filter", "type", "eventTypes", "pausedReason" FROM "Connector"
+      WHERE "projectId" = ${projectId} AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE
+    )
+    SELECT "id", "isActive", "filter", "ordering", NULL AS "type", NULL AS "eventTypes", NULL AS "pausedReason" FROM webhooks
+    UNION ALL
+    SELECT "id", "isActive", "filter", NULL, "type", "eventTypes", "pausedReason" FROM connectors`;
+  return found.map((subscriber) =>
+    subscriber.type === null
+      ? {
+          webhookId: subscriber.id,
+          connectorId: null,
+          orderingKey: orderingKey(subscriber, event),
+          ...webhookState(subscriber, event),
+        }
+      : { webhookId: null, connectorId: subscriber.id, orderingKey: null, ...connectorState(subscriber, event) },
+  );
 }
 
-function webhookState({ isActive, filter }: SubscribedWebhook, event: NewEvent): Partial<Subscriber> {
+function webhookState({ isActive, filter }: SubscribedWebhook, event: NewEvent): State {
   if (!isActive) return skipped('disabled');
   return passes(filter, event) ? due() : skipped('filtered');
 }
@@ -57,7 +61,7 @@ function orderingKey({ ordering }: SubscribedWebhook, { data, test }: NewEvent):
   return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
 }
 
-function connectorState(connector: SubscribedConnector, event: NewEvent): Partial<Subscriber> {
+function connectorState(connector: SubscribedConnector, event: NewEvent): State {
   const { isActive, filter, type, eventTypes, pausedReason } = connector;
   if (!isActive) return skipped('disabled');
   if (!getConnector(type).carries(event.type, expandEventTypes(eventTypes))) return skipped('not_carried');
@@ -70,12 +74,11 @@ function passes(filter: Prisma.JsonValue, { type, data, only }: NewEvent): boole
   return filter === null || only !== undefined || matchesFilter(readFilter(filter), { type, data });
 }
 
-/** Due by the clock of the database: the column's default. */
-const due = (): Partial<Subscriber> => ({ status: 'PENDING' });
-const held = (): Partial<Subscriber> => ({ status: 'PENDING', reason: 'paused', nextAttemptAt: null });
-const skipped = (reason: string): Partial<Subscriber> => ({
+const due = (): State => ({ status: 'PENDING', isDue: true, reason: null, completedAt: null });
+const held = (): State => ({ status: 'PENDING', isDue: false, reason: 'paused', completedAt: null });
+const skipped = (reason: string): State => ({
   status: 'SKIPPED',
+  isDue: false,
   reason,
-  nextAttemptAt: null,
   completedAt: new Date(sharedNow()),
 });

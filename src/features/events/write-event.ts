@@ -1,0 +1,42 @@
+import type { Transaction } from '../../database/client.ts';
+import type { NewEvent } from './service.ts';
+import type { Subscriber } from './subscribers.ts';
+
+export type EventToWrite = {
+  id: string;
+  /** Of its payload. */
+  version: number;
+  traceContext: string | null;
+  event: NewEvent;
+  deliveries: readonly (Subscriber & { id: string })[];
+};
+
+/** Writes an event and its deliveries in one statement, since every payment waits for it. */
+export async function writeEvent(tx: Transaction, { id, version, traceContext, ...rest }: EventToWrite): Promise<void> {
+  const { event, deliveries } = rest;
+  const { projectId, type, data, test = false, only } = event;
+  // What is meant for one alone was asked for by hand: it goes out though its receiver is left alone otherwise.
+  const trigger = only ? 'MANUAL' : 'SCHEDULED';
+  await tx.$executeRaw`
+    WITH event AS (
+      INSERT INTO "Event" ("id", "projectId", "type", "version", "test", "traceContext", "data")
+      VALUES (${id}, ${projectId}, ${type}, ${version}, ${test}, ${traceContext}, ${JSON.stringify(data)}::json)
+    )
+    INSERT INTO "Delivery" (
+      "id", "projectId", "eventId", "eventType", "trigger", "webhookId", "connectorId", "orderingKey", "status", "reason",
+      "nextAttemptAt", "completedAt"
+    )
+    SELECT
+      new.id, ${projectId}, ${id}, ${type}, ${trigger}::"AttemptTrigger", webhook, connector, ordering,
+      status::"DeliveryStatus", reason, CASE WHEN due THEN statement_timestamp() END, completed
+    FROM unnest(
+      ${deliveries.map((delivery) => delivery.id)}::text[],
+      ${deliveries.map(({ webhookId }) => webhookId)}::text[],
+      ${deliveries.map(({ connectorId }) => connectorId)}::text[],
+      ${deliveries.map(({ orderingKey }) => orderingKey)}::text[],
+      ${deliveries.map(({ status }) => status)}::text[],
+      ${deliveries.map(({ reason }) => reason)}::text[],
+      ${deliveries.map(({ isDue }) => isDue)}::boolean[],
+      ${deliveries.map(({ completedAt }) => completedAt)}::timestamptz[]
+    ) AS new(id, webhook, connector, ordering, status, reason, due, completed)`;
+}
