@@ -57,8 +57,8 @@ export type Latency = {
   /** From the scheduled send to the receipt, in milliseconds; the commit and its wait are in it. */
   fromSchedule: Percentiles;
   fromCommit: Percentiles;
-  /** Of publisher and workers together. */
-  statements: number;
+  /** For each delivery, of the process that publishes (its transaction) and of the one that sends. */
+  statements: { publisher: number; worker: number };
   repeats: number;
 };
 export type Percentiles = { p50: number; p95: number; p99: number };
@@ -78,12 +78,11 @@ export async function latency(
   await publisher.call('publish', perSecond, warmUpSeconds);
   await sleep(500);
   await receiver.call('reset');
-  const processes = [worker, publisher];
-  const before = await usageOf(processes);
+  const before = { publisher: await usageOf([publisher]), worker: await usageOf([worker]) };
   const published = await publisher.call('publish', perSecond, seconds);
   const received = async () => (await receiver.call('count')).received;
   await until(async () => (await received()) >= published.length, 'what was published to arrive').catch(() => {});
-  const after = await usageOf(processes);
+  const after = { publisher: await usageOf([publisher]), worker: await usageOf([worker]) };
 
   const receipts = await receiver.call('receipts');
   const missing = published.filter(({ id }) => !receipts.has(id));
@@ -94,7 +93,10 @@ export async function latency(
   return {
     fromSchedule: since(({ scheduledAt }) => scheduledAt),
     fromCommit: since(({ committedAt }) => committedAt),
-    statements: (after.statements - before.statements) / published.length,
+    statements: {
+      publisher: (after.publisher.statements - before.publisher.statements) / published.length,
+      worker: (after.worker.statements - before.worker.statements) / published.length,
+    },
     repeats: (await receiver.call('count')).repeats,
   };
 }

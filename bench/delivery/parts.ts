@@ -61,7 +61,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
           ratio(drained.perSecond / rawRate),
           microseconds(drained.cpuMicroseconds),
           microseconds(drained.databaseCpuMicroseconds),
-          `${drained.statements.toFixed(2)} / ${statements.toFixed(1)}`,
+          [drained.statements, statements.worker, statements.publisher].map((number) => number.toFixed(2)).join(' / '),
           ...times,
         ];
       }),
@@ -156,10 +156,13 @@ async function calm(stage: Stage, isQuick: boolean): Promise<Table> {
     const timing = { perSecond: 200, seconds: isQuick ? 5 : 30, warmUpSeconds: isQuick ? 2 : 10 };
     const { fromCommit, fromSchedule, statements, repeats } = await latency(bench, receiver, worker, timing);
     const times = [fromCommit.p50, fromCommit.p95, fromCommit.p99, fromSchedule.p95].map(milliseconds);
-    return [...times, statements.toFixed(2), String(repeats)];
+    return [...times, statements.worker.toFixed(2), statements.publisher.toFixed(2), String(repeats)];
   });
   await receiver.end();
-  const columns = ['commit → receipt p50', 'p95', 'p99', 'scheduled → receipt p95', 'statements each', 'repeats'];
+  const columns = [
+    ...['commit → receipt p50', 'p95', 'p99', 'scheduled → receipt p95'],
+    ...['statements each: worker', 'publisher', 'repeats'],
+  ];
   return { columns, rows: [row] };
 }
 
