@@ -1,4 +1,4 @@
-import pino, { type Logger, type LoggerOptions } from 'pino';
+import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { currentRequest } from './http/request-context.ts';
 import { MASK } from './secrets/redact.ts';
 
@@ -16,6 +16,8 @@ const SECRET_FIELDS = [
   'accessToken',
 ];
 
+const GATHER_MILLISECONDS = 50;
+
 /** Structured logs, one JSON object a line, with the id of the request and without credentials. */
 export function createLog(level: string): Logger {
   const options: LoggerOptions = {
@@ -26,6 +28,32 @@ export function createLog(level: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     base: null,
   };
-  // A system call a line would cost more than the line. What is not written yet when the process ends is written then.
-  return pino(options, pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 50 }));
+  return pino(options, openDestination());
+}
+
+/**
+ * Standard output, by a system call for all lines of a moment: one a line would cost more than the line. Pino's own
+ * buffer measures all that it holds again with every line. What is not written yet when the process ends is written then.
+ */
+function openDestination(): DestinationStream & { flushSync(): void } {
+  const stdout = pino.destination({ dest: 1, sync: false });
+  let lines: string[] = [];
+
+  function hand(): void {
+    if (lines.length > 0) stdout.write(lines.join(''));
+    lines = [];
+  }
+
+  function flushSync(): void {
+    hand();
+    stdout.flushSync();
+  }
+
+  process.once('exit', flushSync);
+  return {
+    flushSync,
+    write(line) {
+      if (lines.push(line) === 1) setTimeout(hand, GATHER_MILLISECONDS);
+    },
+  };
 }
