@@ -29,7 +29,7 @@ const LOG_EVERY_MILLISECONDS = 10_000;
 export function createClaimLoop(options: ClaimLoopOptions) {
   const { pool, log, destinations, settings, freeSlots, onClaimed } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
-  const enough = Math.ceil(claimBatch / 4);
+  const enough = Math.ceil(Math.min(claimBatch, maxInFlight) / 2);
   const signal = createWakeSignal();
   let isRunning = true;
   let finished: Promise<void> = Promise.resolve();

@@ -1,4 +1,5 @@
 import type { createCircuits } from './circuits.ts';
+import { createGate } from './gate.ts';
 import { decided, type Job, type JobOptions, planJobs } from './jobs.ts';
 import type { createPacing } from './pacing.ts';
 import type { ClaimedDelivery } from './types.ts';
@@ -7,42 +8,66 @@ export type DispatchOptions = {
   jobOptions: JobOptions;
   circuits: ReturnType<typeof createCircuits>;
   pacing: ReturnType<typeof createPacing>;
-  begin: (job: Job) => void;
+  /** Requests to one destination at once. */
+  maxPerDestination: number;
+  /** Resolves when it is over. */
+  begin: (job: Job) => Promise<void>;
   /** Have another look at the queue then. */
   wakeIn: (milliseconds: number) => void;
 };
 
 /**
- * Begins what is to be done with claimed deliveries: at once; or, for a destination with `maxPerSecond`, in slots of its
- * own. What has no slot yet, and what is for a destination that another process has found broken, is put back.
+ * Begins what is to be done with claimed deliveries: as soon as its destination has room for a request; or, where there
+ * is a `maxPerSecond`, in slots of its own. What has no slot yet, and what is for a destination that this process or
+ * another has found broken, is put back.
  */
-export function createDispatch({ jobOptions, circuits, pacing, begin, wakeIn }: DispatchOptions) {
-  return function dispatch(deliveries: readonly ClaimedDelivery[]): void {
+export function createDispatch(options: DispatchOptions) {
+  const { jobOptions, circuits, pacing, maxPerDestination, begin, wakeIn } = options;
+  const gate = createGate(maxPerDestination, send);
+
+  function take(deliveries: readonly ClaimedDelivery[]): void {
     for (const { destination, circuitOpenSeconds } of deliveries) circuits.learn(destination, circuitOpenSeconds);
     const limited = new Map<string, Job[]>();
     for (const job of planJobs(deliveries, jobOptions)) {
       const [{ destination, maxPerSecond }] = job.deliveries as [ClaimedDelivery];
-      const openSeconds = job.deliveries.every(isByHand) ? 0 : circuits.openSeconds(destination);
-      if (job.isDecided) begin(job);
-      else if (openSeconds > 0) begin(putBack(job, openSeconds, 'circuit_open'));
+      if (job.isDecided) void begin(job);
+      else if (isBroken(job)) void begin(putBack(job, circuits.openSeconds(destination), 'circuit_open'));
       else if (maxPerSecond === null) {
         pacing.forget(destination);
-        begin(job);
+        gate.enter(job);
       } else limited.set(destination, [...(limited.get(destination) ?? []), job]);
     }
     for (const jobs of limited.values()) void pace(jobs);
-  };
+  }
+
+  /** Whether the destination has been found broken, perhaps while this waited for it. */
+  function isBroken({ deliveries }: Job): boolean {
+    return !deliveries.every(isByHand) && circuits.openSeconds(deliveries[0]!.destination) > 0;
+  }
+
+  function send(job: Job): void {
+    const { destination } = job.deliveries[0]!;
+    const openSeconds = circuits.openSeconds(destination);
+    const sent = isBroken(job) ? putBack(job, openSeconds, 'circuit_open') : job;
+    void begin(sent).then(() => gate.leave(destination));
+  }
 
   async function pace(jobs: readonly Job[]): Promise<void> {
     const [{ destination, maxPerSecond }] = jobs[0]!.deliveries as [ClaimedDelivery];
     const { granted, delays, reopensInSeconds } = await pacing.reserve(destination, maxPerSecond!, jobs.length);
     jobs.forEach((job, index) => {
       const delay = delays[index]!;
-      if (index >= granted) begin(putBack(job, delay, 'rate_limited'));
-      else setTimeout(begin, delay * 1000, job);
+      if (index >= granted) void begin(putBack(job, delay, 'rate_limited'));
+      else setTimeout(gate.enter, delay * 1000, job);
     });
     if (reopensInSeconds > 0) wakeIn(reopensInSeconds * 1000);
   }
+
+  return {
+    take,
+    /** Takes out what waits for its turn. */
+    clear: (): ClaimedDelivery[] => gate.clear().flatMap(({ deliveries }) => deliveries),
+  };
 }
 
 const isByHand = ({ trigger, event }: ClaimedDelivery) => trigger === 'MANUAL' || event.test;

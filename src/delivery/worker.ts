@@ -34,6 +34,8 @@ export type DeliverySettings = {
   perDestination: number;
   /** What it may have in flight while others leave room. */
   maxPerDestination: number;
+  /** What may be claimed for it beyond that, and wait in this process for its turn. */
+  claimedAhead: number;
   /** The most taken from the database at once. */
   claimBatch: number;
   leaseSeconds: number;
@@ -54,6 +56,7 @@ const DEFAULTS: Omit<DeliverySettings, 'version'> = {
   maxInFlight: 2_048,
   perDestination: 64,
   maxPerDestination: 128,
+  claimedAhead: 128,
   claimBatch: 256,
   leaseSeconds: 30,
   timeoutMilliseconds: 15_000,
@@ -106,7 +109,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   const circuits = createCircuits();
   const pacing = createPacing({ db: db.pool, log });
-  const destinations = createDestinations(settings, [circuits, pacing]);
+  const destinations = createDestinations(
+    { ...settings, maxPerDestination: settings.maxPerDestination + settings.claimedAhead },
+    [circuits, pacing],
+  );
   const reporter = createReporter({ log, ...(metrics && { metrics }) });
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
@@ -135,7 +141,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     onError: () => metrics?.onQueueError('claim'),
   });
 
-  const dispatch = createDispatch({ jobOptions, circuits, pacing, begin, wakeIn: claimLoop.wakeIn });
+  const { maxPerDestination } = settings;
+  const dispatch = createDispatch({ jobOptions, circuits, pacing, maxPerDestination, begin, wakeIn: claimLoop.wakeIn });
 
   let unsubscribe = () => {};
   let loops: Promise<unknown> = Promise.resolve();
@@ -144,11 +151,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (isStopping) return giveBack(deliveries, null);
     leases.hold(deliveries);
     for (const delivery of deliveries) destinations.take(delivery);
-    dispatch(deliveries);
+    dispatch.take(deliveries);
   }
 
-  function begin(job: Job): void {
-    carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
+  function begin(job: Job): Promise<void> {
+    return carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
   }
 
   async function carryOut(job: Job): Promise<void> {
@@ -220,6 +227,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     );
   }
 
+  /** What has been claimed and not begun. */
+  async function giveBackUnsent(deliveries: ClaimedDelivery[]): Promise<void> {
+    leases.release(deliveries);
+    for (const delivery of deliveries) destinations.free(delivery);
+    if (deliveries.length > 0) await giveBack(deliveries, null);
+  }
+
   async function idleWithin(milliseconds: number): Promise<void> {
     if (leases.count() === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -234,6 +248,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     unsubscribe();
     claimLoop.stop();
     await claimLoop.finished();
+    await giveBackUnsent(dispatch.clear());
     await idleWithin(settings.drainMilliseconds);
     const left = leases.all();
     isAbandoned = true;

@@ -39,13 +39,15 @@ describe('a destination that never answers', () => {
     const dead = await stage.addWebhook(blackHole.url);
     await stage.addDeliveries(dead.id, 300);
     const others = await Promise.all(Array.from({ length: 20 }, () => stage.addWebhook(receiver.url)));
-    start({ maxInFlight: 60, perDestination: 6, maxPerDestination: 12, claimBatch: 30, ...STUCK });
+    const limits = { maxInFlight: 60, perDestination: 6, maxPerDestination: 12, claimedAhead: 6, claimBatch: 30 };
+    start({ ...limits, ...STUCK });
     await blackHole.waitFor(12);
     for (const { id } of others) await stage.addDeliveries(id, 10);
     stage.bus.publish(topics.deliveriesDue);
     await until(async () => (await stage.countBy('SUCCEEDED')) === 200);
     expect(blackHole.requests).toHaveLength(12);
-    expect(await stage.countBy('RUNNING')).toBe(12);
+    // Six more have been claimed, and wait for the twelve.
+    expect(await stage.countBy('RUNNING')).toBe(18);
   });
 });
 
@@ -58,7 +60,7 @@ describe('retries', () => {
       const retry = { attemptCount: 1, retryStep: 1, nextAttemptAt: new Date(Date.now() - 60_000) };
       for (let count = 0; count < 10; count++) await stage.addDelivery(id, retry);
     }
-    start({ maxInFlight: 40, perDestination: 10, maxPerDestination: 10, ...STUCK });
+    start({ maxInFlight: 40, perDestination: 10, maxPerDestination: 10, claimedAhead: 0, ...STUCK });
     await stuck.waitFor(30);
     const fresh = await stage.addWebhook(receiver.url);
     await stage.addDeliveries(fresh.id, 50);

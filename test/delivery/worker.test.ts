@@ -176,6 +176,32 @@ describe('a worker that stops', () => {
     expect(await stage.delivery(later)).toMatchObject({ status: 'PENDING', leaseToken: 0 });
   });
 
+  it('gives back what it has claimed and not begun', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const receiver = await receive(async () => {
+      await promise;
+      return {};
+    });
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 4);
+    const worker = stage.startWorker({ perDestination: 1, maxPerDestination: 1, claimedAhead: 3 });
+    await receiver.waitFor(1);
+    await until(async () => (await stage.countBy('RUNNING')) === 4);
+    const stopped = worker.stop();
+    await until(async () => (await stage.countBy('PENDING')) === 3);
+    resolve();
+    await stopped;
+    const { rows } = await stage.pool.query(
+      `SELECT "status"::text, "attemptCount", "errorClass", "leasedUntil", count(*)::int AS n FROM "Delivery" GROUP BY 1, 2, 3, 4`,
+    );
+    const common = { errorClass: null, leasedUntil: null };
+    expect(rows.toSorted((a, b) => a.n - b.n)).toEqual([
+      { status: 'SUCCEEDED', attemptCount: 1, n: 1, ...common },
+      { status: 'PENDING', attemptCount: 0, n: 3, ...common },
+    ]);
+    expect(receiver.requests).toHaveLength(1);
+  });
+
   it('gives back what does not finish in time', async () => {
     const receiver = await receive((_request, _response, index) => (index === 0 ? undefined : {}));
     const webhook = await stage.addWebhook(receiver.url);
