@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild } from './child.ts';
 import { ENGINE_NAMES, type EngineName } from './engine.ts';
-import { drain, latency } from './measure.ts';
+import { type Drain, drain, type Latency, latency } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
-import type { Stage } from './stage.ts';
+import type { Receiver, Stage } from './stage.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from './table.ts';
 
 export type Part = { title: string; run(stage: Stage, isQuick: boolean): Promise<Table> };
@@ -26,48 +26,49 @@ export const PARTS = {
   'black-hole': { title: 'One destination of 100 never answers', run: blackHole },
 } satisfies Record<string, Part>;
 
+/** In rounds, since a machine is not equally fast at all times: each number is the median of its rounds. */
 async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
-  const raw = startChild<RawMethods>('raw-process.ts');
-  const posts = isQuick ? 30_000 : 150_000;
-  await raw.call('post', receiver.url, posts / 3);
-  const { seconds, cpuMicroseconds } = await raw.call('post', receiver.url, posts);
-  await raw.end();
-  const rawRate = posts / seconds;
-  const rows = [
-    ['undici Pool alone', rate(rawRate), ratio(1), microseconds(cpuMicroseconds / posts), '–', '–', '–', '–', '–'],
-  ];
-
-  for (const name of ENGINE_NAMES) {
-    const obstacle = stage.obstacleTo(name);
-    if (obstacle) {
-      rows.push([name, obstacle, ...Array(7).fill('')]);
-      continue;
-    }
-    const count = PEER_COUNTS[name][isQuick ? 'quick' : 'full'];
-    const urls = [`${receiver.url}/in`];
-    rows.push(
+  const urls = [`${receiver.url}/in`];
+  const size = isQuick ? 'quick' : 'full';
+  const names = ENGINE_NAMES.filter((name) => !stage.obstacleTo(name));
+  const raw: { perSecond: number; cpuMicroseconds: number }[] = [];
+  const drains = new Map<EngineName, Drain[]>(names.map((name) => [name, []]));
+  const latencies = new Map<EngineName, Latency>();
+  const rounds = isQuick ? 1 : 3;
+  for (let round = 1; round <= rounds; round++) {
+    raw.push(await postAlone(receiver, isQuick ? 30_000 : 100_000));
+    for (const name of names) {
       await stage.withEngine(name, urls, async (bench) => {
+        const count = PEER_COUNTS[name][size];
         const drained = await drain(bench, receiver, { urls, count, warmUp: count / 4 });
-        const { fromSchedule, statements } = await latency(bench, receiver, drained.workers[0]!, {
-          perSecond: 200,
-          seconds: isQuick ? 3 : 15,
-          warmUpSeconds: isQuick ? 1 : 3,
-        });
-        const times = [fromSchedule.p50, fromSchedule.p95, fromSchedule.p99].map(milliseconds);
-        return [
-          name,
-          rate(drained.perSecond),
-          ratio(drained.perSecond / rawRate),
-          microseconds(drained.cpuMicroseconds),
-          microseconds(drained.databaseCpuMicroseconds),
-          [drained.statements, statements.worker, statements.publisher].map((number) => number.toFixed(2)).join(' / '),
-          ...times,
-        ];
-      }),
-    );
+        drains.get(name)!.push(drained);
+        if (round < rounds) return;
+        const timing = { perSecond: 200, seconds: isQuick ? 3 : 15, warmUpSeconds: isQuick ? 1 : 3 };
+        latencies.set(name, await latency(bench, receiver, drained.workers[0]!, timing));
+      });
+    }
   }
   await receiver.end();
+
+  const rawRate = median(raw, ({ perSecond }) => perSecond);
+  const rawCpu = microseconds(median(raw, ({ cpuMicroseconds }) => cpuMicroseconds));
+  const rowOf = (name: EngineName) => {
+    const obstacle = stage.obstacleTo(name);
+    if (obstacle) return [name, obstacle, ...Array(7).fill('')];
+    const [results, { fromSchedule, statements }] = [drains.get(name)!, latencies.get(name)!];
+    const perSecond = median(results, (result) => result.perSecond);
+    const counts = [median(results, (result) => result.statements), statements.worker, statements.publisher];
+    return [
+      name,
+      rate(perSecond),
+      ratio(perSecond / rawRate),
+      microseconds(median(results, ({ cpuMicroseconds }) => cpuMicroseconds)),
+      microseconds(median(results, ({ databaseCpuMicroseconds }) => databaseCpuMicroseconds)),
+      counts.map((number) => number.toFixed(2)).join(' / '),
+      ...[fromSchedule.p50, fromSchedule.p95, fromSchedule.p99].map(milliseconds),
+    ];
+  };
   const columns = [
     '',
     'deliveries/s',
@@ -79,7 +80,22 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
     'p95',
     'p99',
   ];
-  return { columns, rows };
+  const alone = ['undici Pool alone', rate(rawRate), ratio(1), rawCpu, '–', '–', '–', '–', '–'];
+  return { columns, rows: [alone, ...ENGINE_NAMES.map(rowOf)] };
+}
+
+/** What a bare undici Pool does, after a third as many to warm up. */
+async function postAlone(receiver: Receiver, posts: number): Promise<{ perSecond: number; cpuMicroseconds: number }> {
+  const raw = startChild<RawMethods>('raw-process.ts');
+  await raw.call('post', receiver.url, Math.ceil(posts / 3));
+  const { seconds, cpuMicroseconds } = await raw.call('post', receiver.url, posts);
+  await raw.end();
+  return { perSecond: posts / seconds, cpuMicroseconds: cpuMicroseconds / posts };
+}
+
+function median<T>(items: readonly T[], pick: (item: T) => number): number {
+  const sorted = items.map(pick).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
 }
 
 async function workers(stage: Stage, isQuick: boolean): Promise<Table> {

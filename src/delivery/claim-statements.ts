@@ -16,9 +16,35 @@ const DUE = `now() + interval '1 millisecond'`;
 /** The room of each destination, as a table. */
 const ROOM = `room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots))`;
 
+/** What is true of a webhook or connector, whatever is sent to it. */
+const subscribers = (table: string, reference: string, columns: string) => `
+  SELECT coalesce(json_agg(row_to_json(subscriber)), '[]') FROM (
+    SELECT
+      s."id", s."projectId", p."name" AS "projectName", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
+      s."maxPerSecond",
+      coalesce(extract(epoch FROM s."circuitOpenUntil" - now()), 0)::float8 AS "circuitOpenSeconds",
+      ${columns}
+    FROM ${table} s JOIN "Project" p ON p."id" = s."projectId"
+    WHERE s."id" = ANY(ARRAY(SELECT DISTINCT ${reference} FROM claimed WHERE ${reference} IS NOT NULL))
+  ) AS subscriber`;
+
+const WEBHOOKS = subscribers(
+  '"Webhook"',
+  '"webhookId"',
+  `s."url", s."payloadVersion", s."secret",
+   CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`,
+);
+
+const CONNECTORS = subscribers(
+  '"Connector"',
+  '"connectorId"',
+  `s."type", s."secretConfig", s."eventTypes", s."memory", s."pausedAt" IS NOT NULL AS "isPaused"`,
+);
+
 /**
- * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it. What
- * is put aside has taken the room of others, so there is more to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how few they are
+ * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it: a row
+ * with what is true of all, then one for each delivery. What is put aside has taken the room of others, so there is more
+ * to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how few they are
  * might otherwise read the whole table.
  */
 const TAKE = `
@@ -33,29 +59,27 @@ const TAKE = `
     RETURNING *
   )
   SELECT
-    meta."hasMore" OR EXISTS (SELECT FROM waiting WHERE "isSure") AS "hasMore",
-    meta."after", meta."databaseTime", meta."nextDueInMilliseconds",
-    d."id", d."projectId", d."trigger", d."attemptCount", d."retryStep", d."leaseToken", d."errorClass", d."orderingKey",
-    extract(epoch FROM now() - d."createdAt")::float8 AS "ageSeconds",
-    p."name" AS "projectName",
-    e."id" AS "eventId", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", e."traceContext",
-    w."id" AS "webhookId", w."url", w."isActive" AS "webhookIsActive", w."payloadVersion", w."secret",
-    w."failingSince" IS NOT NULL AS "webhookIsFailing",
-    CASE WHEN w."previousSecretExpiresAt" > now() THEN w."previousSecret" END AS "previousSecret",
-    c."id" AS "connectorId", c."type" AS "connectorType", c."isActive" AS "connectorIsActive",
-    c."failingSince" IS NOT NULL AS "connectorIsFailing", c."pausedAt" IS NOT NULL AS "connectorIsPaused",
-    c."secretConfig", c."eventTypes", c."memory",
-    coalesce(w."maxPerSecond", c."maxPerSecond") AS "maxPerSecond",
-    coalesce(extract(epoch FROM coalesce(w."circuitOpenUntil", c."circuitOpenUntil") - now()), 0)::float8
-      AS "circuitOpenSeconds"
+    NULL AS "id", NULL AS "destination", NULL AS "trigger", NULL AS "attemptCount", NULL AS "retryStep",
+    NULL AS "leaseToken", NULL AS "errorClass", NULL AS "orderingKey", NULL AS "ageSeconds",
+    NULL AS "eventId", NULL AS "type", NULL AS "version", NULL AS "test", NULL AS "timestamp", NULL AS "data",
+    NULL AS "traceContext",
+    json_build_object(
+      'hasMore', meta."hasMore" OR EXISTS (SELECT FROM waiting WHERE "isSure"),
+      'after', meta."after",
+      'databaseTime', meta."databaseTime",
+      'nextDueInMilliseconds', meta."nextDueInMilliseconds",
+      'webhooks', (${WEBHOOKS}),
+      'connectors', (${CONNECTORS})
+    ) AS "meta"
   FROM meta
-  LEFT JOIN (
-    claimed d
-    CROSS JOIN LATERAL (SELECT * FROM "Event" WHERE "id" = d."eventId" LIMIT 1) AS e
-    JOIN "Project" p ON p."id" = d."projectId"
-    LEFT JOIN "Webhook" w ON w."id" = d."webhookId"
-    LEFT JOIN "Connector" c ON c."id" = d."connectorId"
-  ) ON true`;
+  UNION ALL
+  SELECT
+    d."id", coalesce(d."webhookId", d."connectorId"), d."trigger"::text, d."attemptCount", d."retryStep",
+    d."leaseToken", d."errorClass", d."orderingKey", extract(epoch FROM now() - d."createdAt")::float8,
+    e."id", e."type", e."version", e."test", e."timestamp", e."data"::text,
+    e."traceContext",
+    NULL
+  FROM claimed d CROSS JOIN LATERAL (SELECT * FROM "Event" WHERE "id" = d."eventId" LIMIT 1) AS e`;
 
 const META_TIMES = `
   extract(epoch FROM now())::float8 * 1000 AS "databaseTime",

@@ -1,7 +1,6 @@
-import type { ConnectorMemory } from '../connectors/definition.ts';
 import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
 import type { Queryable } from './queue.ts';
-import type { ClaimedDelivery } from './types.ts';
+import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from './types.ts';
 
 export type ClaimRequest = {
   limit: number;
@@ -41,27 +40,39 @@ export async function claimDeliveries(db: Queryable, request: ClaimRequest): Pro
       : { name: 'delivery_claim_around', text: CLAIM_AROUND, values: [...values, after, MAX_DESTINATIONS_A_CLAIM] };
   const { rows } = await db.query<ClaimRow>(query);
   const receivedAt = performance.now();
-  const meta = rows[0]!;
+  const { meta } = rows.find(isMeta)!;
   const databaseTime = () => meta.databaseTime + performance.now() - receivedAt;
-  return {
-    deliveries: rows.filter(isClaimed).map((row) => toDelivery(row, databaseTime)),
-    hasMore: meta.hasMore,
-    nextDueInMilliseconds: meta.nextDueInMilliseconds,
-    after: meta.after,
-  };
+  const webhooks = new Map(meta.webhooks.map((webhook) => [webhook.id, webhook]));
+  const connectors = new Map(meta.connectors.map((connector) => [connector.id, connector]));
+  const deliveries = rows.filter(isDelivery).map((row) => {
+    const webhook = webhooks.get(row.destination) ?? null;
+    return toDelivery(row, databaseTime, webhook, webhook ? null : connectors.get(row.destination)!);
+  });
+  const { hasMore, nextDueInMilliseconds } = meta;
+  return { deliveries, hasMore, nextDueInMilliseconds, after: meta.after };
 }
 
 type MetaRow = {
-  databaseTime: number;
-  nextDueInMilliseconds: number | null;
-  hasMore: boolean;
-  after: string;
+  meta: {
+    databaseTime: number;
+    nextDueInMilliseconds: number | null;
+    hasMore: boolean;
+    after: string;
+    webhooks: (ClaimedWebhook & SubscriberColumns)[];
+    connectors: (ClaimedConnector & SubscriberColumns)[];
+  };
 };
 
-type DeliveryRow = MetaRow & {
-  id: string;
+type SubscriberColumns = {
   projectId: string;
   projectName: string;
+  maxPerSecond: number | null;
+  circuitOpenSeconds: number;
+};
+
+type DeliveryRow = {
+  id: string;
+  destination: string;
   trigger: 'SCHEDULED' | 'MANUAL';
   attemptCount: number;
   retryStep: number;
@@ -69,8 +80,6 @@ type DeliveryRow = MetaRow & {
   errorClass: string | null;
   orderingKey: string | null;
   ageSeconds: number;
-  maxPerSecond: number | null;
-  circuitOpenSeconds: number;
   eventId: string;
   type: string;
   version: number;
@@ -78,70 +87,45 @@ type DeliveryRow = MetaRow & {
   timestamp: Date;
   data: string;
   traceContext: string | null;
-} & (WebhookColumns | ConnectorColumns);
-
-type WebhookColumns = {
-  webhookId: string;
-  url: string;
-  webhookIsActive: boolean;
-  webhookIsFailing: boolean;
-  payloadVersion: number;
-  secret: string;
-  previousSecret: string | null;
 };
 
-type ConnectorColumns = {
-  webhookId: null;
-  connectorId: string;
-  connectorType: string;
-  connectorIsActive: boolean;
-  connectorIsFailing: boolean;
-  connectorIsPaused: boolean;
-  secretConfig: string;
-  eventTypes: string[];
-  memory: ConnectorMemory;
-};
+type ClaimRow = MetaRow | (DeliveryRow & { meta: null });
 
-type ClaimRow = (MetaRow & { id: null }) | DeliveryRow;
+const isMeta = (row: ClaimRow): row is MetaRow => row.meta !== null;
+const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.meta === null;
 
-function isClaimed(row: ClaimRow): row is DeliveryRow {
-  return row.id !== null;
-}
-
-function toDelivery(row: DeliveryRow, databaseTime: () => number): ClaimedDelivery {
-  const { id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, orderingKey, ageSeconds } = row;
+function toDelivery(
+  row: DeliveryRow,
+  databaseTime: () => number,
+  webhook: (ClaimedWebhook & SubscriberColumns) | null,
+  connector: (ClaimedConnector & SubscriberColumns) | null,
+): ClaimedDelivery {
+  const { projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
   return {
-    ...{ id, projectId, projectName, trigger, attemptCount, retryStep, leaseToken, orderingKey, ageSeconds },
+    id: row.id,
+    projectId,
+    projectName,
+    trigger: row.trigger,
+    attemptCount: row.attemptCount,
+    retryStep: row.retryStep,
+    leaseToken: row.leaseToken,
+    orderingKey: row.orderingKey,
+    ageSeconds: row.ageSeconds,
     previousErrorClass: row.errorClass,
     traceContext: row.traceContext,
-    destination: row.webhookId ?? row.connectorId,
-    maxPerSecond: row.maxPerSecond,
-    circuitOpenSeconds: row.circuitOpenSeconds,
+    destination: row.destination,
+    maxPerSecond,
+    circuitOpenSeconds,
     event: {
-      ...{ id: row.eventId, type: row.type, version: row.version, test: row.test },
-      ...{ timestamp: row.timestamp, data: row.data },
+      id: row.eventId,
+      type: row.type,
+      version: row.version,
+      test: row.test,
+      timestamp: row.timestamp,
+      data: row.data,
     },
-    webhook: row.webhookId === null ? null : toWebhook(row),
-    connector: row.webhookId === null ? toConnector(row) : null,
+    webhook,
+    connector,
     databaseTime,
-  };
-}
-
-function toWebhook(row: WebhookColumns) {
-  const { webhookId, url, payloadVersion, secret, previousSecret } = row;
-  return {
-    ...{ id: webhookId, url, payloadVersion, secret, previousSecret },
-    isActive: row.webhookIsActive,
-    isFailing: row.webhookIsFailing,
-  };
-}
-
-function toConnector(row: ConnectorColumns) {
-  const { connectorId, connectorType, secretConfig, eventTypes, memory } = row;
-  return {
-    ...{ id: connectorId, type: connectorType, secretConfig, eventTypes, memory },
-    isActive: row.connectorIsActive,
-    isFailing: row.connectorIsFailing,
-    isPaused: row.connectorIsPaused,
   };
 }

@@ -33,7 +33,7 @@ export async function withQuickTries(
   async function run(number: number): Promise<Verdict> {
     last = await tryOnce(number, last);
     if (last.attempt) attempts.push(last.attempt);
-    remember = { ...remember, ...last.remember };
+    if (last.remember) remember = { ...remember, ...last.remember };
     if (last.verdict.kind === 'retry') throw new FailedTry();
     return last.verdict;
   }

@@ -1,8 +1,10 @@
 import type pg from 'pg';
+import { arrayLiteral } from '../database/array-literal.ts';
 import { newId } from '../ids.ts';
 import { releaseFollowers } from './ordering.ts';
 import { IS_RUNNING, type Queryable } from './queue.ts';
 import type { Settlement } from './settle.ts';
+import type { AttemptRecord } from './types.ts';
 
 /** Of a list of objects: what is null in it is no object. */
 const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
@@ -94,40 +96,45 @@ export async function recordSettlements(
   }
 }
 
+type Value = string | number | null | undefined;
+
 async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
   const attempts = settlements.flatMap(({ attempts }) => attempts);
   const places = settlements.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
+  const ofEach = (pick: (settlement: Settlement) => Value) => arrayLiteral(settlements.map(pick));
+  const ofAttempts = (pick: (attempt: AttemptRecord) => Value) => arrayLiteral(attempts.map(pick));
+  const ofPlaces = (pick: (place: (typeof places)[number]) => Value) => arrayLiteral(places.map(pick));
   const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
   const { rows } = await db.query<{ id: string }>({
     name: 'delivery_record',
     text: RECORD,
     values: [
-      settlements.map(({ delivery }) => delivery.id),
-      settlements.map(({ delivery }) => delivery.leaseToken),
-      settlements.map(({ status }) => status),
-      settlements.map(({ reason }) => reason),
-      settlements.map(({ dueInSeconds }) => dueInSeconds),
-      settlements.map(({ retryStep }) => retryStep),
-      settlements.map(({ attempts }) => attempts.length),
-      settlements.map((settlement) => lastOf(settlement)?.statusCode),
-      settlements.map((settlement) => lastOf(settlement)?.durationMs),
-      settlements.map((settlement) => lastOf(settlement)?.errorClass),
-      attempts.map(() => newId('Attempt')),
-      places.map(({ delivery }) => delivery.id),
-      places.map(({ delivery, index }) => delivery.attemptCount + index + 1),
-      places.map(({ delivery, index }) => (index === 0 ? delivery.trigger : 'SCHEDULED')),
-      attempts.map(({ startedAt }) => startedAt),
-      attempts.map(({ durationMs }) => durationMs),
-      attempts.map(({ statusCode }) => statusCode),
-      attempts.map(({ errorClass }) => errorClass),
-      attempts.map(({ errorMessage }) => errorMessage),
-      attempts.map(({ responseBody }) => responseBody),
-      attempts.map(({ exchange }) => exchange?.phases.dnsMs),
-      attempts.map(({ exchange }) => exchange?.phases.connectMs),
-      attempts.map(({ exchange }) => exchange?.phases.tlsMs),
-      attempts.map(({ exchange }) => exchange?.phases.firstByteMs),
-      attempts.map(({ exchange }) => exchange?.request.method),
-      attempts.map(({ exchange }) => exchange?.request.url),
+      ofEach(({ delivery }) => delivery.id),
+      ofEach(({ delivery }) => delivery.leaseToken),
+      ofEach(({ status }) => status),
+      ofEach(({ reason }) => reason),
+      ofEach(({ dueInSeconds }) => dueInSeconds),
+      ofEach(({ retryStep }) => retryStep),
+      ofEach(({ attempts }) => attempts.length),
+      ofEach((settlement) => lastOf(settlement)?.statusCode),
+      ofEach((settlement) => lastOf(settlement)?.durationMs),
+      ofEach((settlement) => lastOf(settlement)?.errorClass),
+      ofAttempts(() => newId('Attempt')),
+      ofPlaces(({ delivery }) => delivery.id),
+      ofPlaces(({ delivery, index }) => delivery.attemptCount + index + 1),
+      ofPlaces(({ delivery, index }) => (index === 0 ? delivery.trigger : 'SCHEDULED')),
+      ofAttempts(({ startedAt }) => startedAt),
+      ofAttempts(({ durationMs }) => durationMs),
+      ofAttempts(({ statusCode }) => statusCode),
+      ofAttempts(({ errorClass }) => errorClass),
+      ofAttempts(({ errorMessage }) => errorMessage),
+      ofAttempts(({ responseBody }) => responseBody),
+      ofAttempts(({ exchange }) => exchange?.phases.dnsMs),
+      ofAttempts(({ exchange }) => exchange?.phases.connectMs),
+      ofAttempts(({ exchange }) => exchange?.phases.tlsMs),
+      ofAttempts(({ exchange }) => exchange?.phases.firstByteMs),
+      ofAttempts(({ exchange }) => exchange?.request.method),
+      ofAttempts(({ exchange }) => exchange?.request.url),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
     ],

@@ -72,7 +72,8 @@ export function createWebhookSender(options: SenderOptions) {
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    const body = webhookBody({ ...delivery.event, data }, delivery.projectId);
+    // As bytes, so that signing and sending need no copies of their own.
+    const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
       const { id } = delivery.event;

@@ -13,18 +13,18 @@ export function newWebhookSecret(): string {
  * secret, separated by spaces. While a secret is rotated pass the new one first; a receiver accepts any match.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  *
- * @param body the very text that is sent.
+ * @param body the very text that is sent, or its bytes.
  */
 export function signWebhook(message: {
   id: string;
   timestampSeconds: number;
-  body: string;
+  body: string | Buffer;
   secrets: readonly string[];
 }): string {
   const { id, timestampSeconds, body, secrets } = message;
-  const content = `${id}.${timestampSeconds}.${body}`;
+  const head = `${id}.${timestampSeconds}.`;
   return keysOf(secrets)
-    .map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
+    .map((key) => `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`)
     .join(' ');
 }
 
