@@ -42,7 +42,9 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
     const to = firstEnd - (weeks - 1 - week) * WEEK_MILLISECONDS;
     const from = to - WEEK_MILLISECONDS;
     for (const { name } of TABLES) {
-      await pool.query(`CREATE TABLE "${name}_week_${week}" (LIKE "${name}" INCLUDING DEFAULTS INCLUDING STORAGE)`);
+      await pool.query(
+        `CREATE TABLE "${name}_week_${week}" (LIKE "${name}" INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE)`,
+      );
     }
     // The running week is filled up to now.
     const until = Math.min(to, Date.now() - 60_000);
