@@ -44,8 +44,8 @@ const CONNECTORS = subscribers(
 /**
  * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it: a row
  * with what is true of all, then one for each delivery. What is put aside has taken the room of others, so there is more
- * to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how few they are
- * might otherwise read the whole table.
+ * to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how
+ * few they are might otherwise read the whole table.
  */
 const TAKE = `
   ${WAITING},

@@ -24,10 +24,10 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
     async prolong(): Promise<void> {
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
-      lookedAt = now;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      if (old.length === 0) return;
-      await extendLeases(db, old, leaseSeconds);
+      // A call that fails does not count as a look: a claim must not find what could not be prolonged.
+      if (old.length > 0) await extendLeases(db, old, leaseSeconds);
+      lookedAt = now;
       for (const lease of old) if (held.has(lease)) held.set(lease, now);
     },
   };

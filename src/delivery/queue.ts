@@ -114,7 +114,7 @@ export type QueueStats = {
   oldestDueSeconds: number;
 };
 
-/** Both are counted among so many that are due first, half first tries, half retries: further would slow a long queue down. */
+/** Both are counted among so many that are due first, half first tries, half retries: more would slow a long queue. */
 export const QUEUE_COUNT_LIMIT = 100_000;
 
 /** What the queue looks like, at a cost that is bounded however long it is. */
