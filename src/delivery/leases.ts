@@ -6,7 +6,7 @@ const LOOK_EVERY_MILLISECONDS = 500;
 export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Queryable; leaseSeconds: number }) {
   // When each was last prolonged, by the clock that only goes forward.
   const held = new Map<T, number>();
-  let lookedAt = 0;
+  let lookedAt = Number.NEGATIVE_INFINITY;
 
   return {
     count: (): number => held.size,

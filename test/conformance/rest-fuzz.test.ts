@@ -190,10 +190,22 @@ describe('whatever stands in the path or the query, the answer is a documented o
     TIMEOUT_MILLISECONDS,
   );
 
+  const lists = ROUTES.filter(({ kind, query }) => kind === 'list' || query);
+
+  test.each(lists.map((route) => ({ route, name: `${route.method} ${route.path}` })))(
+    'in each parameter of $name',
+    async ({ route }) => {
+      for (const name of ['limit', 'after', ...Object.keys(route.query ?? {})]) {
+        for (const text of ['\0', 'x', 'proj_\0', '\uffff', '9'.repeat(400)]) {
+          await rest.send(alice, 'GET', `${pathOf(route)}?${name}=${encoded(text)}`);
+        }
+      }
+    },
+  );
+
   test(
     'in the query',
     async () => {
-      const lists = ROUTES.filter(({ kind, query }) => kind === 'list' || query);
       const own = new Set(lists.flatMap(({ query = {} }) => Object.keys(query)));
       const names = ['limit', 'after', ...own, 'x', '__proto__'];
       const values = fc.oneof(

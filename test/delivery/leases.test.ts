@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { claimDeliveries } from '../../src/delivery/claim.ts';
 import { createLeases } from '../../src/delivery/leases.ts';
 import type { Queryable } from '../../src/delivery/queue.ts';
-import { openStage, type Stage, until } from './support.ts';
+import { openStage, type Stage } from './support.ts';
 
 let stage: Stage;
 
 beforeAll(async () => {
   stage = await openStage();
 });
+afterEach(() => vi.restoreAllMocks());
 afterAll(() => stage?.close());
 
 test('what could not be prolonged while the database was away is prolonged by the next call, so that no claim finds it first', async () => {
@@ -23,10 +24,11 @@ test('what could not be prolonged while the database was away is prolonged by th
   let isAway = true;
   const query = (...args: Parameters<Queryable['query']>) =>
     isAway ? Promise.reject(new Error('away')) : stage.pool.query(...args);
-  const leases = createLeases({ db: { query } as Queryable, leaseSeconds: 0.003 });
+  const leases = createLeases({ db: { query } as Queryable, leaseSeconds: 0.3 });
+  // A process that has just been started.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
   leases.hold(deliveries);
-  const heldAt = performance.now();
-  await until(() => performance.now() - heldAt > 1);
+  clock.mockReturnValue(101);
   await expect(leases.prolong()).rejects.toThrow('away');
   isAway = false;
   await leases.prolong();

@@ -1,7 +1,9 @@
 import { requireId, visibleRecords } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
+import { invalidField } from '../../errors.ts';
 import type { AuditEntry, Prisma } from '../../generated/prisma/client.ts';
+import { typeOfId } from '../../ids.ts';
 import type { AuditAction } from './actions.ts';
 
 export type AuditFilter = { projectId?: string; actions?: readonly AuditAction[] | null; targetId?: string | null };
@@ -10,9 +12,16 @@ export type AuditService = ReturnType<typeof createAuditService>;
 /** Who changed what. Entries are written by `recordAudit` and never changed. */
 export function createAuditService({ db }: { db: Database }) {
   return {
-    /** Entries newest first: of one project, or of all the viewer may see, deleted ones among them. */
-    list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
+    /**
+     * Entries newest first: of one project, or of all the viewer may see, deleted ones among them.
+     *
+     * @throws AppError `VALIDATION_FAILED` for a target that cannot be any
+     */
+    async list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
       const { projectId, actions, targetId } = filter;
+      if (targetId && !typeOfId(targetId)) {
+        throw invalidField('/targetId', 'Must be the id of a resource, such as proj_ and 26 characters.');
+      }
       return db.prisma.auditEntry.findMany({
         ...query,
         where: {

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  getNamedType,
+  getNullableType,
+  isCompositeType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isObjectType,
+  isRequiredArgument,
+  isRequiredInputField,
+  parse,
+  validate,
+} from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { schema } from '../../src/graphql/schema.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { hostileJson, hostileText } from '../support/hostile-text.ts';
+import { createPayment } from '../support/payments.ts';
+import {
+  createConnector,
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+} from '../support/resources.ts';
+
+/** More find more: `FUZZ_RUNS=5000 npx vitest run test/conformance/graphql-fuzz`. */
+const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
+const TIMEOUT_MILLISECONDS = 30_000 + RUNS * 1_000;
+
+let app: TestApp;
+let alice: TestUser;
+let ids: Record<string, string>;
+
+beforeAll(async () => {
+  // No worker: what is accepted here must not be sent anywhere.
+  app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api' } });
+  alice = await app.user('alice', 'ENTERPRISE');
+  const { base, id: projectId } = await createProject(alice);
+  const { id: webhookId } = await createWebhook(alice, base);
+  const { id: endpointId } = await createEndpoint(alice, base);
+  const { body } = await alice.rest<{ data: { id: string; eventId: string }[] }>('GET', `${base}/deliveries`);
+  const { body: replays } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {});
+  ids = {
+    ...{ projectId, endpointId, webhookId, replayId: replays.replay.id },
+    ...{ connectorId: (await createConnector(alice, base)).id, keyId: (await createKey(alice, base)).id },
+    ...{ deliveryId: body.data[0]!.id, eventId: body.data[0]!.eventId },
+    ...(await createPayment(app, { projectId, endpointId, mark: 'weather' })),
+  };
+});
+afterAll(() => app?.stop());
+
+/** How the fields of a type are asked for. */
+const PLACES: Record<string, (call: string) => string> = {
+  ...{ Query: (call) => call, Mutation: (call) => call, Viewer: (call) => `viewer { ${call} }` },
+  Project: (call) => `project(id: "${ids.projectId}") { ${call} }`,
+  Revenue: (call) => `project(id: "${ids.projectId}") { revenue { ${call} } }`,
+  Webhook: (call) => `node(id: "${ids.webhookId}") { ... on Webhook { ${call} } }`,
+  Connector: (call) => `node(id: "${ids.connectorId}") { ... on Connector { ${call} } }`,
+  Customer: (call) => `node(id: "${ids.customerId}") { ... on Customer { ${call} } }`,
+};
+
+/** A place in the variables, and whatever GraphQL accepts there. */
+type Leaf = { path: string[]; values: fc.Arbitrary<unknown>; isText: boolean };
+
+const SCALARS: Record<string, fc.Arbitrary<unknown>> = {
+  ...{ ID: hostileText(), String: hostileText(), JSON: hostileJson(), Boolean: fc.boolean() },
+  Int: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  Float: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  DateTime: fc
+    .date({ noInvalidDate: true, min: new Date('0000-01-01'), max: new Date('9999-12-31') })
+    .map((date) => date.toJSON()),
+};
+
+function leavesOf(nullable: GraphQLInputType, path: string[]): Leaf[] {
+  const type = getNullableType(nullable);
+  if (isInputObjectType(type)) {
+    return Object.values(type.getFields()).flatMap((field) => leavesOf(field.type, [...path, field.name]));
+  }
+  if (isListType(type)) {
+    const items = leavesOf(type.ofType, path);
+    return items.map((item) => ({ ...item, values: fc.array(item.values, { maxLength: 3 }) }));
+  }
+  if (isEnumType(type)) {
+    return [{ path, values: fc.constantFrom(...type.getValues().map(({ name }) => name)), isText: false }];
+  }
+  return [{ path, values: SCALARS[type.name]!, isText: ['ID', 'String'].includes(type.name) }];
+}
+
+/** What is required and nothing else, as it would be accepted. */
+function goodOf(nullable: GraphQLInputType, name: string, asked: string): unknown {
+  const type = getNullableType(nullable);
+  if (isInputObjectType(type)) {
+    const fields = Object.values(type.getFields()).filter(isRequiredInputField);
+    return Object.fromEntries(fields.map((field) => [field.name, goodOf(field.type, field.name, asked)]));
+  }
+  const subject = Object.keys(ids).find((key) => asked.toLowerCase().includes(key.slice(0, -2).toLowerCase()));
+  const known: Record<string, unknown> = {
+    ...{ ...GOOD.endpoint, ...GOOD.webhook, ...GOOD.project, ...GOOD.connector, filter: { type: 'payment.settled' } },
+    ...{ type: 'SLACK', eventTypes: ['ALL'], projectId: ids.projectId },
+    // What deletes is given none that exists: the others need the things there are.
+    id: /^(delete|revoke)/.test(asked) || !subject ? 'none' : ids[subject],
+  };
+  return known[name];
+}
+
+function requestOf(typeName: string, field: GraphQLField<unknown, unknown>) {
+  const declared = field.args
+    .map(
+      (argument) =>
+        `$${argument.name}: ${isRequiredArgument(argument) ? argument.type : getNullableType(argument.type)}`,
+    )
+    .join(', ');
+  const given = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
+  const selection = isCompositeType(getNamedType(field.type)) ? '{ __typename }' : '';
+  const operation = typeName === 'Mutation' ? 'mutation' : 'query';
+  const needed = field.args.filter(isRequiredArgument);
+  return {
+    query: `${operation} (${declared}) { ${PLACES[typeName]!(`${field.name}(${given}) ${selection}`)} }`,
+    good: Object.fromEntries(needed.map(({ name, type }) => [name, goodOf(type, name, field.name)])),
+    leaves: field.args.flatMap(({ name, type }) => leavesOf(type, [name])),
+  };
+}
+
+/** The same with something else in one place. */
+function replaced(variables: unknown, [name, ...rest]: string[], value: unknown): unknown {
+  if (name === undefined) return value;
+  const inside = (variables ?? {}) as Record<string, unknown>;
+  return { ...inside, [name]: replaced(inside[name], rest, value) };
+}
+
+describe('whatever is given for an argument of a field, no fault of ours shows', () => {
+  const fields = Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type) && !type.name.startsWith('__') && type.name !== 'Subscription')
+    .flatMap((type) =>
+      Object.values((type as GraphQLObjectType).getFields()).map((field) => ({ type: type.name, field })),
+    )
+    .filter(({ field }) => field.args.length > 0)
+    .map(({ type, field }) => ({ type, field, name: `${type}.${field.name}` }));
+
+  test.each(fields)(
+    '$name',
+    async ({ type, field }) => {
+      expect(Object.keys(PLACES), 'say in PLACES how it is asked for').toContain(type);
+      const { query, good, leaves } = requestOf(type, field);
+      expect(validate(schema, parse(query))).toEqual([]);
+      const ask = async (variables: unknown) => {
+        const { errors = [] } = await alice.graphql(query, variables as Record<string, unknown>);
+        const codes = errors.map(({ extensions }) => extensions?.code ?? 'none');
+        for (const code of ['none', 'INTERNAL']) expect(codes, JSON.stringify(variables)).not.toContain(code);
+        return codes;
+      };
+      expect((await ask(good)).filter((code) => code !== 'NOT_FOUND')).toEqual([]);
+      for (const { path, isText } of leaves) if (isText) await ask(replaced(good, path, '\0'));
+      const around = fc
+        .constantFrom(...leaves)
+        .chain(({ path, values }) => values.map((value) => replaced(good, path, value)));
+      const property = fc.asyncProperty(around, async (variables) => void (await ask(variables)));
+      await fc.assert(property, { numRuns: RUNS });
+    },
+    TIMEOUT_MILLISECONDS,
+  );
+});
