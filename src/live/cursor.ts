@@ -3,19 +3,24 @@ import { type IdType, isId } from '../ids.ts';
 import type { Progress } from './tail.ts';
 
 /** More transactions than this in doubt are left out: then some rows come twice after a reconnect. */
-const MAX_TRANSACTIONS = 60;
+const MAX_TRANSACTIONS = 500;
 const PATTERN =
-  /^([0-9a-z]{1,9})\.([0-9a-z_]{1,32})\.([0-9a-z]{1,9})\.([0-9a-z]{1,10})\.((?:[0-9a-z]{1,7}(?:-|$)){0,60})$/;
+  /^([0-9a-z]{1,9})\.([0-9a-z_]{1,32})\.([0-9a-z]{1,9})\.([0-9a-z]{1,10})\.((?:[0-9a-z]{1,7}(?:_[0-9a-z]{1,7}){0,499})?)$/;
 
-/** Writes the progress of a follower as an opaque cursor. */
+/**
+ * Writes the progress of a follower as an opaque cursor. Of the transactions in doubt each is written as its distance
+ * from the one before, the first from the horizon: that is mostly a single character.
+ */
 export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }: Progress): string {
   const transactions = [...shown.keys()].filter((transaction) => transaction >= horizon).slice(-MAX_TRANSACTIONS);
+  transactions.sort((a, b) => Number(a - b));
+  const distances = transactions.map((transaction, index) => transaction - (transactions[index - 1] ?? horizon));
   return [
     position.milliseconds.toString(36),
     position.id,
     lookedAtMilliseconds.toString(36),
     horizon.toString(36),
-    transactions.map((transaction) => (transaction - horizon).toString(36)).join('-'),
+    distances.map((distance) => distance.toString(36)).join('_'),
   ].join('.');
 }
 
@@ -31,11 +36,11 @@ export function decodeCursor(type: IdType, cursor: string): Progress {
   }
   const position = { milliseconds: Number.parseInt(time, 36), id };
   const horizon = BigInt(Number.parseInt(horizonText, 36));
-  const offsets = transactions ? transactions.split('-').filter(Boolean) : [];
-  return {
-    position,
-    lookedAtMilliseconds: Number.parseInt(lookedAt, 36),
-    horizon,
-    shown: new Map(offsets.map((offset) => [horizon + BigInt(Number.parseInt(offset, 36)), position.milliseconds])),
-  };
+  const shown = new Map<bigint, number>();
+  let transaction = horizon;
+  for (const distance of transactions ? transactions.split('_') : []) {
+    transaction += BigInt(Number.parseInt(distance, 36));
+    shown.set(transaction, position.milliseconds);
+  }
+  return { position, lookedAtMilliseconds: Number.parseInt(lookedAt, 36), horizon, shown };
 }

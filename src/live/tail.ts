@@ -101,43 +101,64 @@ async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: Abort
   }
 }
 
-/** Shows what one look finds: first the rows that came late, then those behind the position. */
+/**
+ * Shows what one look finds: first the rows that came late, then those behind the position. The late ones go by their
+ * transactions, so that whoever is cut off among them need not remember those it was shown, only where to go on.
+ */
 export async function* lookOnce<Row, Item>(
   { present }: Pick<TailOptions<Row, Item>, 'present'>,
   reader: Pick<TailOptions<Row, Item>, 'look' | 'load'>,
   progress: Progress,
 ): AsyncGenerator<Item, { reached: Progress; isFull: boolean }> {
-  const { position, horizon, shown } = progress;
-  const sinceMilliseconds = Math.min(position.milliseconds, progress.lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
-  const seen = await reader.look({ position, horizon, sinceMilliseconds });
-  const unseen = seen.rows.filter((row) => isBehind(row, position) || !shown.has(row.transaction));
-  // A cursor may say that a transaction was shown only from its last late row on.
-  const lastLate = new Map(unseen.filter((row) => !isBehind(row, position)).map((row) => [row.transaction, row]));
-  const shownWithLate = new Map(shown);
-  const shownWithAll = new Map(shown);
+  const { position, horizon } = progress;
+  const seen = await reader.look({ position, horizon, sinceMilliseconds: oldestNews(progress) });
+  const late = seen.rows
+    .filter((row) => !isBehind(row, position) && !progress.shown.has(row.transaction))
+    .sort((a, b) => Number(a.transaction - b.transaction));
+  const unseen = [...late, ...seen.rows.filter((row) => isBehind(row, position))];
+  const shown = new Map(progress.shown);
 
   for (let start = 0; start < unseen.length; start += LOAD_SIZE) {
     const rows = unseen.slice(start, start + LOAD_SIZE);
     const loaded = await reader.load(rows);
-    for (const row of rows) {
-      const { id, transaction, milliseconds } = row;
-      shownWithAll.set(transaction, milliseconds);
-      if (lastLate.get(transaction) === row) shownWithLate.set(transaction, milliseconds);
-      const found = loaded.get(id);
+    for (const [offset, row] of rows.entries()) {
+      const nextLate = late[start + offset + 1];
+      // That a transaction was shown may be said only from its last late row on.
+      if (nextLate?.transaction !== row.transaction) shown.set(row.transaction, row.milliseconds);
+      const found = loaded.get(row.id);
       if (found === undefined) continue;
-      const isLate = !isBehind(row, position);
-      yield present(found, isLate ? { ...progress, shown: shownWithLate } : reach(row, seen, shownWithAll));
+      const isLate = start + offset < late.length;
+      yield present(found, isLate ? reachLate(progress, seen, nextLate, shown) : reach(row, seen, shown));
     }
   }
   const last = seen.rows.at(-1);
   const end = last && isBehind(last, position) ? last : position;
-  return { reached: reach(end, seen, shownWithAll), isFull: seen.isFull };
+  return { reached: reach(end, seen, shown), isFull: seen.isFull };
 }
 
-function reach(position: Position, { horizon, nowMilliseconds }: Look, shown: ReadonlyMap<bigint, number>): Progress {
-  const oldest = nowMilliseconds - MAX_LATENESS_MILLISECONDS;
+/** Rows before this time cannot be new to one who has come so far. */
+function oldestNews({ position, lookedAtMilliseconds }: Pick<Progress, 'position' | 'lookedAtMilliseconds'>): number {
+  return Math.min(position.milliseconds, lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
+}
+
+/** The progress before the late row `next`, or after the last. */
+function reachLate(
+  before: Progress,
+  { horizon }: Look,
+  next: FoundRow | undefined,
+  shown: ReadonlyMap<bigint, number>,
+): Progress {
+  return { ...before, horizon: next && next.transaction < horizon ? next.transaction : horizon, shown };
+}
+
+function reach(
+  position: Position,
+  { horizon, nowMilliseconds: lookedAtMilliseconds }: Look,
+  shown: ReadonlyMap<bigint, number>,
+): Progress {
+  const oldest = oldestNews({ position, lookedAtMilliseconds });
   const doubtful = [...shown].filter(([transaction, time]) => transaction >= horizon && time >= oldest);
-  return { position, horizon, lookedAtMilliseconds: nowMilliseconds, shown: new Map(doubtful) };
+  return { position, horizon, lookedAtMilliseconds, shown: new Map(doubtful) };
 }
 
 export function isBehind(a: Position, b: Position): boolean {
