@@ -1,7 +1,14 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import axe, { type RunOnly } from 'axe-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 
@@ -15,6 +22,8 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Tabs are of one process, which has compiled the console's scripts already.
+  '--process-per-site',
 ];
 
 /** The browser of this system, or undefined when there is none: then these tests cannot run, and say so. */
@@ -43,10 +52,20 @@ export function launchBrowser(): Promise<Browser> {
 export type ConsolePage = Page & {
   /** What the browser complained about: errors of scripts, and everything the content security policy refused. */
   complaints: string[];
+  /** The requests that are under way. */
+  requests: ReadonlySet<Request>;
 };
 
-/** A tab of its own, with nothing kept from others. */
-export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<ConsolePage> {
+/** What the tabs of a browser share, so that each file of the console is fetched and compiled once. */
+const shared = new WeakMap<Browser, Promise<BrowserContext>>();
+
+function contextOf(browser: Browser): Promise<BrowserContext> {
+  const context = shared.get(browser) ?? newContext(browser, {});
+  shared.set(browser, context);
+  return context;
+}
+
+async function newContext(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: { width: 1360, height: 860 },
     locale: 'en-GB',
@@ -54,6 +73,12 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     ...options,
   });
   context.setDefaultTimeout(15_000);
+  return context;
+}
+
+/** A tab where nobody is signed in: sessions are kept by tab. With options of its own it shares nothing with others. */
+export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<ConsolePage> {
+  const context = await (options ? newContext(browser, options) : contextOf(browser));
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
@@ -62,7 +87,35 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     const isAboutStatus = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isAboutStatus) complaints.push(message.text());
   });
-  return Object.assign(page, { complaints });
+  return Object.assign(page, { complaints, requests: followRequests(page) });
+}
+
+function followRequests(page: Page): ReadonlySet<Request> {
+  const requests = new Set<Request>();
+  page.on('request', (request) => {
+    // Those of the document that is left may never be heard of again.
+    if (request.isNavigationRequest()) requests.clear();
+    requests.add(request);
+  });
+  page.on('requestfinished', (request) => requests.delete(request));
+  page.on('requestfailed', (request) => requests.delete(request));
+  return requests;
+}
+
+/** What stands on a page in the place of something that is yet to come. */
+const PLACEHOLDERS = '.mantine-Loader-root, .mantine-Skeleton-root, [role=status]:text-is("Connecting")';
+const IDLE = 'new Promise((resolve) => requestAnimationFrame(() => requestIdleCallback(resolve)))';
+
+/** Waits until all of the page is there: nothing is asked for, what was answered is drawn, and nothing says it is loading. */
+export async function untilComplete(page: ConsolePage): Promise<void> {
+  const underWay = () => [...page.requests].map((request) => request.url());
+  const missing = async () => {
+    const before = underWay();
+    await page.evaluate(IDLE);
+    const placeholders = await page.locator(PLACEHOLDERS).evaluateAll((found) => found.map((one) => one.outerHTML));
+    return [...before, ...placeholders, ...underWay()];
+  };
+  await expect.poll(missing).toEqual([]);
 }
 
 /** Opens the console and signs in with the dev issuer, as a person does. */
@@ -75,22 +128,50 @@ export async function signIn(page: Page, app: TestApp, subject: string, path = '
 
 /** Opens a page with this token in the tab already. */
 export async function openSignedIn(page: Page, app: Pick<TestApp, 'url'>, token: string, path: string): Promise<void> {
-  await page.addInitScript((kept) => sessionStorage.setItem('tollgate.token', kept), token);
+  await keepToken(page, token);
   await page.goto(app.url + path);
+}
+
+/** Whatever page the tab opens from now on, it has this token already. */
+export async function keepToken(page: Page, token: string): Promise<void> {
+  await page.addInitScript((kept) => sessionStorage.setItem('tollgate.token', kept), token);
 }
 
 type AxeResult = {
   violations: { id: string; impact: string | null; nodes: { html: string; failureSummary?: string }[] }[];
 };
 
+const WCAG_AND_PRACTICE = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** The rules of those that look at colours: all that another colour scheme can change, as both show the same elements. */
+const RULES_OF_COLORS = ['color-contrast', 'link-in-text-block'];
+
 /** Expects nothing serious of axe-core, by WCAG 2.2 A and AA. */
 export async function expectAccessible(page: Page): Promise<void> {
+  await expectNothingSerious(page, { type: 'tag', values: WCAG_AND_PRACTICE });
+}
+
+/** The same in light and in dark; the page is light afterwards. */
+export async function expectAccessibleInBothSchemes(page: Page): Promise<void> {
+  await expectAccessible(page);
+  try {
+    await show(page, 'dark');
+    await expectNothingSerious(page, { type: 'rule', values: RULES_OF_COLORS });
+  } finally {
+    await show(page, 'light');
+  }
+}
+
+async function show(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+}
+
+async function expectNothingSerious(page: Page, runOnly: RunOnly): Promise<void> {
   // Not `addScriptTag`: the content security policy refuses it, as it should.
-  await page.evaluate(axe.source);
-  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-  const { violations } = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ runOnly: { type: 'tag', values: tags } })})`,
-  )) as AxeResult;
+  if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
+  // Only a rule that is not among these, of orientation, reads the style sheets that axe would fetch.
+  const options = { runOnly, resultTypes: ['violations'], preload: { assets: ['media'] } };
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResult;
   const serious = violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html, failureSummary }) => [html, failureSummary]) }));

@@ -5,7 +5,17 @@ import { plantBusiness } from '../../scripts/screenshot-business.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import {
+  type ConsolePage,
+  executablePath,
+  expectAccessible,
+  expectAccessibleInBothSchemes,
+  keepToken,
+  launchBrowser,
+  openSignedIn,
+  openTab,
+  untilComplete,
+} from './browser.ts';
 
 /** Every page of the navigation, with what is on it in a project that has all, and in one that has nothing. */
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
@@ -67,20 +77,32 @@ describe.skipIf(!executablePath)('every page, in a browser', () => {
     expect(places.sort()).toEqual(known.sort());
   });
 
-  describe.each(['full', 'empty'] as const)('of a project that is %s', (state) => {
+  // One tab for all pages of a project, as a person has it.
+  describe.each([
+    { state: 'full', way: 'by its address' },
+    { state: 'empty', way: 'from the navigation' },
+  ] as const)('of a project that is $state, opened $way', ({ state, way }) => {
+    let page: ConsolePage;
+
+    beforeAll(async () => {
+      page = await openTab(browser);
+      await keepToken(page, alice.token);
+      if (way === 'from the navigation') await page.goto(`${app.url}/console/projects/${projects[state]}`);
+    });
+    afterAll(() => page?.close());
+
     test.each(Object.keys(PAGES))(
       '%s is there and accessible, in light and dark, without complaints',
       async (label) => {
         const place = PAGES[label]!;
-        const page = await openTab(browser);
-        await openSignedIn(page, app, alice.token, `/console/projects/${projects[state]}${place.path}`);
+        const address = `${app.url}/console/projects/${projects[state]}${place.path}`;
+        const link = page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: label, exact: true });
+        await (way === 'from the navigation' ? link.click() : page.goto(address));
+        await page.waitForURL(address);
         await page.getByText(place[state]).first().waitFor();
-        await page.waitForLoadState('networkidle');
-        await expectAccessible(page);
-        await page.emulateMedia({ colorScheme: 'dark' });
-        await expectAccessible(page);
-        expect(page.complaints).toEqual([]);
-        await page.context().close();
+        await untilComplete(page);
+        await expectAccessibleInBothSchemes(page);
+        expect(page.complaints.splice(0)).toEqual([]);
       },
     );
   });
@@ -89,10 +111,7 @@ describe.skipIf(!executablePath)('every page, in a browser', () => {
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, '/console/');
     await page.getByRole('link', { name: 'Weather API' }).waitFor();
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await expectAccessible(page);
-    }
+    await expectAccessibleInBothSchemes(page);
     for (const path of ['/console/nowhere', `/console/projects/${projects.empty}/nowhere`]) {
       await page.goto(app.url + path);
       await page.getByText('There is no such page').waitFor();

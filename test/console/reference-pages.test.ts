@@ -2,7 +2,14 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import {
+  type ConsolePage,
+  executablePath,
+  expectAccessibleInBothSchemes,
+  launchBrowser,
+  openSignedIn,
+  openTab,
+} from './browser.ts';
 
 describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
   let app: TestApp;
@@ -26,13 +33,6 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
     return page;
-  }
-
-  async function expectAccessibleInBothSchemes(page: ConsolePage): Promise<void> {
-    await expectAccessible(page);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await expectAccessible(page);
-    await page.emulateMedia({ colorScheme: 'light' });
   }
 
   describe('of REST', () => {
