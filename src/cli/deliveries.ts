@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CliDeliveriesDocument, type CliDeliveryFragment } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 import { clock, kindOf } from './output.ts';
-import type { Session } from './session.ts';
+import { foundProject, type Session } from './session.ts';
 
 const PAUSES_MILLISECONDS = [200, 300, 500, 1000];
 
@@ -41,7 +41,7 @@ export async function waitForResults(
     await delay(pause, undefined, { signal });
     const variables = { projectId: first.projectId, filter: { since }, after: null };
     const { project } = await client.run(CliDeliveriesDocument, variables, signal);
-    for (const delivery of project!.deliveries.nodes) {
+    for (const delivery of foundProject(project, first.projectId).deliveries.nodes) {
       const handedOver = waiting.get(delivery.id);
       if (!handedOver || !hasResult(delivery, handedOver.attemptCount)) continue;
       waiting.delete(delivery.id);

@@ -10,7 +10,7 @@ import {
 } from '../generated/cli-documents.ts';
 import { follow, type LiveItem } from './follow.ts';
 import { note } from './output.ts';
-import type { Session } from './session.ts';
+import { foundProject, type Session } from './session.ts';
 
 type Page<Item> = { nodes: Item[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
 
@@ -30,7 +30,7 @@ export function followEvents(
     history: () =>
       pages(async (after) => {
         const { project } = await client.run(CliEventsDocument, { ...variables, after }, signal);
-        return project!.events;
+        return foundProject(project, projectId).events;
       }),
     keyOf: ({ id }) => id,
     fromHistory: false,
@@ -60,7 +60,7 @@ export function followDeliveries(
     history: () =>
       pages(async (after) => {
         const { project } = await client.run(CliDeliveriesDocument, { ...variables, after }, signal);
-        return project!.deliveries;
+        return foundProject(project, projectId).deliveries;
       }),
     keyOf: ({ id, updatedAt }) => `${id} ${updatedAt}`,
     fromHistory: filter.since != null,

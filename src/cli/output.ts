@@ -56,6 +56,14 @@ export function timeOf(text: string, option: string): string {
   return new Date(milliseconds).toISOString();
 }
 
+/** A number of seconds above 0. @throws Failure when it is none. */
+export function secondsOf(text: string, option: string): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0) {
+    throw new Failure('usage', `${option} must be a number of seconds, such as 30.`);
+  }
+  return Number(text);
+}
+
 /** The local time of day, for lines that people watch. */
 export function clock(time: Date = new Date()): string {
   return time.toTimeString().slice(0, 8);

@@ -7,7 +7,11 @@ import { serverSentEvents } from './server-sent-events.ts';
 
 export type ServiceClient = ReturnType<typeof createServiceClient>;
 
-type GraphQLError = { message: string; extensions?: { code?: string; retryable?: boolean; field?: string } };
+type FieldError = { pointer: string; message: string };
+type GraphQLError = {
+  message: string;
+  extensions?: { code?: string; retryable?: boolean; field?: string; errors?: FieldError[] };
+};
 type GraphQLResult<Result> = { data?: Result | null; errors?: GraphQLError[] };
 
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
@@ -99,8 +103,9 @@ function notTollgate(url: string, status: number): Failure {
 function dataOf<Result>({ data, errors }: GraphQLResult<Result>): Result {
   const [error] = errors ?? [];
   if (!error) return data!;
-  const { code, retryable = false, field } = error.extensions ?? {};
-  const where = field ? ` (${field})` : '';
+  const { code, retryable = false, field, errors: values } = error.extensions ?? {};
+  const place = field ? ` (${field})` : '';
+  const where = values?.map(({ pointer, message }) => `\n  ${pointer}: ${message}`).join('') ?? place;
   const isTransient = retryable;
   throw new Failure(isTransient ? 'unreachable' : 'refused', `${error.message}${where}${ADVICE[code ?? ''] ?? ''}`, {
     isTransient,

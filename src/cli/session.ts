@@ -73,6 +73,12 @@ export function openSession(command: Command): Session {
   };
 }
 
+/** A project that was asked for. @throws Failure when there is none with that id, or not for this credential. */
+export function foundProject<Project>(project: Project | null, projectId: string): Project {
+  if (project === null) throw new Failure('refused', `There is no project ${projectId} that you may see.`);
+  return project;
+}
+
 /** Aborted by the first Ctrl-C or SIGTERM; the second ends the process at once. */
 function interruption(): AbortSignal {
   const controller = new AbortController();

@@ -133,6 +133,44 @@ describe('what goes wrong before anything is done', () => {
     for (const { id } of projects) expect(stderr).toContain(id);
   });
 
+  test('a project that does not exist is told as such', async () => {
+    const projectId = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
+    const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: projectId };
+    for (const command of [['listen'], ['deliveries', 'tail']]) {
+      expect(await runCli(command, here)).toEqual({
+        code: 4,
+        stdout: '',
+        stderr: `There is no project ${projectId} that you may see.\n`,
+      });
+    }
+  });
+
+  test('what the service does not accept is told value by value', async () => {
+    const { id } = await createProject(user);
+    const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: id };
+    expect(await runCli(['replay', '--dry-run', '--webhook', 'wh_x', '--max-per-second', '0'], here)).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/^ {2}\/maxPerSecond: Must be at least 1\.$/m),
+    });
+  });
+
+  test('a number of seconds that is none is 2, before anything is sent', async () => {
+    await using receiver = await startReceiver();
+    await projectFor(receiver.url);
+    for (const seconds of ['soon', '-1', '']) {
+      for (const command of [
+        ['trigger', 'payment.settled'],
+        ['deliveries', 'resend', 'dlv_x'],
+      ]) {
+        expect(await runCli([...command, '--timeout', seconds], env)).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('--timeout must be a number of seconds'),
+        });
+      }
+    }
+    expect(receiver.requests).toEqual([]);
+  });
+
   test('an option that does not exist is 2, and help is 0', async () => {
     expect((await runCli(['listen', '--nope'])).code).toBe(2);
     expect(await runCli(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('listen') });

@@ -36,7 +36,9 @@ test('what arrives at the local port is what a webhook gets: the same body, and 
   const [original] = await remote.waitFor(1);
   expect(received!.path).toBe('/hook');
   expect(received!.body.toString()).toBe(original!.body.toString());
-  expect(received!.headers['webhook-id']).toBe(original!.headers['webhook-id']);
+  for (const name of ['webhook-id', 'tollgate-payload-version', 'user-agent', 'content-type']) {
+    expect(received!.headers[name], name).toBe(original!.headers[name]);
+  }
   const headers = received!.headers as Record<string, string>;
   expect(new Webhook(secret).verify(received!.body.toString(), headers)).toMatchObject({ type: 'endpoint.created' });
 
@@ -102,6 +104,16 @@ test('a port where nothing listens is told line by line, and the listening goes 
   await cli.waitFor(/(nothing listens there[\s\S]*){2}/);
   cli.signal('SIGINT');
   expect((await cli.ended).stderr).toContain('0 forwarded, 2 not accepted.');
+});
+
+test('only http and https are forwarded to', async () => {
+  const { env } = await projectWithKey();
+  for (const address of ['ftp://localhost:3000/hook', 'localhost:99999', '']) {
+    expect(await runCli(['listen', '--forward-to', address], env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('such as localhost:3000/hook'),
+    });
+  }
 });
 
 test('the secret of a key and a project is always the same, and differs between projects', async () => {

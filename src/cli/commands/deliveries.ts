@@ -8,7 +8,7 @@ import {
 import { deliveryLine, waitForResults } from '../deliveries.ts';
 import { Failure } from '../failure.ts';
 import { followDeliveries } from '../live.ts';
-import { eventTypeOf, listOf, note, print, printJson, timeOf } from '../output.ts';
+import { eventTypeOf, listOf, note, print, printJson, secondsOf, timeOf } from '../output.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
 import { STATUSES, statusOf } from '../statuses.ts';
 
@@ -41,7 +41,7 @@ export function addDeliveries(program: Command): void {
     .description('send a delivery again and show how it went')
     .option('--timeout <seconds>', 'how long to wait for the result', '30')
     .action((id: string, _options, command: Command) =>
-      resend(openSession(command), id, Number(command.opts<{ timeout: string }>().timeout)),
+      resend(openSession(command), id, secondsOf(command.opts<{ timeout: string }>().timeout, '--timeout')),
     );
 }
 

@@ -64,7 +64,7 @@ async function listen(session: Session, options: Options): Promise<void> {
 
 /** Sends an event as the service sends its webhooks: the same body, the same headers. Once; failures are shown. */
 async function forward(event: CliEventFragment, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
-  const { id, test, timestamp, projectId, data } = event;
+  const { id, version, test, timestamp, projectId, data } = event;
   const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
   const body = webhookBody(fields, projectId);
   const timestampSeconds = Math.floor(Date.now() / 1000);
@@ -74,6 +74,7 @@ async function forward(event: CliEventFragment, url: URL, secret: string, signal
       headers: {
         'content-type': 'application/json',
         'user-agent': `Tollgate/${VERSION}`,
+        'tollgate-payload-version': String(version),
         'webhook-id': id,
         'webhook-timestamp': String(timestampSeconds),
         'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets: [secret] }),
@@ -94,9 +95,9 @@ function sessionSecret(credential: string, projectId: string): string {
 }
 
 function targetUrl(text: string): URL {
-  const url = URL.parse(/^https?:\/\//.test(text) ? text : `http://${text}`);
-  if (!url) throw new Failure('usage', `--forward-to ${text} is not an address, such as localhost:3000/hook.`);
-  return url;
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  throw new Failure('usage', `--forward-to ${text} is not an address, such as localhost:3000/hook.`);
 }
 
 async function findWebhook({ client, signal }: Session, id: string) {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { CliSendTestEventDocument, CliWebhooksDocument } from '../../generated/cli-documents.ts';
 import { deliveryLine, waitForResults } from '../deliveries.ts';
 import { Failure } from '../failure.ts';
-import { eventTypeOf, listOf, note, print, printJson } from '../output.ts';
-import { addServiceOptions, openSession, type Session } from '../session.ts';
+import { eventTypeOf, listOf, note, print, printJson, secondsOf } from '../output.ts';
+import { addServiceOptions, foundProject, openSession, type Session } from '../session.ts';
 
 export function addTrigger(program: Command): void {
   addServiceOptions(program.command('trigger'))
@@ -13,7 +13,7 @@ export function addTrigger(program: Command): void {
     .option('--timeout <seconds>', 'how long to wait for results', '30')
     .action(async (kind: string, _options, command: Command) => {
       const { webhook, timeout } = command.opts<{ webhook?: string; timeout: string }>();
-      await trigger(openSession(command), kind, webhook ? listOf(webhook) : undefined, Number(timeout));
+      await trigger(openSession(command), kind, webhook ? listOf(webhook) : undefined, secondsOf(timeout, '--timeout'));
     });
 }
 
@@ -34,8 +34,7 @@ async function trigger(session: Session, kind: string, ids: string[] | undefined
 async function activeWebhooks(session: Session): Promise<string[]> {
   const projectId = await session.projectId();
   const { project } = await session.client.run(CliWebhooksDocument, { projectId }, session.signal);
-  if (!project) throw new Failure('refused', `There is no project ${projectId} that you may see.`);
-  const active = project.webhooks.nodes.filter(({ isActive }) => isActive);
+  const active = foundProject(project, projectId).webhooks.nodes.filter(({ isActive }) => isActive);
   if (active.length === 0)
     throw new Failure('refused', `The project ${projectId} has no active webhook. Create one first.`);
   return active.map(({ id }) => id);
