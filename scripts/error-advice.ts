@@ -21,10 +21,12 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   NOT_FOUND:
     'It does not exist, has been deleted, or belongs to somebody else: these look the same. Also any unknown path.',
   METHOD_NOT_ALLOWED: 'The header `Allow` lists the methods of the path.',
+  NOT_ACCEPTABLE:
+    '`/graphql` answers `application/json`, `application/graphql-response+json` and, for subscriptions, `text/event-stream`.',
   REQUEST_TIMEOUT: 'A request must have arrived whole after 30 seconds.',
   CONFLICT:
-    'Another endpoint of the project has this path, or the delivery to resend is being sent at this moment. Read the ' +
-    'current state, then decide.',
+    'Another endpoint of the project has this path, another project has this `gatewayHost`, five replays are running, or the ' +
+    'delivery to resend is being sent at this moment: `detail` says which. Read the current state, then decide.',
   IDEMPOTENCY_IN_FLIGHT: 'Wait for `Retry-After`, then send the same request again: it gets the first answer.',
   PAYMENT_IN_PROGRESS:
     'Wait for `Retry-After`, then repeat the request with the same payment: it gets the first answer.',
@@ -35,7 +37,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   PAYLOAD_TOO_LARGE: 'Bodies may have at most 256 KiB, those to paid routes 10 MB.',
   UNSUPPORTED_MEDIA_TYPE: 'Bodies are read as `application/json` only, and not compressed.',
   VALIDATION_FAILED:
-    '`errors` lists every refused value with its JSON pointer (`/priceUsd`) and what it must be. Nothing was changed.',
+    '`errors` lists the refused values, each with its JSON pointer (`/priceUsd`) and what it must be. Fields that are missing, not ' +
+    'known or of another type come first; when there are none, the values. Nothing was changed.',
   IDEMPOTENCY_KEY_REUSED:
     'The key was sent before with another method, path or body. Make a new key for each thing you want done.',
   RATE_LIMITED:

@@ -5,7 +5,10 @@
 export const ERRORS = {
   BAD_REQUEST: { status: 400, message: 'The request could not be read. Check its syntax and send it again.' },
   MALFORMED_JSON: { status: 400, message: 'The body is not valid JSON in UTF-8. Send one JSON object.' },
-  GRAPHQL_INVALID: { status: 400, message: 'The GraphQL document is not valid for this schema.' },
+  GRAPHQL_INVALID: {
+    status: 400,
+    message: 'The GraphQL document is not valid for this schema. Correct what the message names.',
+  },
   GRAPHQL_TOO_COMPLEX: {
     status: 400,
     message: 'The GraphQL document asks for too much at once. Split it or lower `first`.',
@@ -25,8 +28,15 @@ export const ERRORS = {
   },
   NOT_FOUND: { status: 404, message: 'There is no such resource. Check the path and the identifiers in it.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not answer that method. See the `Allow` header.' },
+  NOT_ACCEPTABLE: {
+    status: 406,
+    message: 'There is no answer in a form that `Accept` allows. Accept `application/json`.',
+  },
   REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again in one go.' },
-  CONFLICT: { status: 409, message: 'The change conflicts with something that exists already.' },
+  CONFLICT: {
+    status: 409,
+    message: 'The change conflicts with something that exists already. Read its state, then decide.',
+  },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
     message: 'The first request with this Idempotency-Key is still running. Wait and send it again.',
@@ -43,7 +53,7 @@ export const ERRORS = {
     status: 410,
     message: 'This payment was settled and answered, and its answer is no longer kept. Sign a new one to ask again.',
   },
-  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than this service accepts.' },
+  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than this service accepts. Send a smaller one.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send the body as `Content-Type: application/json`.' },
   VALIDATION_FAILED: { status: 422, message: 'Some values are not accepted. See `errors` for each of them.' },
   IDEMPOTENCY_KEY_REUSED: {
@@ -51,11 +61,15 @@ export const ERRORS = {
     message: 'This Idempotency-Key was used with another request. Use a new key for a new request.',
   },
   RATE_LIMITED: { status: 429, message: 'Too many requests. Wait for the time given in `Retry-After`.' },
-  HEADERS_TOO_LARGE: { status: 431, message: 'The path or the headers are larger than this service accepts.' },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    message: 'The path or the headers are larger than this service accepts. Send less, 16 KiB together.',
+  },
   INTERNAL: { status: 500, message: 'Something went wrong on our side. Send the request again later.' },
   UPSTREAM_FAILED: {
     status: 502,
-    message: 'The API behind this endpoint gave no answer that could be passed on. Nothing was charged.',
+    message:
+      'The API behind this endpoint gave no answer that could be passed on. Nothing was charged: sign a new payment to try again.',
   },
   FACILITATOR_UNAVAILABLE: {
     status: 503,
@@ -69,7 +83,8 @@ export const ERRORS = {
   UNAVAILABLE: { status: 503, message: 'The service cannot answer right now. Send the request again later.' },
   UPSTREAM_TIMEOUT: {
     status: 504,
-    message: 'The API behind this endpoint did not answer in time. Nothing was charged.',
+    message:
+      'The API behind this endpoint did not answer in time. Nothing was charged: sign a new payment to try again.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 

@@ -10,13 +10,13 @@ export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
  * @throws AppError `VALIDATION_FAILED` with one JSON pointer a refused value.
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefix = ''): T {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { error: sentenceOf });
   if (result.success) return result.data;
   throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, pointerPrefix) });
 }
 
 /** The issues of a zod error as JSON pointers (RFC 6901) with a sentence each. */
-export function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[] {
+function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[] {
   return error.issues.flatMap((issue) => {
     const pointer = pointerPrefix + toPointer(issue.path);
     if (issue.code === 'unrecognized_keys') {
@@ -27,6 +27,44 @@ export function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[]
     }
     return [{ pointer, message: issue.message }];
   });
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'a string',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  number: 'a number',
+  int: 'a whole number',
+};
+
+const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+};
+
+/** What a value must be, for the rules that say nothing themselves. Undefined leaves it to zod. */
+export function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    if (issue.input === undefined) return 'Is required.';
+    if (issue.input === null) return 'Must not be null.';
+    const expected = EXPECTED[issue.expected];
+    return expected && `Must be ${expected}.`;
+  }
+  if (issue.code === 'invalid_value') return oneOf(issue.values.map(String));
+  if (issue.code === 'too_small') return bound('at least', issue.minimum, issue.origin);
+  if (issue.code === 'too_big') return bound('at most', issue.maximum, issue.origin);
+  return undefined;
+}
+
+const oneOf = (values: string[]) => `Must be ${values.length === 1 ? '' : 'one of '}${values.join(', ')}.`;
+
+function bound(which: string, limit: number | bigint, origin: string): string {
+  const [one, many] = UNITS[origin] ?? [];
+  return one === undefined
+    ? `Must be ${which} ${limit}.`
+    : `Must have ${which} ${limit} ${Number(limit) === 1 ? one : many}.`;
 }
 
 /** Writes a path as an RFC 6901 JSON pointer. */

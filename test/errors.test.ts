@@ -13,7 +13,8 @@ describe('the catalogue', () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(STATUS_CODES).toHaveProperty(String(status));
     expect(status).toBeGreaterThanOrEqual(400);
-    expect(message).toMatch(/^[A-Z].*\.$/s);
+    // What is wrong, and what to do; or the latter alone.
+    expect(message).toMatch(/^(Send|[A-Z].*[.:]) .*\.$/s);
   });
 
   test('is in the order of its statuses', () => {

@@ -5,6 +5,15 @@ import { AppError } from '../src/errors.ts';
 import { lineOfText, optionalText, parseInput, toPointer } from '../src/validation.ts';
 import { hostileText } from './support/hostile-text.ts';
 
+function sentences(schema: z.ZodType, input: unknown): string[] {
+  try {
+    parseInput(schema, input);
+    return [];
+  } catch (error) {
+    return (error as AppError).fields.map(({ message }) => message);
+  }
+}
+
 function refusals(schema: z.ZodType, input: unknown, prefix?: string) {
   try {
     parseInput(schema, input, prefix);
@@ -57,6 +66,29 @@ describe('input', () => {
     expect(refusals(schema, { name: 'x', list: [], more: 1, 'a/b': 2 })).toEqual(['/more', '/a~1b']);
     expect(refusals(schema, null)).toEqual(['']);
     expect(refusals(schema, { name: 1, list: [] }, '/config')).toEqual(['/config/name']);
+  });
+});
+
+describe('what is refused is told in a sentence that says what it must be', () => {
+  test.each<[z.ZodType, unknown, string]>([
+    [z.object({ name: z.string() }), {}, 'Is required.'],
+    [z.string(), null, 'Must not be null.'],
+    [z.string(), 1, 'Must be a string.'],
+    [z.boolean(), 'yes', 'Must be true or false.'],
+    [z.array(z.string()), 'x', 'Must be a list.'],
+    [z.object({}), 'x', 'Must be an object.'],
+    [z.int(), 'x', 'Must be a number.'],
+    [z.int(), 1.5, 'Must be a whole number.'],
+    [z.int().min(1), 0, 'Must be at least 1.'],
+    [z.int().max(9), 10, 'Must be at most 9.'],
+    [z.enum(['NONE', 'PAYMENT']), 'payment', 'Must be one of NONE, PAYMENT.'],
+    [z.literal(2), 1, 'Must be 2.'],
+    [z.array(z.string()).min(1), [], 'Must have at least 1 entry.'],
+    [z.array(z.string()).max(2), ['a', 'b', 'c'], 'Must have at most 2 entries.'],
+    [z.string().min(16), 'x', 'Must have at least 16 characters.'],
+    [z.string('Must be text.'), 1, 'Must be text.'],
+  ])('%#', (schema, input, sentence) => {
+    expect(sentences(schema, input)).toEqual([sentence]);
   });
 });
 

@@ -6,7 +6,7 @@ import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
  * addresses, and every refused target gets the same one, so that nobody can map a private network with them.
  */
 export const ERROR_MESSAGES = {
-  target_not_allowed: 'The target address is not allowed.',
+  target_not_allowed: 'The target address is not allowed: it must be public.',
   dns_error: 'The host name could not be resolved.',
   connection_refused: 'The connection was refused, or the host cannot be reached.',
   connection_reset: 'The connection was closed before the answer was complete.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sentenceOf } from '../validation.ts';
 import { SCHEME } from './terms.ts';
 
 /** The authorization of a transfer (EIP-3009) as it was signed, hex in lower case. */
@@ -105,7 +106,7 @@ export function readPaymentHeader(headers: Record<string, string | string[] | un
 }
 
 function readV2(value: unknown): PaymentHeader {
-  const envelope = v2.safeParse(value);
+  const envelope = v2.safeParse(value, { error: sentenceOf });
   if (!envelope.success) return malformed(problemOf(envelope.error));
   const { accepted, payload } = envelope.data;
   return withProof(accepted.scheme, payload, ({ signature, authorization }) => ({
@@ -118,7 +119,7 @@ function readV2(value: unknown): PaymentHeader {
 }
 
 function readV1(value: unknown): PaymentHeader {
-  const envelope = v1.safeParse(value);
+  const envelope = v1.safeParse(value, { error: sentenceOf });
   if (!envelope.success) return malformed(problemOf(envelope.error));
   const { scheme, network, payload } = envelope.data;
   return withProof(scheme, payload, (signed) => ({ x402Version: 1, network, ...signed }));
@@ -131,7 +132,7 @@ function withProof(
   make: (signed: z.output<typeof proof>) => PresentedPayment,
 ): PaymentHeader {
   if (scheme !== SCHEME) return { kind: 'unsupported' };
-  const signed = proof.safeParse(payload);
+  const signed = proof.safeParse(payload, { error: sentenceOf });
   return signed.success
     ? { kind: 'payment', payment: make(signed.data) }
     : malformed(`payload.${problemOf(signed.error)}`);

@@ -42,6 +42,9 @@ export function registerGraphQL(
 
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     if (wantsExplorer(request)) return explore(request, reply);
+    if (request.method === 'POST' && !hasContent(request.body)) {
+      throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
+    }
     // Before anything runs, so that nothing has happened when there is no place.
     if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
     const response = await server.yoga.handleNodeRequestAndResponse(
@@ -50,6 +53,7 @@ export function registerGraphQL(
       reply.raw,
       contextOf(request),
     );
+    if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
     const isStream = response.headers.get('content-type')?.startsWith(EVENT_STREAM);
     if (isStream && !openStreams.has(reply)) takePlace(request, reply);
@@ -72,6 +76,11 @@ export function registerGraphQL(
   app.addHook('preClose', async () => {
     for (const reply of openStreams) reply.raw.destroy();
   });
+}
+
+/** Yoga would say of anything else that it is no JSON. */
+function hasContent(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
 }
 
 function sendGraphQLError(error: AppError, request: FastifyRequest, reply: FastifyReply) {

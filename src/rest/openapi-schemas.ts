@@ -61,9 +61,12 @@ const PROBLEM_HEADERS: Record<number, Json> = {
   429: { 'Retry-After': header('Seconds to wait.', { required: true }) },
 };
 
-/** The answer of a status that is an error: every code of the catalogue with that status. */
+/** Codes that only paid routes and `/graphql` answer. */
+const OF_OTHER_DOORS = /^(PAYMENT|UPSTREAM|FACILITATOR|GRAPHQL)_/;
+
+/** The answer of a status that is an error: every code with that status that a route can give. */
 export function problem(status: number): Json {
-  const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status);
+  const codes = Object.entries(ERRORS).filter(([code, error]) => error.status === status && !OF_OTHER_DOORS.test(code));
   return {
     description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
     ...(PROBLEM_HEADERS[status] && { headers: PROBLEM_HEADERS[status] }),

@@ -11,6 +11,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
+import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
 import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
 import type { Route } from './routes/route.ts';
@@ -46,7 +47,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
     openapi: '3.1.0',
     info: {
       title: 'Tollgate',
-      version: '1.0.0',
+      version: VERSION,
       description:
         'Manages a payment gateway in front of paid HTTP APIs: projects, endpoints, keys, webhooks, connectors.',
       license: { name: 'MIT', identifier: 'MIT' },

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorCategory, type ConnectorType } from '../../src/connectors/definition.ts';
 import { describeFields, redactConfig, secretsOf } from '../../src/connectors/describe.ts';
 import { getConnector, listConnectors } from '../../src/connectors/registry.ts';
-import { fieldErrors } from '../../src/validation.ts';
+import type { AppError, FieldError } from '../../src/errors.ts';
+import { parseInput } from '../../src/validation.ts';
 import { MARK, sampleConfig } from '../connectors/support/configs.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../docs/connectors');
@@ -115,10 +116,19 @@ function documentedRows(): Row[] {
   }));
 }
 
+/** What is said of a config's refused values; nothing when it is accepted. */
+function refusedFields(type: ConnectorType, config: unknown): FieldError[] {
+  try {
+    parseInput<unknown>(getConnector(type).config, config, '/config');
+    return [];
+  } catch (error) {
+    return (error as AppError).fields;
+  }
+}
+
 /** The pointers of a config's errors; empty when it is accepted. */
 function errorsOf(type: ConnectorType, config: unknown): string[] {
-  const result = getConnector(type).config.safeParse(config);
-  return result.success ? [] : fieldErrors(result.error, '/config').map(({ pointer }) => pointer);
+  return refusedFields(type, config).map(({ pointer }) => pointer);
 }
 
 it('the documented types, their categories and their fields are those of the registry', () => {
@@ -182,9 +192,9 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
 
     it('never repeats a value in what it says of it', () => {
       for (const { name } of fields) {
-        const result = definition.config.safeParse({ ...full, [name]: `${MARK}\u0000wrong` });
-        expect(result.error).toBeDefined();
-        expect(JSON.stringify(fieldErrors(result.error!))).not.toContain(MARK);
+        const refused = refusedFields(type, { ...full, [name]: `${MARK}\u0000wrong` });
+        expect(refused).not.toEqual([]);
+        expect(JSON.stringify(refused)).not.toContain(MARK);
       }
     });
 

@@ -4,7 +4,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress } from './support.ts';
 
-const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed.' };
+const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed: it must be public.' };
 
 describe('the guard of outgoing requests', () => {
   it('refuses a public address over plain http', async () => {

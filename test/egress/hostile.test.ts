@@ -7,7 +7,7 @@ import { toEgressError } from '../../src/egress/egress-error.ts';
 import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spellings } from './hostile-targets.ts';
 import { createTestEgress } from './support.ts';
 
-const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed.' };
+const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed: it must be public.' };
 const DENIED = [...DENIED_IPV4, ...DENIED_IPV6];
 const originOf = (scheme: string, address: string) =>
   `${scheme}://${address.includes(':') ? `[${address}]` : address}:4010`;

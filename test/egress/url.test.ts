@@ -78,7 +78,7 @@ describe('checkTargetUrl', () => {
       'https://intranet/',
     ];
     const messages = targets.map((url) => messageOf(url));
-    expect(new Set(messages)).toEqual(new Set(['The target address is not allowed.']));
+    expect(new Set(messages)).toEqual(new Set(['The target address is not allowed: it must be public.']));
   });
 
   it('accepts plain http and any port for what the allow-list covers, and only for that', () => {

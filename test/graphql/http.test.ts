@@ -61,6 +61,24 @@ describe('GraphQL over HTTP', () => {
     });
   });
 
+  test.each(['', 'null', '"x"', '1', '{}'])('says of the body %j that it has no document', async (body) => {
+    const response = await ask({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      errors: [{ message: expect.stringContaining('document in `query`'), extensions: { code: 'BAD_REQUEST' } }],
+    });
+  });
+
+  test('says what to accept when no form that the caller accepts is there', async () => {
+    const response = await ask({
+      method: 'POST',
+      headers: { accept: 'image/png', 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ viewer { tier } }' }),
+    });
+    expect(response.status).toBe(406);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] });
+  });
+
   test('shows nobody the schema without a credential', async () => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',

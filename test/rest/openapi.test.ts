@@ -6,6 +6,7 @@ import { EVENT_KINDS, EVENT_TYPE_FILTERS } from '../../src/features/events/kinds
 import { schema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
+import { VERSION } from '../../src/version.ts';
 import { GOOD } from '../support/resources.ts';
 
 type Json = Record<string, unknown>;
@@ -83,6 +84,18 @@ test('every error of the catalogue that these routes can give is described with 
       if (Number(status) >= 400) expect(Object.keys(content!)).toEqual(['application/problem+json']);
     }
   }
+});
+
+test('errors of paid routes and of GraphQL documents are not said to come from these routes', () => {
+  for (const { operation } of operations) {
+    for (const { description } of Object.values(operation.responses)) {
+      expect(description).not.toMatch(/PAYMENT_|UPSTREAM_|FACILITATOR_|GRAPHQL_/);
+    }
+  }
+});
+
+test('has the version of the service', () => {
+  expect(document.info).toMatchObject({ version: VERSION });
 });
 
 test('the good bodies of the documented interface are accepted by the schemas of the requests', () => {

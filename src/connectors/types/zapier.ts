@@ -13,7 +13,7 @@ const config = z.strictObject({
     host: /^hooks\.zapier\.com$/,
     // The user id is missing in the oldest hooks; `silent` asks for an empty answer.
     path: /^\/hooks\/catch\/(\d+\/)?[A-Za-z0-9_-]{4,64}(\/silent)?\/?$/,
-    hint: 'Must be a Catch Hook URL: https://hooks.zapier.com/hooks/catch/… without a query.',
+    hint: 'Must be the whole URL of a Catch Hook, like https://hooks.zapier.com/hooks/catch/1234567/abc123/, without a query.',
   }),
 });
 

@@ -16,7 +16,7 @@ import { limitsOf } from '../../limits/tiers.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { MASK } from '../../secrets/redact.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import { fieldErrors, type Nullable, parseInput } from '../../validation.ts';
+import { type Nullable, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
 import { clearHistory } from '../deliveries/clear-history.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
@@ -238,17 +238,16 @@ function isMasked(value: unknown): boolean {
 }
 
 function parseConfig(definition: ConnectorDefinition, config: ConnectorConfig, allow: EgressAllow): ConnectorConfig {
-  const result = definition.config.safeParse(config);
-  if (!result.success) throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, '/config') });
-  for (const [name, value] of Object.entries(result.data)) {
+  const parsed = parseInput(definition.config, config, '/config');
+  for (const [name, value] of Object.entries(parsed)) {
     // Stored in place of the secret, it would be noticed only when deliveries fail.
     if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is how a secret is shown. Send it in full.');
   }
   for (const name of urlFields(definition)) {
-    const target = checkTargetUrl(String(result.data[name]), allow);
+    const target = checkTargetUrl(String(parsed[name]), allow);
     if (!target.ok) throw invalidField(`/config/${name}`, target.message);
   }
-  return result.data;
+  return parsed;
 }
 
 function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonly string[]): void {

@@ -32,7 +32,7 @@ export type NewEvent = {
 export const eventTypesInput = z
   .array(z.enum(EVENT_TYPE_FILTERS, { error: `Must be one of ${EVENT_TYPE_FILTERS.join(', ')}.` }))
   .min(1, 'Name at least one event kind, or "*" for all.')
-  .max(50, 'Has too many entries.')
+  .max(50)
   .transform((types) => [...new Set(types)]);
 
 const testFilterInput = z.strictObject({

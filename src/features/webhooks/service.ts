@@ -60,7 +60,9 @@ export function createWebhookService(options: {
   egressAllow: EgressAllow;
 }) {
   const { db, bus, events, secretBox, payloadVersions = PAYLOAD_VERSIONS } = options;
-  const versionRange = `Must be a version from 1 to ${payloadVersions.current}.`;
+  const { current } = payloadVersions;
+  const versionRange =
+    current === 1 ? 'Must be 1, the only version so far.' : `Must be a version from 1 to ${current}.`;
   const createInput = z.strictObject({
     url: targetUrlInput(options.egressAllow),
     eventTypes: eventTypesInput,
