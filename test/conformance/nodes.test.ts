@@ -107,6 +107,21 @@ describe('nodes whose clocks are wrong', () => {
       await alice(node).rest('POST', `${base}/webhooks/${webhook.id}/rotate-secret`, { overlapHours: 1 });
       expect(await off(`"previousSecretExpiresAt" - interval '1 hour'`, 'Webhook')).toBeLessThan(300);
     }
+
+    const { id: connectorId } = await create(alice(fast), `${base}/connectors`, GOOD.connector);
+    const { id: endpointId } = await publish(fast);
+    const paths = {
+      Project: base,
+      Endpoint: `${base}/endpoints/${endpointId}`,
+      Webhook: `${base}/webhooks/${webhook.id}`,
+      Connector: `${base}/connectors/${connectorId}`,
+    };
+    for (const [table, path] of Object.entries(paths)) {
+      expect(await off('"updatedAt"', table), table).toBeLessThan(300);
+      const { status } = await alice(fast).rest('PATCH', path, {});
+      expect(status, table).toBe(200);
+      expect(await off('"updatedAt"', table), table).toBeLessThan(300);
+    }
   }, 120_000);
 });
 

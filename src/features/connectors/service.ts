@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
 import { type ConnectorConfig, redactConfig, urlFields } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/registry.ts';
@@ -141,6 +142,7 @@ export function createConnectorService(options: {
           where: { id },
           data: {
             ...values,
+            updatedAt: new Date(sharedNow()),
             ...activity(values.isActive),
             ...(values.isActive && { pausedReason: null, pausedAt: null }),
             ...(changes && {

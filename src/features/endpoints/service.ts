@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
@@ -130,7 +131,11 @@ export function createEndpointService(options: {
           if (!before) throw notFound();
           const after = await tx.endpoint.update({
             where: { id },
-            data: { ...values, ...(priceAtomic === undefined ? {} : { priceAtomic: decimal(priceAtomic) }) },
+            data: {
+              ...values,
+              ...(priceAtomic !== undefined && { priceAtomic: decimal(priceAtomic) }),
+              updatedAt: new Date(sharedNow()),
+            },
           });
           checkPlaceholders(after.path, after.upstreamUrl);
           if (!after.priceAtomic.equals(before.priceAtomic)) {

@@ -2,6 +2,7 @@ import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
 import { requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -103,7 +104,10 @@ export function createProjectService(options: {
       if (data.walletAddress !== undefined) requireUser(viewer);
       const project = await db.prisma
         .$transaction(async (tx) => {
-          const [updated] = await tx.project.updateManyAndReturn({ where, data });
+          const [updated] = await tx.project.updateManyAndReturn({
+            where,
+            data: { ...data, updatedAt: new Date(sharedNow()) },
+          });
           if (!updated) throw notFound();
           await recordAudit(tx, viewer, { action: 'project.updated', ...targetOf(updated), changes: input });
           return updated;

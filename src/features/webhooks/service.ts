@@ -121,6 +121,7 @@ export function createWebhookService(options: {
           where,
           data: {
             ...values,
+            updatedAt: new Date(sharedNow()),
             ...(values.url && { failingSince: null, circuitOpenUntil: null }),
             ...activity(values.isActive),
           },
@@ -176,6 +177,7 @@ export function createWebhookService(options: {
         return tx.webhook.update({
           where: { id },
           data: {
+            updatedAt: new Date(sharedNow()),
             secret: secretBox.seal(secret, { ...place, column: 'secret' }),
             previousSecret: overlapHours > 0 ? secretBox.seal(old, { ...place, column: 'previousSecret' }) : null,
             previousSecretExpiresAt: overlapHours > 0 ? new Date(sharedNow() + overlapHours * 3_600_000) : null,
