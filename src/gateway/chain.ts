@@ -55,26 +55,34 @@ export function createChain({ network, transport }: { network: Network; transpor
   async function outcomeOf(sought: SoughtAuthorization): Promise<ChainOutcome> {
     const latest = await client.getBlock({ blockTag: 'latest' });
     // As of that very block: behind one address there may be several nodes, some of them late.
-    const isUsed = await client.readContract({
-      blockNumber: latest.number,
-      address: sought.assetAddress,
-      abi: ABI,
-      functionName: 'authorizationState',
-      args: [sought.payer, sought.nonce],
-    });
-    if (isUsed) return useOf(sought, latest);
+    if (await isUsedAt(sought, latest.number)) return useOf(sought, latest);
     const validBefore = BigInt(Math.floor(sought.validBefore.getTime() / 1000));
     return { kind: 'unused', isExpired: latest.timestamp >= validBefore + REORGANISATION_SECONDS };
   }
 
-  /** Finds the transaction that has used it, which is in a block since it was presented. */
+  function isUsedAt({ assetAddress, payer, nonce }: SoughtAuthorization, blockNumber: bigint): Promise<boolean> {
+    const args = [payer, nonce] as const;
+    return client.readContract({
+      blockNumber,
+      address: assetAddress,
+      abi: ABI,
+      functionName: 'authorizationState',
+      args,
+    });
+  }
+
+  /** Finds the transaction that has used it. One in a block before it was presented has paid for something else. */
   async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
     const presentedAt = BigInt(Math.floor(sought.since.getTime() / 1000)) - CLOCK_SKEW_SECONDS;
     const newest = await client.getBlockNumber({ cacheTime: 0 });
-    for (let from = await firstBlockAt(presentedAt, latest); from <= newest; from += BLOCKS_AT_ONCE) {
+    const first = await firstBlockAt(presentedAt, latest);
+    for (let from = first; from <= newest; from += BLOCKS_AT_ONCE) {
       const last = from + BLOCKS_AT_ONCE - 1n;
       const [mark] = await marksOf(sought, from, last < newest ? last : newest);
       if (mark) return judge(sought, mark);
+    }
+    if (first > 0n && (await isUsedAt(sought, first - 1n))) {
+      return { kind: 'voided', reason: 'authorization_used_elsewhere' };
     }
     throw new Error(`The ${network.title} node knows that an authorization is used, but not yet where`);
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { LeaseLost, type PaymentLease } from '../features/payments/lease.ts';
+import { LeaseLost, type PaymentLease, type Reconciled } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import { atomicOf } from '../features/payments/payload.ts';
 import type { Payment } from '../generated/prisma/client.ts';
@@ -71,8 +71,8 @@ export function createSettler(options: {
     return { kind: 'settled', transactionHash };
   }
 
-  async function fail(payment: Payment, reason: string, message: string): Promise<SettleResult> {
-    await ledger.failed({ paymentId: payment.id, reconciled: true }, { stage: 'SETTLE', reason, message });
+  async function fail(by: PaymentLease | Reconciled, reason: string, message: string): Promise<SettleResult> {
+    await ledger.failed(by, { stage: 'SETTLE', reason, message });
     return { kind: 'failed', reason };
   }
 
@@ -87,13 +87,14 @@ export function createSettler(options: {
     said?: Exclude<Settlement, { kind: 'settled' }> & { isFirstAttempt: boolean },
   ): Promise<SettleResult> {
     const seen = await look(payment);
+    const fact: Reconciled = { paymentId: payment.id, reconciled: true };
     if (seen?.kind === 'settled') return book(payment, seen.transactionHash, seen.settledAt);
     if (seen?.kind === 'voided') {
-      return fail(payment, seen.reason, 'The payer has used or cancelled the authorization elsewhere.');
+      return fail(fact, seen.reason, 'The payer has used or cancelled the authorization elsewhere.');
     }
-    if (seen?.isExpired) return fail(payment, 'authorization_expired', 'The authorization ended without being used.');
-    // Behind a first attempt nothing else can be on its way to the chain.
-    if (said?.kind === 'refused' && said.isFirstAttempt) return fail(payment, said.reason, said.message);
+    if (seen?.isExpired) return fail(fact, 'authorization_expired', 'The authorization ended without being used.');
+    // Behind a first attempt nothing else can be on its way to the chain, unless somebody has taken the payment over.
+    if (lease && said?.kind === 'refused' && said.isFirstAttempt) return fail(lease, said.reason, said.message);
     const hash = said?.kind === 'ambiguous' ? said.transactionHash : (payment.transactionHash ?? undefined);
     if (lease) {
       const reason = said?.reason ?? payment.failureReason ?? 'interrupted';
@@ -118,7 +119,7 @@ export function createSettler(options: {
     /**
      * SERVED → SETTLED, FAILED or UNKNOWN. The lease must be held.
      *
-     * @throws LeaseLost before anything was sent.
+     * @throws LeaseLost before anything was sent, and when another process has the payment once it is refused.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {

@@ -126,7 +126,7 @@ test.each([
   await expect(deaf.outcomeOf(sought(await sign(await rails.wallet(0n))))).rejects.toThrow();
 });
 
-// The last one: every block moves the chain's clock by a second.
+// The last ones, since they move the chain's clock.
 test('it is found among others, and behind many blocks', async () => {
   const signed = await sign(await rails.wallet());
   const others = await Promise.all([1, 2, 3].map(async () => sign(await rails.wallet())));
@@ -134,4 +134,17 @@ test('it is found among others, and behind many blocks', async () => {
   const transactionHash = await use(signed);
   for (let round = 0; round < 12; round++) await rails.chain.client.mine({ blocks: 100 });
   expect(await chain.outcomeOf(sought(signed))).toMatchObject({ kind: 'settled', transactionHash });
+});
+
+test('an authorization that was used long before it was presented has paid for something else', async () => {
+  const signed = await sign(await rails.wallet(), { validBefore: '9999999999' });
+  await use(signed);
+  await rails.chain.client.increaseTime({ seconds: 3_600 });
+  for (let round = 0; round < 7; round++) await rails.chain.client.mine({ blocks: 100 });
+  const { timestamp } = await rails.chain.client.getBlock();
+  const presented = { since: new Date(Number(timestamp) * 1000) };
+  expect(await chain.outcomeOf(sought(signed, presented))).toEqual({
+    kind: 'voided',
+    reason: 'authorization_used_elsewhere',
+  });
 });
