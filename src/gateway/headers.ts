@@ -67,7 +67,7 @@ const RESPONSE_HEADERS = new Set([
  * request another one than was routed, and what a browser takes for a rule of the whole host.
  */
 const WITHHELD_X_HEADERS =
-  /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
+  /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|litespeed|lighttpd|reproxy|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
 
 /** Named in `Connection`, a header is for this hop alone (RFC 9110 §7.6.1). */
 function perHop(headers: IncomingHttpHeaders): Set<string> {
@@ -80,9 +80,14 @@ function pick(headers: IncomingHttpHeaders, allowed: ReadonlySet<string>): Heade
   const picked: Headers = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || hop.has(name)) continue;
-    if (allowed.has(name) || (name.startsWith('x-') && !WITHHELD_X_HEADERS.test(name))) picked[name] = value;
+    if (allowed.has(name) || isPassedXHeader(name)) picked[name] = value;
   }
   return picked;
+}
+
+/** To servers that turn names into variables (CGI, WSGI, PHP), `x-real_ip` and `x-real.ip` are `x-real-ip`. */
+function isPassedXHeader(name: string): boolean {
+  return name.startsWith('x-') && !WITHHELD_X_HEADERS.test(name.replace(/[^a-z0-9]/g, '-'));
 }
 
 /** Where a request came from, as upstreams are told. */
@@ -117,6 +122,9 @@ export function responseHeaders(headers: IncomingHttpHeaders): Headers {
 /** What one buyer has paid for is not for shared caches. */
 function privately(cacheControl: string): string {
   const directives = cacheControl
+    // Commas in quotes separate nothing, and a quote that nobody closes would take what follows into it.
+    .replace(/="[^"]*"?/g, '')
+    .replaceAll('"', '')
     .split(',')
     .map((directive) => directive.trim())
     .filter((directive) => directive && !/^(?:public|private|s-maxage|stale-while|proxy-revalidate)/i.test(directive));

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import { getAddress } from 'viem';
-import { type AppError, notFound } from '../errors.ts';
+import { AppError, notFound } from '../errors.ts';
 import { LeaseLost, PaymentGone } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { Payment } from '../generated/prisma/client.ts';
@@ -110,8 +110,11 @@ export function createPay(options: PayOptions) {
       return inStep('settle', {}, () => settle(payment, request, answer));
     }).catch((error) => {
       if (error instanceof PaymentGone) throw notFound();
-      if (error instanceof LeaseLost) throw unresolved(claim.payment);
-      throw error;
+      if (error instanceof AppError) throw error;
+      // Without the database nobody knows what is written there; the buyer must not pay again.
+      if (!(error instanceof LeaseLost))
+        log.error({ err: error, paymentId: claim.payment.id }, 'a payment was interrupted');
+      throw unresolved(claim.payment);
     });
   }
 

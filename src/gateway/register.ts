@@ -141,10 +141,12 @@ function createHandler(options: GatewayOptions) {
     reply.headers(CORS);
     const held = answerMemory(request.ip);
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
-    const { statusCode, headers, body } = await answer(request, goneSignal(reply), held).finally(() => {
-      if (isUndrained(request.raw)) reply.header('connection', 'close');
-      closed.then(held.release);
-    });
+    const { statusCode, headers, body } = await answer(request, goneSignal(reply), held)
+      .catch((error) => failed(request, error))
+      .finally(() => {
+        if (isUndrained(request.raw)) reply.header('connection', 'close');
+        closed.then(held.release);
+      });
     limitDelivery(reply.raw, Buffer.byteLength(body), deliveryLimits);
     // A page of the gateway's own has a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
@@ -153,6 +155,13 @@ function createHandler(options: GatewayOptions) {
       .headers({ ...headers, ...policy })
       .send(body);
   };
+}
+
+/** Faults of our own, such as a database that cannot be reached. A payment that was claimed answers for itself. */
+function failed(request: FastifyRequest, error: unknown): never {
+  if (error instanceof AppError) throw error;
+  request.log.error({ err: error }, 'a request for a paid route could not be answered');
+  throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
 }
 
 /** The project that a target names, and the rest of it, byte by byte as it arrived. */
@@ -192,7 +201,7 @@ function headersFor(request: FastifyRequest) {
 /** Who may have the answer again, see `fingerprintOf`. */
 function holderOf(request: FastifyRequest): string {
   const key = request.headers['idempotency-key'];
-  if (typeof key !== 'string') return `address ${sourceOf(request.ip)}`;
+  if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
   if (key.length > MAX_KEY_CHARACTERS) {
     throw new AppError('BAD_REQUEST', { detail: `An Idempotency-Key has at most ${MAX_KEY_CHARACTERS} characters.` });
   }

@@ -7,6 +7,8 @@ export type Upstream = {
   query: string;
   /** Names in that query: the seller's, which a caller must not set a second time. */
   reservedNames: ReadonlySet<string>;
+  /** Those, and what they are parts of: `filter` of `filter[city]`. */
+  reservedParents: ReadonlySet<string>;
 };
 
 export type UpstreamTarget = { ok: true; origin: string; path: string } | { ok: false; message: string };
@@ -17,7 +19,9 @@ const isPlaceholder = (segment: string) => segment === '*' || segment.startsWith
 export function parseUpstream(upstreamUrl: string): Upstream {
   const { origin, pathname, search } = new URL(upstreamUrl);
   const query = search.slice(1);
-  return { origin, segments: pathname.slice(1).split('/'), query, reservedNames: namesIn(query) };
+  const reservedNames = namesIn(query);
+  const reservedParents = new Set([...reservedNames].flatMap(withParents));
+  return { origin, segments: pathname.slice(1).split('/'), query, reservedNames, reservedParents };
 }
 
 /**
@@ -39,7 +43,10 @@ export function upstreamTarget(
   segments: readonly string[],
   query: string,
 ): UpstreamTarget {
-  const repeated = [...namesIn(query.slice(1))].find((name) => upstream.reservedNames.has(name));
+  const { reservedNames, reservedParents } = upstream;
+  const repeated = [...namesIn(query.slice(1))].find(
+    (name) => reservedParents.has(name) || withParents(name).some((part) => reservedNames.has(part)),
+  );
   if (repeated !== undefined) return { ok: false, message: `The query parameter "${repeated}" is set by the seller.` };
 
   const path = upstream.segments.flatMap((segment) => {
@@ -75,8 +82,18 @@ function namesIn(query: string): Set<string> {
 
 function decoded(name: string): string {
   try {
-    return decodeURIComponent(name.replaceAll('+', ' ')).toLowerCase();
+    return leniently(decodeURIComponent(name.replaceAll('+', ' ')));
   } catch {
-    return name.toLowerCase();
+    return leniently(name);
   }
+}
+
+/** PHP ends a name at a null byte, drops spaces in front and takes others, and dots, for underscores. */
+function leniently(name: string): string {
+  return name.split('\0', 1)[0]!.trimStart().replace(/[ .]/g, '_').toLowerCase();
+}
+
+/** Where brackets make lists of parameters, `key[a]` sets a part of `key`; `key[a]` and `key[b]` are two. */
+function withParents(name: string): string[] {
+  return [...[...name.matchAll(/\[/g)].map(({ index }) => name.slice(0, index)), name];
 }

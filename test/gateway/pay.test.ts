@@ -103,6 +103,15 @@ describe('a paid request', () => {
     expect(answer.headers.get('cache-control')).toBe('max-age=60, private');
   });
 
+  test.each([
+    ['private="set-cookie, set-cookie2", max-age=60', 'max-age=60, private'],
+    ['max-age=60, extension="nobody ends this', 'max-age=60, extension, private'],
+  ])('is kept from them whatever is quoted: %s', async (said, passed) => {
+    upstream.handle(() => ({ headers: { 'cache-control': said }, body: 'x' }));
+    const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
+    expect(answer.headers.get('cache-control')).toBe(passed);
+  });
+
   test('is answered whatever bytes the headers of the upstream have', async () => {
     const utf8 = Buffer.from('Zürich ☀').toString('latin1');
     upstream.handle((_request, response) => {
@@ -280,6 +289,14 @@ describe('a payment that is presented again', () => {
       expect(answer.status).toBe(409);
       expect(await answer.text()).not.toContain('sunny');
     }
+  });
+
+  test('is bound to the address when the Idempotency-Key is empty, as if there were none', async () => {
+    const headers = v2Headers(await sign(await rails.wallet()));
+    const empty = { ...headers, 'idempotency-key': '' };
+    for (const same of [empty, headers])
+      expect((await fetch(`${shop.url}/weather`, { headers: same })).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
   });
 
   test('with a forged signature does not get the answer', async () => {

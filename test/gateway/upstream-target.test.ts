@@ -45,13 +45,33 @@ describe('the target at the upstream', () => {
     expect(target('https://a.test/x', '/w', '/w?')).toMatchObject({ path: '/x' });
   });
 
-  test.each(['?key=mine', '?a=1&key=mine', '?KEY=mine', '?%6bey=mine', '?key', '?a=1;key=mine'])(
-    'a caller cannot set a parameter that the upstream URL sets: %s',
-    (query) => {
-      expect(target('https://a.test/x?key=sellers', '/w', `/w${query}`)).toEqual({
-        ok: false,
-        message: 'The query parameter "key" is set by the seller.',
-      });
-    },
-  );
+  test.each([
+    ...['?key=mine', '?a=1&key=mine', '?KEY=mine', '?%6bey=mine', '?key', '?a=1;key=mine'],
+    ...['?+key=mine', '?key%00x=mine'],
+  ])('a caller cannot set a parameter that the upstream URL sets: %s', (query) => {
+    expect(target('https://a.test/x?key=sellers', '/w', `/w${query}`)).toEqual({
+      ok: false,
+      message: 'The query parameter "key" is set by the seller.',
+    });
+  });
+
+  test.each([
+    ['api_key=s', '?api.key=mine', 'api_key'],
+    ['key=s', '?key[]=mine', 'key[]'],
+    ['key=s', '?key%5B0%5D=mine', 'key[0]'],
+    ['key=s', '?key[a][b]=mine', 'key[a][b]'],
+    ['filter[tenant]=s', '?filter=mine', 'filter'],
+    ['filter[tenant]=s', '?filter[tenant][]=mine', 'filter[tenant][]'],
+  ])('nor one that servers take for it: behind %s, %s', (query, request, name) => {
+    expect(target(`https://a.test/x?${query}`, '/w', `/w${request}`)).toEqual({
+      ok: false,
+      message: `The query parameter "${name}" is set by the seller.`,
+    });
+  });
+
+  test('a caller can set what stands beside it', () => {
+    expect(target('https://a.test/x?filter[tenant]=s', '/w', '/w?filter[city]=Bern&keys=1')).toMatchObject({
+      path: '/x?filter[tenant]=s&filter[city]=Bern&keys=1',
+    });
+  });
 });
