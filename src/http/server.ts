@@ -23,7 +23,8 @@ const BODY_LIMIT_BYTES = 256 * 1024;
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 /** How often is looked for requests that take longer. */
 const REQUEST_CHECK_MILLISECONDS = 2_000;
-const KEEP_ALIVE_MILLISECONDS = 72_000;
+/** Longer than load balancers keep idle connections: they close them, and send nothing into one that is being closed. */
+const KEEP_ALIVE_MILLISECONDS = 90_000;
 const REQUEST_ID = /^[\w.-]{8,64}$/;
 
 /** The HTTP server: bodies, request ids, logs and error answers, the same for all routes. */
