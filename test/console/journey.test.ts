@@ -78,6 +78,8 @@ describe.skipIf(!executablePath)('a seller in the console', () => {
     await page.reload();
     await page.getByText('The server could not be reached').first().waitFor();
     await page.getByText('Check your connection, and that the service runs').first().waitFor();
+    // Nobody knows whether there are any.
+    expect(await page.getByText('Create your first project').count()).toBe(0);
     await expectAccessible(page);
     await page.unroute('**/graphql');
     await page.getByRole('button', { name: 'Try again' }).first().click();

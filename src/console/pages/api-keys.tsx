@@ -78,7 +78,7 @@ export function ApiKeysPage() {
         <DataTable
           caption="API keys"
           columns={[...COLUMNS, actions]}
-          rows={data?.project?.apiKeys.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.apiKeys.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconKey} title="Let a program in" action={create}>

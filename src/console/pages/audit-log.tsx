@@ -61,7 +61,7 @@ export function AuditLogPage() {
         <DataTable
           caption="Audit log"
           columns={COLUMNS}
-          rows={data?.project?.auditLog.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.auditLog.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconHistory} title="Nothing was changed yet">

@@ -132,7 +132,7 @@ export function ConnectorsPage() {
         <DataTable
           caption="Connectors"
           columns={columns}
-          rows={data?.project?.connectors.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.connectors.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconPlugConnected} title="Bring payments to where you work" action={add}>

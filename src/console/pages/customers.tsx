@@ -79,7 +79,7 @@ export function CustomersPage() {
         <DataTable
           caption="Customers"
           columns={columns}
-          rows={data?.project?.customers.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.customers.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           onOpen={(row) => go(paymentsOf(row))}
           empty={

@@ -95,7 +95,7 @@ export function DeliveriesPage() {
         <DataTable
           caption="Deliveries"
           columns={columns(destinations, open)}
-          rows={feed.rows ?? (feed.error ? [] : undefined)}
+          rows={feed.rows ?? (feed.error ? null : undefined)}
           keyOf={({ id }) => id}
           onOpen={open}
           classNameOf={({ id }) => (feed.arrived.has(id) ? 'row-new' : undefined)}

@@ -105,7 +105,7 @@ export function EndpointsPage() {
         <DataTable
           caption="Endpoints"
           columns={columns}
-          rows={data?.project?.endpoints.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.endpoints.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconRoute} title="Put a price on a route" action={add}>

@@ -66,12 +66,14 @@ export function EventsPage() {
         <DataTable
           caption="Events"
           columns={columns}
-          rows={data?.project?.events.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.events.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           onOpen={setShown}
           empty={
-            <EmptyState icon={IconTimelineEvent} title="No events">
-              Create an endpoint, or let a buyer pay: each is an event. A webhook can be sent one to try it out.
+            <EmptyState icon={IconTimelineEvent} title={types.length > 0 ? 'No events of these kinds' : 'No events'}>
+              {types.length > 0
+                ? 'Choose other kinds, or remove the filter.'
+                : 'Create an endpoint, or let a buyer pay: each is an event. A webhook can be sent one to try it out.'}
             </EmptyState>
           }
         />

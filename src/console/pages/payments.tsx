@@ -113,7 +113,7 @@ export function PaymentsPage() {
         <DataTable
           caption="Payments"
           columns={columns(base)}
-          rows={data?.project?.payments.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.payments.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           onOpen={({ id }) => go(`${base}/${id}`)}
           empty={

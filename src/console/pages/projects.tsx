@@ -71,7 +71,7 @@ export function ProjectsPage() {
         <DataTable
           caption="Projects"
           columns={COLUMNS}
-          rows={data?.projects?.nodes ?? (error ? [] : undefined)}
+          rows={data?.projects?.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           onOpen={({ id }) => go(`/projects/${id}`)}
           empty={

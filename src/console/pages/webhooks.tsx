@@ -128,7 +128,7 @@ export function WebhooksPage() {
         <DataTable
           caption="Webhooks"
           columns={columns}
-          rows={data?.project?.webhooks.nodes ?? (error ? [] : undefined)}
+          rows={data?.project?.webhooks.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconWebhook} title="Be told of every payment" action={add} command="npm run receiver">

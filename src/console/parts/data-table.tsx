@@ -13,7 +13,8 @@ export type Column<Row> = {
 const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /**
- * A table of rows. While `rows` is undefined it shows that they are being fetched; when there are none, `empty`.
+ * A table of rows. While `rows` is undefined it shows that they are being fetched; when there are none, `empty`; and
+ * nothing when they are null, since they could not be fetched.
  *
  * @param caption says what the table holds, to screen readers.
  * @param onOpen makes rows open something: by a click anywhere on them. The first column should hold a real link or button
@@ -22,13 +23,14 @@ const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f'];
 export function DataTable<Row>(props: {
   caption: string;
   columns: readonly Column<Row>[];
-  rows: readonly Row[] | undefined;
+  rows: readonly Row[] | null | undefined;
   keyOf(row: Row): string;
   empty: ReactNode;
   onOpen?: (row: Row) => void;
   classNameOf?: (row: Row) => string | undefined;
 }) {
   const { caption, columns, rows, keyOf, empty, onOpen, classNameOf } = props;
+  if (rows === null) return null;
   if (!rows) {
     return (
       <Stack gap={10} p="md" aria-busy="true" aria-label={`Loading ${caption.toLowerCase()}`} role="status">
