@@ -41,6 +41,11 @@ const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEM
 const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
 const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
   SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
+/**
+ * A connection over which no answer comes for so long is given up: its server may have lost its power, which the network
+ * tells after a quarter of an hour. Longer than any statement may last.
+ */
+const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 /** For the worker: one claims, one records, one keeps up leases, and one to spare. */
 export const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
@@ -89,12 +94,22 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 }
 
 /** Opens connections for the statements of the queue, which are few, fixed, and sent all the time. */
-export function openQueuePool({ url, log }: Pick<OpenDatabaseOptions, 'url' | 'log'>): pg.Pool {
-  return openPool({ url, poolSize: QUEUE_POOL_SIZE, log, applicationName: 'tollgate-queue' }, QUEUE_SETTINGS);
+export function openQueuePool({
+  url,
+  log,
+  answerTimeoutMilliseconds = QUEUE_ANSWER_TIMEOUT_MILLISECONDS,
+}: Pick<OpenDatabaseOptions, 'url' | 'log'> & { answerTimeoutMilliseconds?: number }): pg.Pool {
+  const options = { url, poolSize: QUEUE_POOL_SIZE, log, applicationName: 'tollgate-queue' };
+  return openPool(options, QUEUE_SETTINGS, { query_timeout: answerTimeoutMilliseconds });
 }
 
-function openPool({ url, poolSize, log, applicationName }: Required<OpenDatabaseOptions>, settings: string): pg.Pool {
+function openPool(
+  { url, poolSize, log, applicationName }: Required<OpenDatabaseOptions>,
+  settings: string,
+  timeouts: Pick<pg.PoolConfig, 'query_timeout'> = {},
+): pg.Pool {
   const pool = new pg.Pool({
+    ...timeouts,
     connectionString: url,
     max: poolSize,
     application_name: applicationName,

@@ -11,7 +11,7 @@ export type DestinationLimits = {
   maxPerDestination: number;
 };
 
-/** What the parts that know more of single destinations leave them; negative: only what is asked for by hand. */
+/** What is known of single destinations; negative: only what is asked for by hand. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
 /** Of the slots, what is kept for first tries: however many retries are due, new events go out. */
@@ -20,11 +20,15 @@ const FIRST_TRIES_SHARE = 1 / 4;
 /**
  * Shares the worker's slots among destinations. Each may always have `perDestination` in flight, and more while few
  * others are busy: an equal share of all slots, with one share left free for a newcomer. Where a destination is
- * restricted (its circuit is open, it has a limit of its own), the least counts.
+ * restricted, the least counts.
+ *
+ * @param restrictions the most that destinations may have in flight (their circuits are open).
+ * @param paces the most they may be given more, whatever they have in flight (they have a limit of their own).
  */
 export function createDestinations(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
   restrictions: readonly Restrictions[] = [],
+  paces?: Restrictions,
 ) {
   // A worker with a single slot has to send retries too.
   const maxRetries = Math.max(Math.floor(maxInFlight * (1 - FIRST_TRIES_SHARE)), 1);
@@ -49,6 +53,7 @@ export function createDestinations(
         const slots = most.get(id) ?? share;
         room.set(id, slots < 0 ? Math.min(slots + count, 0) : Math.max(slots - count, 0));
       }
+      for (const [id, slots] of paces?.slots() ?? []) room.set(id, Math.min(slots, room.get(id) ?? share));
       return room;
     },
 

@@ -12,6 +12,10 @@ export type DispatchOptions = {
   maxPerDestination: number;
   /** Resolves when it is over. */
   begin: (job: Job) => Promise<void>;
+  /** Whether the lease is known to be still ours. */
+  isSure: (delivery: ClaimedDelivery) => boolean;
+  /** Their leases may have ended, and somebody else may have them. */
+  letGo: (deliveries: readonly ClaimedDelivery[]) => void;
   /** Have another look at the queue then. */
   wakeIn: (milliseconds: number) => void;
 };
@@ -22,7 +26,7 @@ export type DispatchOptions = {
  * another has found broken, is put back.
  */
 export function createDispatch(options: DispatchOptions) {
-  const { jobOptions, circuits, pacing, maxPerDestination, begin, wakeIn } = options;
+  const { jobOptions, circuits, pacing, maxPerDestination, begin, isSure, letGo, wakeIn } = options;
   const gate = createGate(maxPerDestination, send);
 
   function take(deliveries: readonly ClaimedDelivery[]): void {
@@ -47,6 +51,11 @@ export function createDispatch(options: DispatchOptions) {
 
   function send(job: Job): void {
     const { destination } = job.deliveries[0]!;
+    if (!job.deliveries.every(isSure)) {
+      letGo(job.deliveries);
+      queueMicrotask(() => gate.leave(destination));
+      return;
+    }
     const openSeconds = circuits.openSeconds(destination);
     const sent = isBroken(job) ? putBack(job, openSeconds, 'circuit_open') : job;
     void begin(sent).then(() => gate.leave(destination));
@@ -65,6 +74,12 @@ export function createDispatch(options: DispatchOptions) {
 
   return {
     take,
+
+    /** Puts back what waits for a destination that takes nothing any more. Call it when that is on its way to be recorded. */
+    putBackWaiting(destination: string): void {
+      for (const job of gate.clear(destination)) void begin(decided(job.deliveries, { kind: 'wait', afterSeconds: 0 }));
+    },
+
     /** Takes out what waits for its turn. */
     clear: (): ClaimedDelivery[] => gate.clear().flatMap(({ deliveries }) => deliveries),
   };

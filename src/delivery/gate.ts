@@ -36,10 +36,11 @@ export function createGate(most: number, send: (job: Job) => void) {
       else underWay.delete(destination);
     },
 
-    /** Takes out what waits. */
-    clear(): Job[] {
-      const jobs = [...waiting.values()].flat();
-      waiting.clear();
+    /** Takes out what waits, for one destination or for all. */
+    clear(destination?: string): Job[] {
+      const jobs = destination === undefined ? [...waiting.values()].flat() : (waiting.get(destination) ?? []);
+      if (destination === undefined) waiting.clear();
+      else waiting.delete(destination);
       return jobs;
     },
   };

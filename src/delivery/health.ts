@@ -5,7 +5,7 @@ import type { HealthEffect, Settlement } from './settle.ts';
 /** A receiver that has only failed for this long is disabled. */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
 
-const SKIP_CHUNK = 5_000;
+const PORTION = 5_000;
 
 type Kind = 'webhook' | 'connector';
 
@@ -35,6 +35,8 @@ export function createHealth({
 }: HealthOptions) {
   // Those this process has found failing since it last saw them succeed: what was claimed before does not know of it.
   const marked = new Set<string>();
+  // One after the other, so that claims and results keep their connections.
+  let changes: Promise<void> = Promise.resolve();
 
   /** Applies what a batch of results says. Safe to repeat. */
   async function apply(settlements: readonly Settlement[]): Promise<void> {
@@ -108,7 +110,7 @@ export function createHealth({
        RETURNING "id", "projectId"`,
       [ids, failingLimitSeconds],
     );
-    for (const row of rows) await onDisabled(kind, row.id, row.projectId, 'failing');
+    for (const row of rows) onDisabled(kind, row.id, row.projectId, 'failing');
   }
 
   async function disable(kind: Kind, delivery: Settlement['delivery'], reason: string): Promise<void> {
@@ -119,31 +121,37 @@ export function createHealth({
        WHERE "id" = $1 AND "isActive" AND ${target} = $3`,
       [delivery.destination, reason, delivery.webhook?.url ?? delivery.connector?.secretConfig],
     );
-    if (rowCount === 1) await onDisabled(kind, delivery.destination, delivery.projectId, reason);
+    if (rowCount === 1) onDisabled(kind, delivery.destination, delivery.projectId, reason);
   }
 
-  async function onDisabled(kind: Kind, id: string, projectId: string, reason: string): Promise<void> {
+  function onDisabled(kind: Kind, id: string, projectId: string, reason: string): void {
     marked.delete(id);
     log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} disabled`);
-    await skipPending(kind, id);
+    const skipped = `"status" = 'SKIPPED', "reason" = 'disabled', "completedAt" = now()`;
+    changeWaiting(kind, id, skipped, 'NOT s."isActive"');
   }
 
-  /** What waits for a disabled subscriber is skipped; in portions, since it may be much. */
-  async function skipPending(kind: Kind, id: string): Promise<void> {
+  /**
+   * Changes what waits for a subscriber: in portions, since it may be much, and beside the results, which do not wait for
+   * it. Where it fails nothing is lost: each of them is looked at when it is claimed.
+   */
+  function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
     const { table, column } = KINDS[kind];
-    for (;;) {
-      const { rowCount } = await db.query(
-        `UPDATE "Delivery" SET
-           "status" = 'SKIPPED', "reason" = 'disabled', "nextAttemptAt" = NULL, "completedAt" = now(), "updatedAt" = now()
-         WHERE "id" = ANY(ARRAY(
-           SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
-           WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND NOT s."isActive"
-           LIMIT $2 FOR UPDATE OF d SKIP LOCKED
-         ))`,
-        [id, SKIP_CHUNK],
-      );
-      if ((rowCount ?? 0) < SKIP_CHUNK) return;
-    }
+    const portion = `
+      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "updatedAt" = now()
+      WHERE "id" = ANY(ARRAY(
+        SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
+        WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
+        LIMIT $2 FOR UPDATE OF d SKIP LOCKED
+      ))`;
+    const changeAll = async () => {
+      for (let changed = PORTION; changed === PORTION; ) {
+        changed = (await db.query(portion, [id, PORTION])).rowCount ?? 0;
+      }
+    };
+    changes = changes.then(changeAll).catch((error) => {
+      log.warn({ err: error, [`${kind}Id`]: id }, 'what waits could not be changed; it is when it is claimed');
+    });
   }
 
   async function pause({ connector, projectId }: Settlement['delivery'], reason: string): Promise<void> {
@@ -155,10 +163,11 @@ export function createHealth({
     );
     if (rowCount === 0) return;
     log.warn({ connectorId: connector.id, projectId, reason }, 'connector paused');
-    await db.query(
-      `UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'paused', "updatedAt" = now()
-       WHERE "connectorId" = $1 AND "outcome" IS NULL AND "status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL`,
-      [connector.id],
+    changeWaiting(
+      'connector',
+      connector.id,
+      `"reason" = 'paused'`,
+      's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL',
     );
   }
 

@@ -1,5 +1,6 @@
 import type { ConnectorDefinition } from '../connectors/definition.ts';
 import type { EventKind } from '../features/events/kinds.ts';
+import type { SpanOptions } from '../tracing/tracer.ts';
 import { type ConnectorGroup, type createConnectorSender, selectedKinds } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from './types.ts';
@@ -105,4 +106,21 @@ function chunks(deliveries: readonly ClaimedDelivery[], size: number): Connector
     result.push(deliveries.slice(start, start + size) as unknown as ConnectorGroup);
   }
   return result;
+}
+
+/** Goes on with the trace of the event; a batch with that of its first, and is linked to the others. */
+export function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
+  const { id, event, connector, traceContext, attemptCount } = first!;
+  return {
+    parent: traceContext,
+    links: others.map((other) => other.traceContext),
+    attributes: {
+      'tollgate.delivery.id': id,
+      'tollgate.delivery.attempt': attemptCount + 1,
+      'tollgate.delivery.kind': connector?.type ?? 'webhook',
+      'tollgate.event.id': event.id,
+      'tollgate.event.type': event.type,
+      'messaging.batch.message_count': 1 + others.length,
+    },
+  };
 }

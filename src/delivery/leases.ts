@@ -26,9 +26,13 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
       // A call that fails does not count as a look: a claim must not find what could not be prolonged.
-      if (old.length > 0) await extendLeases(db, old, leaseSeconds);
+      const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
-      for (const lease of old) if (held.has(lease)) held.set(lease, now);
+      for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);
     },
+
+    /** Whether it cannot have ended yet, as far as is known without asking the database. */
+    isSure: (lease: T): boolean =>
+      performance.now() - (held.get(lease) ?? Number.NEGATIVE_INFINITY) < leaseSeconds * 1000,
   };
 }

@@ -46,6 +46,8 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
   return found.rowCount === 0 ? 'not_found' : 'running';
 }
 
+const RELEASE_PORTION = 10_000;
+
 /**
  * Makes the deliveries that a paused connector held back due now. Call it when the pause has been lifted, then publish
  * `topics.deliveriesDue`.
@@ -63,26 +65,44 @@ export async function releaseHeld(db: Queryable, connectorId: string): Promise<n
 
 /**
  * Makes held deliveries due whose connector is no longer paused: those that were held while the pause was being lifted,
- * and those of a connector that was disabled meanwhile.
+ * and those of a connector that was disabled meanwhile. A portion of them, since they may be many.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
-    `UPDATE "Delivery" d SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
-     FROM "Connector" c
-     WHERE d."outcome" IS NULL AND d."nextAttemptAt" IS NULL
-       AND c."id" = d."connectorId" AND (c."pausedAt" IS NULL OR NOT c."isActive")`,
+    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+     WHERE "id" = ANY(ARRAY(
+       SELECT d."id" FROM "Delivery" d JOIN "Connector" c ON c."id" = d."connectorId"
+       WHERE d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND (c."pausedAt" IS NULL OR NOT c."isActive")
+       LIMIT $1 FOR UPDATE OF d SKIP LOCKED
+     ))`,
+    [RELEASE_PORTION],
   );
   return rowCount ?? 0;
 }
 
-/** Prolongs leases that are still ours. */
-export async function extendLeases(db: Queryable, leases: readonly Lease[], leaseSeconds: number): Promise<void> {
-  await db.query(
-    `UPDATE "Delivery" d SET "leasedUntil" = now() + make_interval(secs => $3)
-     FROM unnest($1::text[], $2::int[]) AS lease(id, token)
-     WHERE d."id" = lease.id AND d."leaseToken" = lease.token AND ${IS_RUNNING}`,
+/** Of leases, the ids of those that are still ours. A locked one (its project may be being deleted) keeps no other waiting. */
+const OURS = `ARRAY(
+  SELECT d."id" FROM unnest($1::text[], $2::int[]) AS lease(id, token) JOIN "Delivery" d ON d."id" = lease.id
+  WHERE d."leaseToken" = lease.token AND ${IS_RUNNING}
+  FOR NO KEY UPDATE OF d SKIP LOCKED
+)`;
+
+/**
+ * Prolongs leases that are still ours.
+ *
+ * @returns the ids of those that were prolonged: neither lost nor locked.
+ */
+export async function extendLeases(
+  db: Queryable,
+  leases: readonly Lease[],
+  leaseSeconds: number,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ id: string }>(
+    `UPDATE "Delivery" SET "leasedUntil" = now() + make_interval(secs => $3)
+     WHERE "id" = ANY(${OURS}) RETURNING "id"`,
     [...columnsOf(leases), leaseSeconds],
   );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /**
@@ -96,11 +116,10 @@ export async function releaseLeases(
   errorClass: 'interrupted' | null,
 ): Promise<void> {
   await db.query(
-    `UPDATE "Delivery" d SET
+    `UPDATE "Delivery" SET
        "status" = 'PENDING', "nextAttemptAt" = now(), "leasedUntil" = NULL, "updatedAt" = now(),
-       "errorClass" = coalesce($3, d."errorClass")
-     FROM unnest($1::text[], $2::int[]) AS lease(id, token)
-     WHERE d."id" = lease.id AND d."leaseToken" = lease.token AND ${IS_RUNNING}`,
+       "errorClass" = coalesce($3, "errorClass")
+     WHERE "id" = ANY(${OURS})`,
     [...columnsOf(leases), errorClass],
   );
 }

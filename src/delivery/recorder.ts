@@ -84,17 +84,13 @@ export function createRecorder({ pool, health, log, onRecorded, onError }: Recor
     else for (const project of projects) await write(project);
   }
 
-  /** One result that the database will not take must not hold up the others. */
+  /** One result that the database will not take must not hold up the others. What it says is worth less than what it is. */
   async function writeApart(batch: readonly Settlement[], error: unknown): Promise<void> {
     const [first] = batch;
     if (batch.length > 1) {
       for (const settlement of batch) await write([settlement]);
-    } else if (
-      first?.attempts.some(
-        ({ responseBody, errorMessage, exchange }) => responseBody !== null || errorMessage !== null || exchange,
-      )
-    ) {
-      await write([{ ...first, attempts: first.attempts.map(withoutTexts) }]);
+    } else if (first && hasTexts(first)) {
+      await write([{ ...first, attempts: first.attempts.map(withoutTexts), remember: {} }]);
     } else {
       log.error({ err: error, deliveryId: first?.delivery.id }, 'the result of a delivery cannot be written');
       onRecorded(batch);
@@ -118,6 +114,15 @@ export function createRecorder({ pool, health, log, onRecorded, onError }: Recor
       waiting = [];
     },
   };
+}
+
+function hasTexts({ attempts, remember }: Settlement): boolean {
+  return (
+    Object.keys(remember).length > 0 ||
+    attempts.some(
+      ({ responseBody, errorMessage, exchange }) => responseBody !== null || errorMessage !== null || exchange,
+    )
+  );
 }
 
 function withoutTexts(attempt: AttemptRecord): AttemptRecord {

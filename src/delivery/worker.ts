@@ -6,13 +6,13 @@ import type { Egress } from '../egress/egress.ts';
 import type { PayloadVersions } from '../features/events/versions.ts';
 import { type Bus, topics } from '../live/bus.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
-import { inSpan, type SpanOptions } from '../tracing/tracer.ts';
+import { inSpan } from '../tracing/tracer.ts';
 import { createCircuits } from './circuits.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import { createDestinations } from './destinations.ts';
 import { createDispatch } from './dispatch.ts';
 import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
-import type { Job } from './jobs.ts';
+import { type Job, spanOf } from './jobs.ts';
 import { createLeases } from './leases.ts';
 import { recheckWaiting } from './ordering.ts';
 import { createPacing } from './pacing.ts';
@@ -111,7 +111,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const pacing = createPacing({ db: db.pool, log });
   const destinations = createDestinations(
     { ...settings, maxPerDestination: settings.maxPerDestination + settings.claimedAhead },
-    [circuits, pacing],
+    [circuits],
+    pacing,
   );
   const reporter = createReporter({ log, ...(metrics && { metrics }) });
   const health = createHealth({
@@ -142,7 +143,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   });
 
   const { maxPerDestination } = settings;
-  const dispatch = createDispatch({ jobOptions, circuits, pacing, maxPerDestination, begin, wakeIn: claimLoop.wakeIn });
+  const dispatch = createDispatch({
+    ...{ jobOptions, circuits, pacing, maxPerDestination, begin, letGo },
+    isSure: leases.isSure,
+    wakeIn: claimLoop.wakeIn,
+  });
 
   let unsubscribe = () => {};
   let loops: Promise<unknown> = Promise.resolve();
@@ -177,6 +182,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       settle(delivery, results[index]!, retryScheduleSeconds, random),
     );
     recorder.add(settlements);
+    if (settlements.some(({ health }) => health?.kind === 'disable' || health?.kind === 'pause')) {
+      dispatch.putBackWaiting(destination);
+    }
     claimLoop.onFreed(settlements.length);
     // A batch counts as one: its members succeed and fail together.
     if (settlements.some(({ health }) => health?.kind === 'healthy')) circuits.onHealthy(destination);
@@ -205,11 +213,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   async function maintain(): Promise<void> {
+    let released = 0;
     for (let round = 0; !isStopping || leases.count() > 0; round++) {
       try {
         await leases.prolong();
-        if (!isStopping && round % STRANDED_EVERY_ROUNDS === 0) {
-          const released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
+        // After a portion there may be more.
+        if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
+          released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
           if (released > 0) claimLoop.wake();
         }
       } catch (error) {
@@ -229,9 +239,15 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   /** What has been claimed and not begun. */
   async function giveBackUnsent(deliveries: ClaimedDelivery[]): Promise<void> {
+    letGo(deliveries);
+    if (deliveries.length > 0) await giveBack(deliveries, null);
+  }
+
+  function letGo(deliveries: readonly ClaimedDelivery[]): void {
     leases.release(deliveries);
     for (const delivery of deliveries) destinations.free(delivery);
-    if (deliveries.length > 0) await giveBack(deliveries, null);
+    claimLoop.onFreed(deliveries.length);
+    if (leases.count() === 0) onIdle();
   }
 
   async function idleWithin(milliseconds: number): Promise<void> {
@@ -247,8 +263,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     isStopping = true;
     unsubscribe();
     claimLoop.stop();
-    await claimLoop.finished();
-    await giveBackUnsent(dispatch.clear());
+    await Promise.all([giveBackUnsent(dispatch.clear()), claimLoop.finished()]);
     await idleWithin(settings.drainMilliseconds);
     const left = leases.all();
     isAbandoned = true;
@@ -272,22 +287,5 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       ...{ inFlight: leases.count(), failingDestinations: circuits.brokenCount() },
       ...reporter.counts(),
     }),
-  };
-}
-
-/** Goes on with the trace of the event; a batch with that of its first, and is linked to the others. */
-function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
-  const { id, event, connector, traceContext, attemptCount } = first!;
-  return {
-    parent: traceContext,
-    links: others.map((other) => other.traceContext),
-    attributes: {
-      'tollgate.delivery.id': id,
-      'tollgate.delivery.attempt': attemptCount + 1,
-      'tollgate.delivery.kind': connector?.type ?? 'webhook',
-      'tollgate.event.id': event.id,
-      'tollgate.event.type': event.type,
-      'messaging.batch.message_count': 1 + others.length,
-    },
   };
 }

@@ -227,6 +227,17 @@ describe('a delivery of several calls', () => {
     expect((await stage.connector(connectorId)).memory).toEqual({ item: '42', last: 'write', kept: 'y' });
   });
 
+  it('is delivered once though what it learns cannot be stored', async () => {
+    const hostile: ConnectorDefinition<Config> = {
+      ...plain,
+      classify: () => ({ kind: 'delivered', remember: { item: 'a\0b' } }),
+    };
+    const id = await stage.addDelivery(await addConnector());
+    start(hostile, { leaseSeconds: 0.5 });
+    await stage.deliveryIs(id, 'SUCCEEDED');
+    expect(receiver.requests).toHaveLength(1);
+  });
+
   it('ends after five calls', async () => {
     const endless: ConnectorDefinition<Config> = {
       ...chained,
@@ -251,6 +262,7 @@ describe('a connector whose credential is refused', () => {
     const held = { status: 'PENDING', reason: 'paused', nextAttemptAt: null };
     await until(async () => (await stage.delivery(id)).attemptCount === 1);
     expect(await stage.delivery(id)).toMatchObject({ ...held, retryStep: 0 });
+    await until(async () => (await stage.delivery(later)).nextAttemptAt === null);
     expect(await stage.delivery(later)).toMatchObject(held);
 
     const another = await stage.addDelivery(connectorId);

@@ -49,6 +49,22 @@ describe('createDestinations', () => {
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 1, b: 0, c: -3 });
   });
 
+  it('gives a destination that is paced as many more, whatever it has in flight', () => {
+    const paces = {
+      slots: () =>
+        new Map([
+          ['a', 5],
+          ['b', 5],
+          ['c', 0],
+        ]),
+    };
+    const circuits = { slots: () => new Map([['c', -4]]) };
+    const destinations = createDestinations({ ...limits, maxPerDestination: 12 }, [circuits], paces);
+    for (let index = 0; index < 6; index++) destinations.take(of('a'));
+    for (let index = 0; index < 10; index++) destinations.take(of('b'));
+    expect(Object.fromEntries(destinations.room())).toEqual({ a: 5, b: 2, c: -4 });
+  });
+
   it('keeps none for first tries where there is but one, which retries need too', () => {
     expect(createDestinations({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
   });

@@ -112,6 +112,15 @@ describe('maxPerSecond', () => {
     for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ attemptCount: 1, reason: null });
   });
 
+  it('counts when requests begin, not how long they take', async () => {
+    const receiver = await receive(() => undefined);
+    const webhook = await stage.addWebhook(receiver.url, { maxPerSecond: 20 });
+    await stage.addDeliveries(webhook.id, 20);
+    start(STUCK);
+    // As many as a quarter of a second has slots for are reserved at once.
+    await receiver.waitFor(20);
+  });
+
   it('of one destination holds up no other', async () => {
     const receiver = await receive();
     const limited = await stage.addWebhook(`${receiver.url}/limited`, { maxPerSecond: 1 });

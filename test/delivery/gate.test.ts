@@ -37,6 +37,18 @@ test('what waits can be taken out, and is not sent', () => {
   expect(gate.clear()).toEqual([]);
 });
 
+test('what waits for one destination can be taken out, and the others go on', () => {
+  const sent: string[] = [];
+  const gate = createGate(1, (job) => sent.push(idOf(job)));
+  for (const id of ['1', '2']) gate.enter(jobOf('wh_1', id));
+  for (const id of ['3', '4']) gate.enter(jobOf('wh_2', id));
+  expect(gate.clear('wh_1').map(idOf)).toEqual(['2']);
+  gate.leave('wh_1');
+  gate.leave('wh_2');
+  gate.enter(jobOf('wh_1', '5'));
+  expect(sent).toEqual(['1', '3', '4', '5']);
+});
+
 test('in whatever order they come and end, each is sent once, and never too many at once', () => {
   const steps = fc.array(
     fc.record({ isEnd: fc.boolean(), destination: fc.constantFrom('wh_1', 'wh_2', 'con_3'), pick: fc.nat() }),

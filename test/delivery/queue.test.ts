@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openQueuePool } from '../../src/database/client.ts';
 import { type Claim, type ClaimRequest, claimDeliveries } from '../../src/delivery/claim.ts';
 import {
   extendLeases,
@@ -380,6 +381,21 @@ describe('held deliveries', () => {
     const expected = [await stage.addDelivery(released, held), await stage.addDelivery(disabled, held)];
     expect(await releaseStranded(stage.pool)).toBe(2);
     expect(ids(await claim())).toEqual(expected.sort());
+  });
+
+  it('are released though others of them are being deleted', async () => {
+    const held = { nextAttemptAt: null, reason: 'paused' };
+    const deleted = await stage.addDelivery(await stage.addConnector('slack', {}), held);
+    const id = await stage.addDelivery(await stage.addConnector('slack', {}), held);
+    const client = await stage.pool.connect();
+    await client.query('BEGIN');
+    await client.query('DELETE FROM "Delivery" WHERE "id" = $1', [deleted]);
+    const queue = openQueuePool(stage);
+    expect(await releaseStranded(queue)).toBe(1);
+    await queue.end();
+    expect(ids(await claim())).toEqual([id]);
+    await client.query('ROLLBACK');
+    client.release();
   });
 });
 

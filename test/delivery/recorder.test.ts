@@ -60,3 +60,26 @@ it('writes the results of others while a project is being deleted, and its own w
   expect(receiver.requests).toHaveLength(3);
   await until(() => worker?.stats().inFlight === 0);
 });
+
+it('claims for others while a project is being deleted whose leases are to be prolonged', async () => {
+  const neighbour = await addNeighbour();
+  const { id } = await stage.addWebhook(receiver.url);
+  const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
+  receiver.handle((_request, _response, index) => (index === 0 ? answer : {}));
+  worker = stage.startWorker({ leaseSeconds: 3 }, { pool: queue });
+  const { projectId } = neighbour;
+  const eventId = await stage.addEvent({ projectId });
+  const theirs = await stage.addDelivery(neighbour.id, { projectId, eventId });
+  await receiver.waitFor(1);
+
+  const client = await stage.pool.connect();
+  await client.query('BEGIN');
+  await client.query('DELETE FROM "Project" WHERE "id" = $1', [projectId]);
+  const { leasedUntil } = await stage.delivery(theirs);
+  await until(() => Date.now() > (leasedUntil as Date).getTime());
+  for (let count = 0; count < 3; count++) await stage.deliveryIs(await stage.addDelivery(id), 'SUCCEEDED');
+  await client.query('ROLLBACK');
+  client.release();
+  release({ statusCode: 200 });
+  await stage.deliveryIs(theirs, 'SUCCEEDED');
+});

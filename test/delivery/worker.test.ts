@@ -1,7 +1,11 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
+import { openQueuePool } from '../../src/database/client.ts';
 import { claimDeliveries } from '../../src/delivery/claim.ts';
 import { topics } from '../../src/live/bus.ts';
+import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
 import { openStage, type Stage, until } from './support.ts';
 
@@ -29,6 +33,31 @@ const start: Stage['startWorker'] = (...options) => {
   cleanups.push(() => worker.stop());
   return worker;
 };
+
+/** A pool that can be told to keep statements waiting, as a database does that is hardly to be reached. */
+function holdUp(statements: RegExp) {
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  let count = 0;
+  const query = async (statement: string | { text: string }, values?: unknown[]) => {
+    if (statements.test(typeof statement === 'string' ? statement : statement.text)) {
+      count++;
+      await gate.promise;
+    }
+    return stage.pool.query(statement as string, values);
+  };
+  const pool = { query, connect: () => stage.pool.connect() } as unknown as pg.Pool;
+  cleanups.push(() => gate.resolve());
+  return {
+    pool,
+    begin(): void {
+      gate = Promise.withResolvers();
+      count = 0;
+    },
+    end: () => gate.resolve(),
+    count: () => count,
+  };
+}
 
 const succeeded = (count: number) =>
   until(
@@ -156,6 +185,72 @@ describe('fairness', () => {
   });
 });
 
+it.each([
+  ['is disabled', 410, /"status" = 'SKIPPED'/],
+  ['refuses its credential', 401, /"reason" = 'paused'/],
+])('a receiver that %s holds up nobody, however much waits for it', async (_title, statusCode, change) => {
+  const receiver = await receive(({ path }) => ({ statusCode: path === '/gone' ? statusCode : 200 }));
+  const connector: Partial<ConnectorDefinition> = {
+    config: z.strictObject({}),
+    carries: () => true,
+    build: () => ({ method: 'POST', url: `${receiver.url}/gone`, headers: {} }),
+    classify: () => ({ kind: 'pause', reason: 'Replace the key.' }),
+  };
+  const refused =
+    statusCode === 410 ? (await stage.addWebhook(`${receiver.url}/gone`)).id : await stage.addConnector('slack', {});
+  const { id } = await stage.addWebhook(receiver.url);
+  const later = await stage.addDelivery(refused, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
+  await stage.addDelivery(refused);
+  const held = holdUp(change);
+  held.begin();
+  start({}, { pool: held.pool, findConnector: () => connector as ConnectorDefinition });
+  await until(() => held.count() > 0);
+  await stage.deliveryIs(await stage.addDelivery(id), 'SUCCEEDED');
+  expect((await stage.delivery(later)).nextAttemptAt).not.toBeNull();
+  held.end();
+  await until(async () => (await stage.delivery(later)).nextAttemptAt === null);
+});
+
+describe('what waits in a process for its turn', () => {
+  it('is not sent once its lease may have ended: another process has it', async () => {
+    const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
+    const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 4);
+    const held = holdUp(/./s);
+    const worker = start(
+      { leaseSeconds: 2, perDestination: 1, maxPerDestination: 1, claimedAhead: 3 },
+      { pool: held.pool },
+    );
+    await receiver.waitFor(1);
+    await until(async () => (await stage.countBy('RUNNING')) === 4);
+    // It no longer reaches the database, which others do.
+    held.begin();
+    start();
+    await succeeded(4);
+    expect(receiver.requests).toHaveLength(5);
+    resolve({ statusCode: 200 });
+    await until(() => worker.stats().inFlight === 1);
+    held.end();
+    await until(() => worker.stats().inFlight === 0);
+    expect(receiver.requests).toHaveLength(5);
+  });
+
+  it('is not sent to a receiver that has just said that it is gone', async () => {
+    const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
+    const receiver = await receive(() => promise);
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 6);
+    start({ perDestination: 2, maxPerDestination: 2, claimedAhead: 4 });
+    await receiver.waitFor(2);
+    await until(async () => (await stage.countBy('RUNNING')) === 6);
+    resolve({ statusCode: 410 });
+    await until(async () => (await stage.countBy('SKIPPED')) === 4);
+    expect(await stage.countBy('FAILED')).toBe(2);
+    expect(receiver.requests).toHaveLength(2);
+  });
+});
+
 describe('a worker that stops', () => {
   it('lets what is in flight finish, and takes nothing new', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -199,6 +294,27 @@ describe('a worker that stops', () => {
       { status: 'SUCCEEDED', attemptCount: 1, n: 1, ...common },
       { status: 'PENDING', attemptCount: 0, n: 3, ...common },
     ]);
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('begins nothing more while a claim of it is still under way', async () => {
+    const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
+    const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 4);
+    const held = holdUp(/claimed AS/);
+    const worker = stage.startWorker({ perDestination: 1, maxPerDestination: 1, claimedAhead: 3 }, { pool: held.pool });
+    await receiver.waitFor(1);
+    await until(async () => (await stage.countBy('RUNNING')) === 4);
+    held.begin();
+    stage.bus.publish(topics.deliveriesDue);
+    await until(() => held.count() > 0);
+    const stopped = worker.stop();
+    resolve({ statusCode: 200 });
+    await succeeded(1);
+    await until(async () => (await stage.countBy('PENDING')) === 3);
+    held.end();
+    await stopped;
     expect(receiver.requests).toHaveLength(1);
   });
 
@@ -268,5 +384,20 @@ describe('while the database is away', () => {
     expect(receiver.requests).toHaveLength(20);
     await stage.addDelivery(webhook.id);
     await succeeded(21);
+  });
+
+  it('and says nothing, what was asked is asked again over another connection', async () => {
+    const receiver = await receive();
+    const webhook = await stage.addWebhook(receiver.url);
+    const direct = new URL(stage.url);
+    const proxy = await startCuttableProxy(`http://${direct.host}`);
+    cleanups.push(() => proxy.close());
+    direct.host = new URL(proxy.url).host;
+    const pool = openQueuePool({ url: direct.href, log: stage.log, answerTimeoutMilliseconds: 500 });
+    cleanups.push(() => pool.end());
+    start({}, { pool });
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'SUCCEEDED');
+    proxy.silence();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'SUCCEEDED');
   });
 });

@@ -7,6 +7,8 @@ export type CuttableProxy = {
   /** Cuts every connection, and lets none through until `mend`. */
   cut(): void;
   mend(): void;
+  /** Carries nothing more over the connections there are, and says nothing: the other side has lost its power. */
+  silence(): void;
   /** How many connections are open. */
   openCount(): number;
   close(): Promise<void>;
@@ -45,6 +47,9 @@ export async function startCuttableProxy(targetUrl: string): Promise<CuttablePro
     },
     mend() {
       isCut = false;
+    },
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause();
     },
     openCount: () => sockets.size / 2,
     async close() {
