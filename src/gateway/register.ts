@@ -13,7 +13,7 @@ import type { Network } from './networks.ts';
 import type { PaidRequest } from './pay.ts';
 import { readPaymentHeader } from './payment-header.ts';
 import { paymentRequired, wantsPage } from './payment-required.ts';
-import { checkAnnouncedLength, hasBody, isUndrained } from './request-body.ts';
+import { checkFraming, hasBody, isUndrained } from './request-body.ts';
 import type { Route, RouteTable } from './route-table.ts';
 import { type Resource, resourceOf } from './terms.ts';
 import { upstreamTarget } from './upstream-target.ts';
@@ -108,7 +108,7 @@ function createHandler(options: GatewayOptions) {
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
     refusedPayments.check(request.ip);
-    checkAnnouncedLength(request.raw);
+    checkFraming(request.raw);
     return pay({
       route,
       resource,

@@ -11,8 +11,15 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** @throws AppError `PAYLOAD_TOO_LARGE` when a request announces more than is accepted. */
-export function checkAnnouncedLength({ headers }: Pick<IncomingMessage, 'headers'>): void {
+/**
+ * @throws AppError `PAYLOAD_TOO_LARGE` when a request announces more than is accepted, `BAD_REQUEST` for a coding besides
+ *   chunks: the upstream would not be told of it, and read something else than was sent.
+ */
+export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new AppError('BAD_REQUEST', { detail: 'A body may have the `Transfer-Encoding` chunked and no other.' });
+  }
   if (Number(headers['content-length'] ?? 0) > MAX_REQUEST_BODY_BYTES) throw tooLarge();
 }
 

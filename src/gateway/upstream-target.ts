@@ -49,10 +49,13 @@ export function upstreamTarget(
   );
   if (repeated !== undefined) return { ok: false, message: `The query parameter "${repeated}" is set by the seller.` };
 
-  const path = upstream.segments.flatMap((segment) => {
+  const path = upstream.segments.flatMap((segment, position) => {
     const index = isPlaceholder(segment) ? pattern.indexOf(segment) : -1;
     if (index < 0) return [segment];
-    return segment === '*' ? segments.slice(index) : [segments[index]!];
+    if (segment !== '*') return [segments[index]!];
+    const rest = segments.slice(index);
+    // A slash at the end of the request's path is one only where the upstream's ends.
+    return position === upstream.segments.length - 1 ? rest : rest.filter((part) => part !== '');
   });
   const appendedFrom = appendFrom(upstream, pattern);
   if (appendedFrom >= 0) {

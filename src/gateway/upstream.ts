@@ -44,6 +44,8 @@ export class UpstreamError extends Error {
 }
 
 export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+/** Many clients, Node among them, read 16 KB of headers at most, and the gateway adds its own. */
+const MAX_ANSWER_HEADER_BYTES = 14 * 1024;
 /** Between two chunks of an answer. */
 const IDLE_MILLISECONDS = 30_000;
 /** The reason when there is no memory for one more answer. */
@@ -87,9 +89,14 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       answer.body.destroy();
       throw new UpstreamError('upstream_redirect', 'The upstream redirects; its address has to be corrected.');
     }
+    const headers = responseHeaders(answer.headers);
+    if (bytesOf(headers) > MAX_ANSWER_HEADER_BYTES) {
+      answer.body.destroy();
+      throw new UpstreamError('upstream_answer_too_large', 'The headers of the upstream are too large.');
+    }
     return {
       statusCode,
-      headers: responseHeaders(answer.headers),
+      headers,
       body: await readBounded(answer.body, request.hold),
       durationMs: Math.round(performance.now() - startedAt),
       requestBodyDigest: body?.digest ?? null,
@@ -102,6 +109,12 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What clients count of headers: names and values. */
+function bytesOf(headers: Headers): number {
+  const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => name + value));
+  return lines.join('').length;
 }
 
 /** Reads into one buffer that grows: an answer in ten million chunks of a byte takes no more memory than in one. */

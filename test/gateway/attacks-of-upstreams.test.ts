@@ -109,6 +109,12 @@ describe('an upstream', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
+  test('that sends more headers than the stock client reads beside the receipt is free', async () => {
+    const filler = 'X-Filler: aaaaaaaaaaaaaaaa\r\n'.repeat(675);
+    const result = await payForWild((socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n${filler}\r\na`));
+    expect(result).toMatchObject(free);
+  });
+
   test('that sends interim answers before the real one is passed on as usual', async () => {
     const result = await payForWild((socket) =>
       socket.end(

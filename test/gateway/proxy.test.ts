@@ -112,6 +112,7 @@ describe('a request that could be read in two ways', () => {
     ['a length in hex', ['Content-Length: 0x4'], 'abcd'],
     ['an unknown coding', ['Transfer-Encoding: chunked, identity'], '0\r\n\r\n'],
     ['a coding spelt wrong', ['Transfer-Encoding: xchunked'], '0\r\n\r\n'],
+    ['a coding that the upstream is not told of', ['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'],
     ['a space before the colon', ['Transfer-Encoding : chunked'], '0\r\n\r\n'],
     ['a folded header', ['X-Folded: a', ' b'], ''],
     ['a bare line feed', ['X-Bare: a\nX-Injected: b'], ''],

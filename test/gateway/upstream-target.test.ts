@@ -29,6 +29,10 @@ describe('the target at the upstream', () => {
     ['https://a.test/u/:id', '/users/:id/*', '/users/7/a/b', '/u/7/a/b'],
     ['https://a.test/u/:other', '/users/:id', '/users/7', '/u/:other/7'],
     ['https://a.test/p', '/:p', '/%252e', '/p/%252e'],
+    // Behind "//" some servers read a host.
+    ['https://a.test/*/raw', '/files/*', '/files/', '/raw'],
+    ['https://a.test/store/*/raw', '/files/*', '/files/a/', '/store/a/raw'],
+    ['https://a.test/store/*', '/files/*', '/files/a/', '/store/a/'],
   ])('%s behind %s is asked for %s as %s', (upstreamUrl, path, request, expected) => {
     expect(target(upstreamUrl, path, request)).toEqual({ ok: true, origin: 'https://a.test', path: expected });
   });
