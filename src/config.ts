@@ -5,6 +5,7 @@ import { type FacilitatorCredential, parseKeySecret } from './gateway/facilitato
 import { findNetwork, type Network } from './gateway/networks.ts';
 import { parseKeyring } from './secrets/keyring.ts';
 import { type Environment, type Role, SETTINGS, TEST_NETWORK } from './settings.ts';
+import { sentenceOf } from './validation.ts';
 
 /** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
 const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
@@ -67,11 +68,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
   const values = {} as Record<string, unknown>;
   for (const [name, { schema }] of Object.entries(SETTINGS)) {
-    const result = schema.safeParse(env[name] === '' ? undefined : env[name]);
-    if (result.success) values[name] = result.data;
-    else problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')}`);
+    const result = schema.safeParse(env[name] === '' ? undefined : env[name], { error: sentenceOf });
+    // With its default the others can be looked at too.
+    values[name] = result.success ? result.data : schema.parse(undefined);
+    if (!result.success) problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')}`);
   }
-  if (problems.length > 0) throw new ConfigError(problems);
   const settings = values as Environment;
   const production = settings.NODE_ENV === 'production';
 
@@ -111,10 +112,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
   config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(settings, config.issuers), undefined);
   if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
-  if (production) problems.push(...unsafeInProduction(config, settings));
+  const named = new Set(problems.map(variableOf));
+  if (production) {
+    problems.push(...unsafeInProduction(config, settings).filter((problem) => !named.has(variableOf(problem))));
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
+
+const variableOf = (problem: string) => problem.split(':', 1)[0];
 
 function consoleClient(settings: Environment, issuers: IssuerConfig[]): ConsoleClient | undefined {
   const { CONSOLE_CLIENT_ID: clientId, CONSOLE_SCOPES: scopes, CONSOLE_AUDIENCE: audience = null } = settings;
@@ -127,7 +133,7 @@ function consoleClient(settings: Environment, issuers: IssuerConfig[]): ConsoleC
 function facilitatorCredential(settings: Environment): FacilitatorCredential {
   const { FACILITATOR_TOKEN: token, FACILITATOR_KEY_ID: keyId, FACILITATOR_KEY_SECRET: secret } = settings;
   if (keyId !== undefined && secret !== undefined) return { kind: 'key', keyId, key: parseKeySecret(secret) };
-  if (keyId !== undefined || secret !== undefined) throw new Error('is given together with FACILITATOR_KEY_ID');
+  if (keyId !== undefined || secret !== undefined) throw new Error('must be given together with FACILITATOR_KEY_ID');
   return token === undefined ? { kind: 'none' } : { kind: 'token', token };
 }
 

@@ -111,7 +111,7 @@ export const SETTINGS = {
   },
   SANDBOX: {
     schema: z.enum(['on', 'off']).optional(),
-    help: 'Whether a local chain, a token, a facilitator, a demo API and a funded wallet are run beside the service. Default: `on` in development when no `FACILITATOR_URL` is set.',
+    help: 'Whether a local chain, a token, a facilitator, a demo API and a funded wallet are run beside the service. Default: `on` in development when no `FACILITATOR_URL` is set, and no `NETWORK` where money is real.',
   },
   CONSOLE_CLIENT_ID: {
     schema: z.string().optional(),

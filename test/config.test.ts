@@ -119,6 +119,27 @@ describe('a variable', () => {
     ]);
   });
 
+  test('is told of once, whether it cannot be read, makes no sense or is unsafe', () => {
+    const wrong = {
+      ...{ PORT: 'abc', ROLES: 'foo', DATABASE_POOL_SIZE: '1', NETWORK: 'x', AUTH_ISSUERS: '{' },
+      ...{
+        EGRESS_ALLOW: 'foo',
+        SECRET_KEYS: 'foo',
+        FACILITATOR_KEY_ID: 'x',
+        FACILITATOR_URL: 'x',
+        CONSOLE_CLIENT_ID: 'x',
+      },
+    };
+    const problems = problemsOf({ NODE_ENV: 'production', ...wrong });
+    const named = [...Object.keys(wrong), 'CONSOLE_ISSUER', 'FACILITATOR_KEY_SECRET'];
+    const withoutAnother = ['FACILITATOR_KEY_ID', 'CONSOLE_CLIENT_ID'];
+    expect(problems.map((problem) => problem.split(':')[0]).toSorted()).toEqual(
+      named.filter((name) => !withoutAnother.includes(name)).toSorted(),
+    );
+    // Sentences of our own, not those of a library.
+    expect(problems.join()).not.toMatch(/expected|Invalid|Too small/);
+  });
+
   test('that holds a secret is not repeated in what is said of it', () => {
     const secret = randomBytes(20).toString('base64');
     expect(problemsOf({ SECRET_KEYS: `k1:${secret}` }).join()).not.toContain(secret);
