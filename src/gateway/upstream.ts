@@ -90,6 +90,9 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       throw new UpstreamError('upstream_redirect', 'The upstream redirects; its address has to be corrected.');
     }
     const headers = responseHeaders(answer.headers);
+    // It is the length of a body that stays away (RFC 9110 §8.6): nobody could count it.
+    const { 'content-length': length } = answer.headers;
+    if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
     if (bytesOf(headers) > MAX_ANSWER_HEADER_BYTES) {
       answer.body.destroy();
       throw new UpstreamError('upstream_answer_too_large', 'The headers of the upstream are too large.');

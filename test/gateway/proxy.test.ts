@@ -327,6 +327,15 @@ describe('the answer that a buyer gets', () => {
     }
   });
 
+  test('to HEAD says how long the one to GET would be', async () => {
+    upstream.handle(() => ({ headers: { 'content-length': '1234' } }));
+    const headers = await pay();
+    for (let time = 0; time < 2; time++) {
+      const answer = await fetch(`${shop.url}/weather`, { method: 'HEAD', headers });
+      expect([answer.status, answer.headers.get('content-length')]).toEqual([200, '1234']);
+    }
+  });
+
   test('to HEAD has no body', async () => {
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
