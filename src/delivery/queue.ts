@@ -49,16 +49,19 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes the deliveries that a paused connector held back due now. Call it when the pause has been lifted, then publish
- * `topics.deliveriesDue`.
+ * Makes the deliveries that a paused connector held back due now: a portion of them, since they may be many; what is left,
+ * `releaseStranded` releases. Call it when the pause has been lifted, then publish `topics.deliveriesDue`.
  *
- * @returns how many were held.
+ * @returns how many are due now.
  */
 export async function releaseHeld(db: Queryable, connectorId: string): Promise<number> {
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
-     WHERE "connectorId" = $1 AND "outcome" IS NULL AND "nextAttemptAt" IS NULL`,
-    [connectorId],
+     WHERE "id" = ANY(ARRAY(
+       SELECT "id" FROM "Delivery" WHERE "connectorId" = $1 AND "outcome" IS NULL AND "nextAttemptAt" IS NULL
+       LIMIT $2 FOR UPDATE SKIP LOCKED
+     ))`,
+    [connectorId, RELEASE_PORTION],
   );
   return rowCount ?? 0;
 }

@@ -111,7 +111,10 @@ export async function replayBatch(
   return rows[0];
 }
 
-/** Takes replays that nobody carries: new ones, and those of processes that have ended. By the clock of the database. */
+/**
+ * Takes replays that nobody carries: new ones, those of processes that have ended, and those whose turn is over. What has
+ * waited longest comes first. By the clock of the database.
+ */
 export async function claimReplays(
   db: Queryable,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
@@ -120,7 +123,7 @@ export async function claimReplays(
     `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $2), "leaseToken" = "leaseToken" + 1
      WHERE "id" = ANY (ARRAY(
        SELECT "id" FROM "Replay" WHERE "status" = 'RUNNING' AND ("leasedUntil" IS NULL OR "leasedUntil" <= now())
-       ORDER BY "id" LIMIT $1 FOR UPDATE SKIP LOCKED
+       ORDER BY "leasedUntil" NULLS FIRST, "id" LIMIT $1 FOR UPDATE SKIP LOCKED
      ))
      RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`,
     [limit, leaseSeconds],
@@ -136,6 +139,11 @@ export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, l
     [id, leaseToken, leaseSeconds],
   );
   return rowCount === 1;
+}
+
+/** Gives a replay back before it is finished: it is the turn of others. */
+export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
+  await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
 }
 
 /** How many deliveries of a project that were asked for by hand are due and not taken yet, counted up to `limit`. */

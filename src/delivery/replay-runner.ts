@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../database/client.ts';
 import { type Bus, topics } from '../live/bus.ts';
-import { claimReplays, countWaiting, holdReplay, type ReplayJob, replayBatch } from './replay-batch.ts';
+import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob, replayBatch } from './replay-batch.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
 const LEASE_SECONDS = 10;
 const LOOK_MILLISECONDS = 1_000;
-/** Replays one process carries at once. */
+/** Replays one process carries at once. Where they are as many, each has its turn. */
 const MAX_JOBS = 8;
+const TURN_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;
 const BATCHES_A_SECOND = 5;
 /** While so many wait to be sent nothing is added, so that a new event never waits behind more. */
@@ -44,14 +45,19 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
       .catch((error) =>
         log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will be taken up again'),
       )
-      .finally(() => jobs.delete(running));
+      .finally(() => {
+        jobs.delete(running);
+        signal.notify();
+      });
     jobs.add(running);
   }
 
   async function run(job: ReplayJob): Promise<void> {
     const { projectId, maxPerSecond } = job;
     const size = Math.max(1, Math.min(MAX_BATCH, Math.floor(maxPerSecond / BATCHES_A_SECOND)));
+    const turnEndsAt = performance.now() + TURN_MILLISECONDS;
     while (!stopping.signal.aborted) {
+      if (jobs.size >= MAX_JOBS && performance.now() > turnEndsAt) return giveBackReplay(db.pool, job);
       if ((await countWaiting(db.pool, projectId, MAX_WAITING)) >= MAX_WAITING) {
         if (!(await holdReplay(db.pool, job, LEASE_SECONDS))) return;
         await pause(WAIT_MILLISECONDS);

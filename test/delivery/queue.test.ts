@@ -383,15 +383,19 @@ describe('held deliveries', () => {
     expect(ids(await claim())).toEqual(expected.sort());
   });
 
-  it('are released though others of them are being deleted', async () => {
+  it.each([
+    ['the worker', releaseStranded],
+    ['the seller', releaseHeld],
+  ])('are released by %s though others of them are being deleted', async (_who, release) => {
     const held = { nextAttemptAt: null, reason: 'paused' };
-    const deleted = await stage.addDelivery(await stage.addConnector('slack', {}), held);
-    const id = await stage.addDelivery(await stage.addConnector('slack', {}), held);
+    const connectorId = await stage.addConnector('slack', {});
+    const deleted = await stage.addDelivery(connectorId, held);
+    const id = await stage.addDelivery(connectorId, held);
     const client = await stage.pool.connect();
     await client.query('BEGIN');
     await client.query('DELETE FROM "Delivery" WHERE "id" = $1', [deleted]);
     const queue = openQueuePool(stage);
-    expect(await releaseStranded(queue)).toBe(1);
+    expect(await release(queue, connectorId)).toBe(1);
     await queue.end();
     expect(ids(await claim())).toEqual([id]);
     await client.query('ROLLBACK');

@@ -86,6 +86,24 @@ describe('a replay', () => {
     await worker.stop();
   }, 60_000);
 
+  it('is carried though more replays than a process carries at once take long', async () => {
+    const worker = stage.startWorker();
+    const long: string[] = [];
+    for (let count = 0; count < 8; count++) long.push((await prepare(60, 1)).id);
+    const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
+    runner.start();
+    for (const id of long) await until(async () => (await replay(id)).done > 0);
+    const { id } = await prepare(3, 1_000);
+    await until(isFinished(id), () => 'the replay');
+    // Those whose turn is over go on when it is theirs again.
+    const done = await Promise.all(long.map(async (each) => (await replay(each)).done));
+    for (const [index, each] of long.entries()) await until(async () => (await replay(each)).done > done[index]!);
+    expect((await replay(long[0]!)).status).toBe('RUNNING');
+    await runner.stop();
+    await worker.stop();
+    await stage.pool.query('DELETE FROM "Replay"');
+  }, 60_000);
+
   it('adds no more while what it has queued waits, so that a new event is not behind it', async () => {
     const { id, webhookId } = await prepare(400, 1_000);
     const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
