@@ -11,7 +11,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   FORBIDDEN: '`POST /api/projects/proj_…/keys` with an API key.',
   CONNECTOR_LIMIT_REACHED: '`POST /api/projects/proj_…/connectors` by a Starter, or the sixth one of a Pro.',
   NOT_FOUND: '`GET /api/projects/proj_…` with the id of somebody else’s project.',
-  METHOD_NOT_ALLOWED: '`PUT /api/projects`: the answer has `Allow: GET, POST`.',
+  METHOD_NOT_ALLOWED: '`PUT /api/projects`: the answer has `Allow: GET, HEAD, OPTIONS, POST`.',
   NOT_ACCEPTABLE: '`POST /graphql` with the header `Accept: image/png`.',
   REQUEST_TIMEOUT: 'A body of which half arrives, and the rest does not.',
   CONFLICT: '`POST /api/projects/proj_…/endpoints` with `{"path": "/weather", …}` for the second time.',

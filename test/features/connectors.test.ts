@@ -41,6 +41,8 @@ describe('the tier limits connectors', () => {
     const starter = await app.user('starter', 'STARTER');
     const { base } = await createProject(starter);
     expect(await post(starter, base)).toMatchObject(LIMIT_REACHED);
+    const { body } = await starter.rest<{ detail: string }>('POST', `${base}/connectors`, GOOD.connector);
+    expect(body.detail).toBe('Your tier includes no connectors. Move to a higher tier.');
   });
 
   test('to five in all projects together, of which a deleted one makes room for another', async () => {

@@ -108,7 +108,7 @@ export function createConnectorService(options: {
         await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${project.userId} FOR UPDATE`;
         const { maxConnectors } = limitsOf(viewer.tier, viewer.requestsPerMinute);
         const count = await tx.connector.count({ where: { project: { userId: project.userId } } });
-        if (maxConnectors !== null && count >= maxConnectors) throw new AppError('CONNECTOR_LIMIT_REACHED');
+        if (maxConnectors !== null && count >= maxConnectors) throw limitReached(maxConnectors);
         const created = await tx.connector.create({
           data: { id, projectId: project.id, type, ...values, ...stored(definition, id, project.id, checked) },
         });
@@ -226,6 +226,14 @@ export function createConnectorService(options: {
       Object.entries({ ...full, ...Object.fromEntries(kept) }).filter(([, value]) => value !== null),
     );
   }
+}
+
+function limitReached(maxConnectors: number): AppError {
+  const detail =
+    maxConnectors === 0
+      ? 'Your tier includes no connectors. Move to a higher tier.'
+      : `Your tier includes ${maxConnectors} connectors over all projects, and they exist. Delete one or move to a higher tier.`;
+  return new AppError('CONNECTOR_LIMIT_REACHED', { detail });
 }
 
 const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });
