@@ -210,19 +210,20 @@ export function createPay(options: PayOptions) {
     if (!(error instanceof UpstreamError)) return error as AppError;
     if (reason === GATEWAY_BUSY) return busyRefusal(failureHeaders(payment, reason));
     return refusal(error.isTimeout ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED', failureHeaders(payment, reason), {
-      detail: `${message} Nothing was charged.`,
+      detail: `${message} Nothing was charged: sign a new payment to try again.`,
       cause: error,
     });
   }
 
   /** What the upstream refuses or fails at is the buyer's to see, and free. */
-  async function passOnUnpaid(payment: Payment, { statusCode, headers, body }: UpstreamAnswer): Promise<GatewayAnswer> {
+  async function passOnUnpaid(payment: Payment, answer: UpstreamAnswer): Promise<GatewayAnswer> {
+    const { statusCode, headers, body, durationMs } = answer;
     const reason = 'upstream_error';
     await ledger.failed(leaseOf(payment), {
       stage: 'UPSTREAM',
       reason,
       message: `The upstream answered with status ${statusCode}.`,
-      upstreamStatusCode: statusCode,
+      upstream: { statusCode, durationMs },
     });
     // A 402 of its own would have clients believe that this payment was not accepted, and pay somebody else.
     if (statusCode === 402) {

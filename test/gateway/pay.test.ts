@@ -158,6 +158,7 @@ describe('what the upstream fails at', () => {
       status: 'FAILED',
       failureStage: 'UPSTREAM',
       upstreamStatusCode: statusCode,
+      upstreamDurationMs: expect.any(Number),
     });
   });
 

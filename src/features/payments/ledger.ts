@@ -54,7 +54,8 @@ export type PaymentFailure = {
   /** Stable code, for example `insufficient_funds`. */
   reason: string;
   message: string;
-  upstreamStatusCode?: number;
+  /** Of an upstream that answered, and with an error. */
+  upstream?: { statusCode: number; durationMs: number };
 };
 
 export type Ledger = ReturnType<typeof createLedger>;
@@ -198,13 +199,14 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
 
     /** → FAILED: nothing was charged. Drops the answer that was not paid for. Records `payment.failed`. */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
-      const { stage, reason, message, upstreamStatusCode } = failure;
+      const { stage, reason, message, upstream } = failure;
       const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
         await enterBooks(tx, by.paymentId);
         const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
         const set = Prisma.sql`"status" = 'FAILED', "failureStage" = ${stage}::"PaymentStage",
           "failureReason" = ${foreignText(reason, 100)}, "failureMessage" = ${foreignText(message, 1000)}, ${FINAL},
-          "upstreamStatusCode" = coalesce(${upstreamStatusCode ?? null}::int, "upstreamStatusCode")`;
+          "upstreamStatusCode" = coalesce(${upstream?.statusCode ?? null}::int, "upstreamStatusCode"),
+          "upstreamDurationMs" = coalesce(${upstream ? Math.round(upstream.durationMs) : null}::int, "upstreamDurationMs")`;
         const moved = await movePayment(tx, by, from, set);
         if (!moved) return { payment: await alreadyAt(tx, by, 'FAILED', stage), isNew: false };
         await tx.paymentAnswer.deleteMany({ where: { paymentId: moved.id } });

@@ -78,11 +78,11 @@ export const Payment = builder.prismaNode('Payment', {
     x402Version: t.exposeInt('x402Version', { description: 'Version of the protocol that the payer spoke.' }),
     upstreamStatusCode: t.exposeInt('upstreamStatusCode', {
       nullable: true,
-      description: 'HTTP status of the upstream’s answer.',
+      description: 'HTTP status of the upstream’s answer; null without one.',
     }),
     upstreamDurationMs: t.exposeInt('upstreamDurationMs', {
       nullable: true,
-      description: 'Milliseconds the upstream took.',
+      description: 'Milliseconds the upstream took to answer; null when it did not.',
     }),
     transactionHash: t.exposeString('transactionHash', {
       nullable: true,

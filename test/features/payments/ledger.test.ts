@@ -32,7 +32,7 @@ const UPSTREAM_FAILURE = {
   stage: 'UPSTREAM',
   reason: 'status_500',
   message: 'It failed.',
-  upstreamStatusCode: 500,
+  upstream: { statusCode: 500, durationMs: 12 },
 } as const;
 const SETTLE_FAILURE = { stage: 'SETTLE', reason: 'insufficient_funds', message: 'Too poor.' } as const;
 
