@@ -137,7 +137,11 @@ function createServices(ground: Ground, retryScheduleSeconds: readonly number[] 
   };
 }
 
-/** The host names under which the service itself is reached. */
-function ownHostsOf({ host, publicUrl }: Config): ReadonlySet<string> {
+/**
+ * The host names under which the service itself is reached. In production they are not known without `PUBLIC_URL`: whoever
+ * took one for a project would have all that is sent to the service.
+ */
+function ownHostsOf({ host, publicUrl, production }: Config): ReadonlySet<string> | undefined {
+  if (production && !publicUrl) return undefined;
   return new Set([host.toLowerCase(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])]);
 }

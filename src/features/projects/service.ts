@@ -48,7 +48,7 @@ export type ProjectService = ReturnType<typeof createProjectService>;
 export function createProjectService(options: {
   db: Database;
   bus: Bus;
-  ownHosts: ReadonlySet<string>;
+  ownHosts: ReadonlySet<string> | undefined;
   secretOf(projectId: string): string;
 }) {
   const { db, bus } = options;

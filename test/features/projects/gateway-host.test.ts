@@ -68,6 +68,25 @@ describe('a gateway host', () => {
     expect(input.safeParse('shop.gate.example.com').success).toBe(true);
   });
 
+  test('is refused in production while the service does not know its own name', async () => {
+    const nameless = await startTestApp({ config: { production: true, publicUrl: undefined } });
+    try {
+      const seller = await nameless.user('alice');
+      const fields = { ...GOOD.project, gatewayHost: 'gate.example.com' };
+      const { status, body } = await seller.rest<Resource>('POST', '/api/projects', fields);
+      expect(status).toBe(422);
+      expect(body.errors).toEqual([
+        {
+          pointer: '/gatewayHost',
+          message: expect.stringContaining('until the operator of this service sets PUBLIC_URL'),
+        },
+      ]);
+      expect((await seller.rest('POST', '/api/projects', GOOD.project)).status).toBe(201);
+    } finally {
+      await nameless.stop();
+    }
+  });
+
   test('leads to one project, whoever asks first and however it is spelled', async () => {
     const bob = await app.user('bob');
     const answers = await Promise.all(
