@@ -46,6 +46,12 @@ async function failedDeliveries(count: number): Promise<void> {
   receiver.requests.length = 0;
 }
 
+test('the help names the states that can be sent again, and no other', async () => {
+  const { stdout } = await runCli(['replay', '--help']);
+  const text = stdout.replaceAll(/\s+/g, ' ');
+  expect(text).toContain('pending, succeeded, failed, skipped');
+});
+
 test('counts, asks, and sends again what was answered y to', async () => {
   await failedDeliveries(3);
   const cli = startCli(['replay', '--since', '1h', '--event-type', 'endpoint.created'], env, 'y\n');

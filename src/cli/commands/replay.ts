@@ -25,13 +25,16 @@ type ReplayOptions = {
   yes?: boolean;
 };
 
+/** What is being sent cannot be sent again. */
+const REPLAYED = STATUSES.filter((status) => status !== 'RUNNING');
+
 const PROGRESS_MILLISECONDS = 500;
 const PATIENCE_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
   addServiceOptions(program.command('replay'))
     .description('send many deliveries again: counts them, asks, and shows how far it is; Ctrl-C cancels it')
-    .option('--status <list>', `those in these states: ${STATUSES.join(', ').toLowerCase()}`, 'failed')
+    .option('--status <list>', `those in these states: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
     .option('--event-type <list>', 'only of these events, such as payment.settled')
     .option('--since <time>', 'made at or after: an age such as 30m or 2h, or a time')
     .option('--until <time>', 'made before: an age or a time')
