@@ -20,7 +20,8 @@ const BATCH_SIZE = 256;
 // After a pause a result is written soon. While more keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-const MAX_BACKOFF_MILLISECONDS = 2_000;
+// Soon once the database is back: a process that is killed before has sent what nobody knows of.
+const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
 /**
