@@ -72,6 +72,26 @@ describe('while a project is being deleted', () => {
   });
 });
 
+describe('an event', () => {
+  test('waits for the deletion of its project before it holds what that has to delete', async () => {
+    const webhook = await createWebhook(alice, base);
+    const deletion = await pool.connect();
+    try {
+      await deletion.query('BEGIN');
+      await deletion.query('SELECT FROM "Project" WHERE "id" = $1 FOR UPDATE', [projectId]);
+      const sent = send(['POST', `${base}/webhooks/${webhook.id}/test`]);
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
+      await deletion.query('SELECT FROM "Webhook" WHERE "id" = $1 FOR UPDATE NOWAIT', [webhook.id]);
+      await deletion.query('ROLLBACK');
+      expect((await sent).status).toBeLessThan(300);
+    } finally {
+      await deletion.query('ROLLBACK');
+      deletion.release();
+    }
+  });
+});
+
 describe('while subscribers come and go', () => {
   test('every change is made and recorded', async () => {
     for (let round = 0; round < ROUNDS; round++) {

@@ -27,14 +27,17 @@ export async function findSubscribers(tx: Transaction, event: NewEvent): Promise
   const nobody = Prisma.sql`false`;
   const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : nobody) : kinds;
   const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : nobody) : kinds;
-  // Locked, so that none is deleted before its delivery is written. In one statement, since every event asks.
+  // Locked, so that none is deleted before its delivery is written; the project first, as its deletion does, or the two
+  // would wait for each other. In one statement, since every event asks.
   const found = await tx.$queryRaw<(SubscribedWebhook | SubscribedConnector)[]>`
-    WITH webhooks AS (
+    WITH project AS MATERIALIZED (
+      SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE
+    ), webhooks AS (
       SELECT "id", "isActive", "filter", "ordering" FROM "Webhook"
-      WHERE "projectId" = ${projectId} AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE
+      WHERE "projectId" = (SELECT "id" FROM project) AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE
     ), connectors AS (
       SELECT "id", "isActive", "filter", "type", "eventTypes", "pausedReason" FROM "Connector"
-      WHERE "projectId" = ${projectId} AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE
+      WHERE "projectId" = (SELECT "id" FROM project) AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE
     )
     SELECT "id", "isActive", "filter", "ordering", NULL AS "type", NULL AS "eventTypes", NULL AS "pausedReason" FROM webhooks
     UNION ALL
