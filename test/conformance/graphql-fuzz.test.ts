@@ -17,17 +17,10 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestApp, TestUser } from '../support/app.ts';
 import { hostileJson, hostileText } from '../support/hostile-text.ts';
-import { createPayment } from '../support/payments.ts';
-import {
-  createConnector,
-  createEndpoint,
-  createKey,
-  createProject,
-  createWebhook,
-  GOOD,
-} from '../support/resources.ts';
+import { GOOD } from '../support/resources.ts';
+import { openFuzzTarget } from './fuzz-target.ts';
 
 /** More find more: `FUZZ_RUNS=5000 npx vitest run test/conformance/graphql-fuzz`. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
@@ -38,20 +31,7 @@ let alice: TestUser;
 let ids: Record<string, string>;
 
 beforeAll(async () => {
-  // No worker: what is accepted here must not be sent anywhere.
-  app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api' } });
-  alice = await app.user('alice', 'ENTERPRISE');
-  const { base, id: projectId } = await createProject(alice);
-  const { id: webhookId } = await createWebhook(alice, base);
-  const { id: endpointId } = await createEndpoint(alice, base);
-  const { body } = await alice.rest<{ data: { id: string; eventId: string }[] }>('GET', `${base}/deliveries`);
-  const { body: replays } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {});
-  ids = {
-    ...{ projectId, endpointId, webhookId, replayId: replays.replay.id },
-    ...{ connectorId: (await createConnector(alice, base)).id, keyId: (await createKey(alice, base)).id },
-    ...{ deliveryId: body.data[0]!.id, eventId: body.data[0]!.eventId },
-    ...(await createPayment(app, { projectId, endpointId, mark: 'weather' })),
-  };
+  ({ app, alice, ids } = await openFuzzTarget());
 });
 afterAll(() => app?.stop());
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
     CREATE TRIGGER wait_before_settling BEFORE UPDATE ON "Payment" FOR EACH ROW
       WHEN (NEW.status = 'SETTLING' AND OLD.status = 'SERVED') EXECUTE FUNCTION wait_before_settling()`);
   shop = await createShop(app, await app.user('alice'), {
-    '/work/*': { upstreamUrl: `${upstream.url}/work` },
+    '/tasks/*': { upstreamUrl: `${upstream.url}/tasks` },
     '/deaf/*': { upstreamUrl: `http://127.0.0.1:${await listen(deaf)}/deaf` },
   });
 });
@@ -93,7 +93,7 @@ async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknow
   const gateway = await nextGateway();
   const buyer = await rails.wallet(10_000n);
   const signed = await sign(buyer);
-  const path = `/${name === 'deaf' ? 'deaf' : 'work'}/${name}/${attempts.length}`;
+  const path = `/${name === 'deaf' ? 'deaf' : 'tasks'}/${name}/${attempts.length}`;
   const attempt: Attempt = { signed, buyer, path, firstAnswer: undefined };
   attempts.push(attempt);
   const { promise: killed, resolve: letRead } = Promise.withResolvers<void>();

@@ -4,28 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import type { Route } from '../../src/rest/routes/route.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestApp, TestUser } from '../support/app.ts';
 import { hostileJson, hostileText } from '../support/hostile-text.ts';
-import { createPayment } from '../support/payments.ts';
-import {
-  createConnector,
-  createEndpoint,
-  createKey,
-  createProject,
-  createWebhook,
-  GOOD,
-} from '../support/resources.ts';
+import { GOOD } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
+import { openFuzzTarget, QUIET_CONNECTOR } from './fuzz-target.ts';
 
 /** More find more: `FUZZ_RUNS=5000 npx vitest run test/conformance/rest-fuzz`. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
 const TIMEOUT_MILLISECONDS = 30_000 + RUNS * 1_000;
-
-/** Of a type whose credentials cannot be checked, so that trying it out calls nobody. */
-const QUIET_CONNECTOR = {
-  type: 'zapier',
-  config: { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abcdefg/' },
-};
 
 let app: TestApp;
 let rest: Rest;
@@ -35,20 +22,8 @@ let ids: Record<string, string>;
 let isDocumented: (route: Route, body: unknown) => boolean;
 
 beforeAll(async () => {
-  // No worker: what is accepted here must not be sent anywhere.
-  app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api' } });
+  ({ app, alice, ids } = await openFuzzTarget());
   rest = await openRest(app);
-  alice = await app.user('alice', 'ENTERPRISE');
-  const { base, id } = await createProject(alice);
-  const webhook = await createWebhook(alice, base);
-  const endpoint = await createEndpoint(alice, base);
-  const { body } = await rest.send<{ data: { id: string; eventId: string }[] }>(alice, 'GET', `${base}/deliveries`);
-  ids = {
-    ...{ projectId: id, webhookId: webhook.id, endpointId: endpoint.id, keyId: (await createKey(alice, base)).id },
-    connectorId: (await createConnector(alice, base, QUIET_CONNECTOR)).id,
-    ...{ deliveryId: body.data[0]!.id, eventId: body.data[0]!.eventId },
-    ...(await createPayment(app, { projectId: id, endpointId: endpoint.id, mark: 'weather' })),
-  };
 
   const ajv = new Ajv2020({ strict: false });
   ajv.addSchema(rest.openapi.document, 'openapi');
