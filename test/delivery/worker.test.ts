@@ -127,7 +127,10 @@ describe('workers', () => {
     await stage.addDelivery(webhook.id);
     const worker = start();
     await succeeded(1);
-    expect(worker.stats()).toEqual({ inFlight: 0, failingDestinations: 0, attempts: 2, delivered: 1, failed: 1 });
+    // The row is seen before the worker has heard that it was written.
+    await expect
+      .poll(() => worker.stats())
+      .toEqual({ inFlight: 0, failingDestinations: 0, attempts: 2, delivered: 1, failed: 1 });
   });
 });
 
