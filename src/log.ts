@@ -1,6 +1,6 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { currentRequest } from './http/request-context.ts';
-import { MASK } from './secrets/redact.ts';
+import { MASK } from './secrets/mask.ts';
 
 /** Names under which a credential could come into a log line, at the top and one level down. */
 const SECRET_FIELDS = [

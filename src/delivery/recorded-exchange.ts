@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EgressRequest, sentHeaders } from '../egress/exchange.ts';
-import { MASK } from '../secrets/redact.ts';
+import { MASK } from '../secrets/mask.ts';
 import { scrubberOf } from './response-text.ts';
 import type { RecordedExchange } from './types.ts';
 

@@ -1,9 +1,10 @@
+import { isUrl, SHORTEST_HIDDEN_PART } from '../secrets/mask-url.ts';
 import { createScrubber, scrub } from '../secrets/redact.ts';
 
 /** How much of an answer is read. */
 export const MAX_RESPONSE_BYTES = 65_536;
 
-// A secret shows as at least so many characters, even where only a part of its URL is repeated.
+// Of a secret that is no URL, and has no fewer characters, at least so many are looked for.
 const SHORTEST_TRACE = 16;
 const MAX_STORED_BYTES = 16_384;
 const MAX_MESSAGE_LENGTH = 500;
@@ -39,5 +40,6 @@ export function storedMessage(message: string, secrets: readonly string[]): stri
 
 /** Most answers are: it spares them the search for every spelling of every secret. */
 function isTooShortFor(secrets: readonly string[], text: string): boolean {
-  return text.length < Math.min(SHORTEST_TRACE, ...secrets.map(({ length }) => length));
+  const shortest = secrets.some(isUrl) ? SHORTEST_HIDDEN_PART : SHORTEST_TRACE;
+  return text.length < Math.min(shortest, ...secrets.map(({ length }) => length));
 }

@@ -4,6 +4,7 @@ import { EgressError } from '../egress/egress-error.ts';
 import type { EgressRequest } from '../egress/exchange.ts';
 import { addPhases, NO_PHASES, type Phases } from '../egress/phases.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../features/events/versions.ts';
+import { maskUrl } from '../secrets/mask-url.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../tracing/tracer.ts';
 import type { AttemptErrorClass } from './error-classes.ts';
@@ -31,6 +32,9 @@ export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];
 
+/** `hidden`: what must not be kept of an answer. One list as long as they are the same: it is known by its identity. */
+type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
+
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
 /** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
@@ -52,15 +56,16 @@ export function createWebhookSender(options: SenderOptions) {
   const { payloadVersions = PAYLOAD_VERSIONS } = options;
 
   // What is sealed never changes, so opening it once is enough.
-  const opened = new Map<string, string[]>();
+  const opened = new Map<string, OpenedSecrets>();
 
-  function openSecrets({ id, secret, previousSecret }: ClaimedWebhook, projectId: string): string[] {
-    const sealed = `${secret} ${previousSecret ?? ''}`;
+  function openSecrets({ id, url, secret, previousSecret }: ClaimedWebhook, projectId: string): OpenedSecrets {
+    const sealed = `${secret} ${previousSecret ?? ''} ${url}`;
     const known = opened.get(sealed);
     if (known) return known;
     const cell = { table: 'Webhook', rowId: id, projectId };
-    const secrets = [secretBox.open(secret, { ...cell, column: 'secret' })];
-    if (previousSecret !== null) secrets.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
+    const signing = [secretBox.open(secret, { ...cell, column: 'secret' })];
+    if (previousSecret !== null) signing.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
+    const secrets = { signing, hidden: maskUrl(url) === url ? signing : [...signing, url] };
     if (opened.size >= MAX_OPENED_SECRETS) opened.clear();
     opened.set(sealed, secrets);
     return secrets;
@@ -105,13 +110,13 @@ export function createWebhookSender(options: SenderOptions) {
           'POST',
           () => spanOf(webhook),
           async () => {
-            const secrets = openSecrets(webhook, delivery.projectId);
-            const sent = makeRequest(startedAt, secrets);
-            // Its URL is the seller's own to read, and the only secret in its headers is known by name.
-            request = recordedRequest(sent, NOTHING_SECRET);
+            const { signing, hidden } = openSecrets(webhook, delivery.projectId);
+            const sent = makeRequest(startedAt, signing);
+            // The only secret in its headers is known by name.
+            request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
-            return judge(response, request, startedAt, secrets);
+            return judge(response, request, startedAt, hidden);
           },
         );
       } catch (error) {

@@ -1,10 +1,8 @@
-/** Stands for what must not be shown. */
-export const MASK = '••••';
+import { MASK } from './mask.ts';
+import { hiddenParts, isUrl } from './mask-url.ts';
 
 const SHOWN_CHARACTERS = 4;
 const MIN_LENGTH_TO_SHOW = 12;
-// Shorter pieces would hit innocent text, and guessing them is easy anyway.
-const MIN_PART_LENGTH = 16;
 const MIN_BASE64_LENGTH = 6;
 const LONG_RUN = /[A-Za-z0-9]{16,}/g;
 
@@ -33,15 +31,15 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
 }
 
 /**
- * The secret; for a URL also what identifies it without its host: path, query, long segments and values; and its long
+ * The secret; for a URL also what is hidden of it when it is shown: path, query, segments and values; and its long
  * runs of letters and digits, which stay as they are however often a text was escaped within a text.
  */
 function partsOf(secret: string): string[] {
   const runs = secret.match(LONG_RUN) ?? [];
-  if (!/^https?:\/\//i.test(secret) || !URL.canParse(secret)) return [secret, ...runs];
-  const { href, pathname, search, searchParams } = new URL(secret);
-  const parts = [pathname + search, pathname, search, ...pathname.split('/'), ...searchParams.values()];
-  return [secret, href, ...parts.filter((part) => part.length >= MIN_PART_LENGTH), ...runs];
+  if (!isUrl(secret) || !URL.canParse(secret)) return [secret, ...runs];
+  // Receivers name it as it was written, or as it went over the wire.
+  const { href } = new URL(secret);
+  return [secret, href, ...hiddenParts(secret), ...hiddenParts(href), ...runs];
 }
 
 function spellingsOf(secret: string): string[] {

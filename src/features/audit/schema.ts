@@ -45,8 +45,14 @@ const AuditEntry = builder.prismaNode('AuditEntry', {
     }),
     changes: t.field({
       type: 'JSON',
-      description: 'The values that were set. Secrets are left out.',
+      description: 'The values that were set. Secrets are left out or masked.',
       resolve: ({ changes }) => changes,
+    }),
+    previous: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'What the same fields were before; null where nothing was changed from one value to another.',
+      resolve: ({ previous }) => previous,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was done.' }),
   }),

@@ -15,7 +15,7 @@ import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import { type Bus, topics } from '../../live/bus.ts';
-import { MASK } from '../../secrets/redact.ts';
+import { MASK } from '../../secrets/mask.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';

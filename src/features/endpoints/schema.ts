@@ -2,6 +2,7 @@ import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../graphql/builder.ts';
 import { resolvePage } from '../../graphql/connections.ts';
 import { Project } from '../projects/schema.ts';
+import { shownUrl } from '../target-url.ts';
 import { priceUsdOf, warningsOf } from './service.ts';
 
 export const Endpoint = builder.prismaNode('Endpoint', {
@@ -12,7 +13,10 @@ export const Endpoint = builder.prismaNode('Endpoint', {
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     path: t.exposeString('path', { description: 'Public path, in canonical form.' }),
-    upstreamUrl: t.exposeString('upstreamUrl', { description: 'URL of the API behind it.' }),
+    upstreamUrl: t.string({
+      description: 'URL of the API behind it. API keys see its secrets masked.',
+      resolve: ({ upstreamUrl }, _args, { viewer }) => shownUrl(viewer, upstreamUrl),
+    }),
     priceUsd: t.string({
       description: 'Price per request in USD, a decimal string with at most 6 decimals.',
       resolve: priceUsdOf,

@@ -11,11 +11,13 @@ import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { changesBetween } from '../audit/diff.ts';
 import { recordAudit } from '../audit/record.ts';
 import type { EventService } from '../events/service.ts';
 import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
-import { targetUrlInput } from '../target-url.ts';
+import { targetUrlInput, urlToStore } from '../target-url.ts';
 import { canonicalPath } from './path.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
 
@@ -89,6 +91,7 @@ export function createEndpointService(options: {
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
       const project = await requireProject(db.prisma, viewer, projectId);
       const { priceUsd: priceAtomic, ...values } = parseInput(createInput, input);
+      urlToStore('upstreamUrl', values.upstreamUrl);
       checkPlaceholders(values.path, values.upstreamUrl);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
@@ -101,13 +104,14 @@ export function createEndpointService(options: {
             data: {
               endpointId: created.id,
               path: created.path,
-              upstreamUrl: created.upstreamUrl,
+              upstreamUrl: maskUrl(created.upstreamUrl),
               priceUsd: priceUsdOf(created),
               description: created.description,
             },
           });
           const target = { projectId: project.id, targetId: created.id };
-          await recordAudit(tx, viewer, { action: 'endpoint.created', ...target, changes: input });
+          const changes = changesBetween(undefined, auditedOf(created));
+          await recordAudit(tx, viewer, { action: 'endpoint.created', ...target, ...changes });
           return created;
         })
         .catch(rethrowPathConflict);
@@ -129,10 +133,12 @@ export function createEndpointService(options: {
           await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
           const before = await tx.endpoint.findUnique({ where: { id } });
           if (!before) throw notFound();
+          const { upstreamUrl } = values;
           const after = await tx.endpoint.update({
             where: { id },
             data: {
               ...values,
+              ...(upstreamUrl && { upstreamUrl: urlToStore('upstreamUrl', upstreamUrl, before.upstreamUrl) }),
               ...(priceAtomic !== undefined && { priceAtomic: decimal(priceAtomic) }),
               updatedAt: new Date(sharedNow()),
             },
@@ -152,7 +158,8 @@ export function createEndpointService(options: {
             });
           }
           const target = { projectId: after.projectId, targetId: id };
-          await recordAudit(tx, viewer, { action: 'endpoint.updated', ...target, changes: input });
+          const changes = changesBetween(auditedOf(before), auditedOf(after));
+          await recordAudit(tx, viewer, { action: 'endpoint.updated', ...target, ...changes });
           return after;
         })
         .catch(rethrowPathConflict);
@@ -182,6 +189,11 @@ async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promis
     INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
     VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${MAX_TIMEOUT_SECONDS}))
     ON CONFLICT ("endpointId") DO UPDATE SET "priceAtomic" = excluded."priceAtomic", "validUntil" = excluded."validUntil"`;
+}
+
+function auditedOf(endpoint: Endpoint) {
+  const { path, upstreamUrl, description, isActive } = endpoint;
+  return { path, upstreamUrl, priceUsd: priceUsdOf(endpoint), description, isActive };
 }
 
 function decimal(amountAtomic: bigint): Prisma.Decimal {

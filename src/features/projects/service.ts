@@ -10,10 +10,11 @@ import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
+import { changesBetween } from '../audit/diff.ts';
 import { recordAudit } from '../audit/record.ts';
 import { clearHistory } from '../deliveries/clear-history.ts';
 import { gatewayHostInput } from './gateway-host.ts';
-import { milestonesInput } from './milestones.ts';
+import { milestonesInput, milestonesUsdOf } from './milestones.ts';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
@@ -89,7 +90,8 @@ export function createProjectService(options: {
       const project = await db.prisma
         .$transaction(async (tx) => {
           const created = await tx.project.create({ data });
-          await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), changes: input });
+          const changes = changesBetween(undefined, auditedOf(created));
+          await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), ...changes });
           return created;
         })
         .catch(rethrowHostConflict);
@@ -104,12 +106,16 @@ export function createProjectService(options: {
       if (data.walletAddress !== undefined) requireUser(viewer);
       const project = await db.prisma
         .$transaction(async (tx) => {
-          const [updated] = await tx.project.updateManyAndReturn({
-            where,
+          // Two changes at once must each tell what they really replaced.
+          await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+          const before = await tx.project.findFirst({ where });
+          if (!before) throw notFound();
+          const updated = await tx.project.update({
+            where: { id },
             data: { ...data, updatedAt: new Date(sharedNow()) },
           });
-          if (!updated) throw notFound();
-          await recordAudit(tx, viewer, { action: 'project.updated', ...targetOf(updated), changes: input });
+          const changes = changesBetween(auditedOf(before), auditedOf(updated));
+          await recordAudit(tx, viewer, { action: 'project.updated', ...targetOf(updated), ...changes });
           return updated;
         })
         .catch(rethrowHostConflict);
@@ -137,6 +143,11 @@ export function createProjectService(options: {
 }
 
 const targetOf = ({ id }: Pick<Project, 'id'>) => ({ projectId: id, targetId: id });
+
+function auditedOf(project: Project) {
+  const { name, walletAddress, gatewayHost } = project;
+  return { name, walletAddress, gatewayHost, milestonesUsd: milestonesUsdOf(project) };
+}
 
 function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milestonesUsd, ...columns }: T) {
   return { ...columns, ...(milestonesUsd && { milestonesAtomic: milestonesUsd.map(String) }) };

@@ -4,6 +4,7 @@ import { resolvePage } from '../../graphql/connections.ts';
 import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../graphql/scalars.ts';
 import type { EventTypeFilter } from '../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
+import { shownUrl } from '../target-url.ts';
 
 export const Webhook = builder.prismaNode('Webhook', {
   description: 'A receiver of the seller’s own, told of events by signed HTTP POST (Standard Webhooks).',
@@ -12,7 +13,10 @@ export const Webhook = builder.prismaNode('Webhook', {
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
-    url: t.exposeString('url', { description: 'Where events are sent.' }),
+    url: t.string({
+      description: 'Where events are sent. API keys see its secrets masked.',
+      resolve: ({ url }, _args, { viewer }) => shownUrl(viewer, url),
+    }),
     description: t.exposeString('description', { nullable: true, description: 'For people.' }),
     eventTypes: t.field({
       type: [EventTypeFilterEnum],

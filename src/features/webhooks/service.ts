@@ -12,6 +12,7 @@ import { newId } from '../../ids.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { changesBetween } from '../audit/diff.ts';
 import { recordAudit } from '../audit/record.ts';
 import { clearHistory } from '../deliveries/clear-history.ts';
 import { eventFilterInput } from '../events/filter-input.ts';
@@ -19,7 +20,7 @@ import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } f
 import { type EventService, eventTypesInput } from '../events/service.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../events/versions.ts';
 import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
-import { targetUrlInput } from '../target-url.ts';
+import { targetUrlInput, urlToStore } from '../target-url.ts';
 
 export type CreateWebhookInput = {
   url: string;
@@ -98,6 +99,7 @@ export function createWebhookService(options: {
     ): Promise<{ webhook: Webhook; secret: string }> {
       const project = await requireProject(db.prisma, viewer, projectId);
       const { payloadVersion = payloadVersions.current, ...values } = parseInput(createInput, input);
+      urlToStore('url', values.url);
       const id = newId('Webhook');
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
@@ -105,7 +107,8 @@ export function createWebhookService(options: {
         .$transaction(async (tx) => {
           const data = { ...values, id, projectId: project.id, payloadVersion, secret: sealed };
           const created = await tx.webhook.create({ data });
-          await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), changes: input });
+          const changes = changesBetween(undefined, auditedOf(created));
+          await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), ...changes });
           return created;
         })
         .catch(rethrowProjectGone);
@@ -117,17 +120,22 @@ export function createWebhookService(options: {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const values = parseInput(updateInput, input);
       const webhook = await db.prisma.$transaction(async (tx) => {
-        const [updated] = await tx.webhook.updateManyAndReturn({
-          where,
+        // Two changes at once must each tell what they really replaced.
+        await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+        const before = await tx.webhook.findFirst({ where });
+        if (!before) throw notFound();
+        const url = values.url && urlToStore('url', values.url, before.url);
+        const updated = await tx.webhook.update({
+          where: { id },
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
-            ...(values.url && { failingSince: null, circuitOpenUntil: null }),
+            ...(url && { url, failingSince: null, circuitOpenUntil: null }),
             ...activity(values.isActive),
           },
         });
-        if (!updated) throw notFound();
-        await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), changes: input });
+        const changes = changesBetween(auditedOf(before), auditedOf(updated));
+        await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), ...changes });
         return updated;
       });
       if (values.ordering || values.orderingEscapeAfterAttempts) {
@@ -205,6 +213,12 @@ export function createWebhookService(options: {
 }
 
 const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });
+
+function auditedOf({ url, description, eventTypes, filter, payloadVersion, isActive, ...rest }: Webhook) {
+  const { ordering, orderingEscapeAfterAttempts, maxPerSecond } = rest;
+  const how = { payloadVersion, ordering, orderingEscapeAfterAttempts, maxPerSecond };
+  return { url, description, eventTypes, filter, ...how, isActive };
+}
 
 /** Left out, or null, for what it is or would be by itself. */
 function optionalInt(minimum: number, maximum: number, message: string) {

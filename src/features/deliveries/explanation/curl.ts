@@ -17,6 +17,11 @@ const WEBHOOK_SECRET: CurlVariable = {
   description: 'The signing secret of the webhook, `whsec_…`.',
 };
 
+const WEBHOOK_URL: CurlVariable = {
+  name: 'WEBHOOK_URL',
+  description: 'The URL of the webhook, which may hold a secret.',
+};
+
 // `od` and `tr` because `-macopt key:` would read the key as text.
 const SIGN = [
   'timestamp=$(date +%s)',
@@ -29,8 +34,12 @@ const SIGN = [
  * secret in `$WEBHOOK_SECRET`: receivers refuse old timestamps.
  *
  * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
+ * @param options `hidesUrl`: whether the URL is to stand in `$WEBHOOK_URL` as well.
  */
-export function webhookCurl({ method, url, headers, body = '' }: SentRequest): CurlCommand {
+export function webhookCurl(
+  { method, url, headers, body = '' }: SentRequest,
+  { hidesUrl = false }: { hidesUrl?: boolean } = {},
+): CurlCommand {
   const { 'webhook-id': id = '', ...rest } = headers;
   const fresh = {
     'webhook-id': [{ variable: 'id' }],
@@ -39,11 +48,10 @@ export function webhookCurl({ method, url, headers, body = '' }: SentRequest): C
   };
   const plain = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, [{ text: value }]]));
   const setUp = [`id=${quote([{ text: id }])}`, ...SIGN];
-  const command = assemble({ method, url: [{ text: url }], headers: { ...plain, ...fresh }, body: [{ text: body }] }, [
-    WEBHOOK_SECRET,
-    ...setUp,
-  ]);
-  return { command, variables: [WEBHOOK_SECRET] };
+  const variables = hidesUrl ? [WEBHOOK_URL, WEBHOOK_SECRET] : [WEBHOOK_SECRET];
+  const target: Piece = hidesUrl ? { variable: WEBHOOK_URL.name } : { text: url };
+  const parts = { method, url: [target], headers: { ...plain, ...fresh }, body: [{ text: body }] };
+  return { command: assemble(parts, [...variables, ...setUp]), variables };
 }
 
 /**

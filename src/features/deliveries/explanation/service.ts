@@ -6,6 +6,7 @@ import type { ClaimedEvent } from '../../../delivery/types.ts';
 import { sentHeaders } from '../../../egress/exchange.ts';
 import { notFound } from '../../../errors.ts';
 import type { Attempt, Connector, Delivery, Webhook } from '../../../generated/prisma/client.ts';
+import { maskUrl } from '../../../secrets/mask-url.ts';
 import type { SecretBox } from '../../../secrets/secret-box.ts';
 import type { PayloadVersions } from '../../events/versions.ts';
 import { type CurlCommand, connectorCurl, webhookCurl } from './curl.ts';
@@ -99,7 +100,7 @@ export function createExplainer(options: ExplanationOptions) {
   function curlToWebhook(event: EventRow, { url, projectId, payloadVersion }: Webhook): CurlCommand {
     const context = { projectId, url, userAgent, payloadVersion, payloadVersions };
     const request = rebuildWebhookRequest(event, context);
-    return webhookCurl({ ...request, headers: sentHeaders(request) });
+    return webhookCurl({ ...request, headers: sentHeaders(request) }, { hidesUrl: maskUrl(url) !== url });
   }
 
   function curlToConnector(

@@ -70,7 +70,7 @@ describe('an attempt', () => {
     const [attempt] = (await read(id)).attempts as Record<string, unknown>[];
     expect(attempt).toMatchObject({
       ...{ connectMs: expect.any(Number), firstByteMs: expect.any(Number), dnsMs: null, tlsMs: null },
-      ...{ requestMethod: 'POST', requestUrl: `${receiver.url}/in?token=1` },
+      ...{ requestMethod: 'POST', requestUrl: `${receiver.url}/in?token=••••` },
       requestHeaders: {
         'accept-encoding': 'identity',
         'content-type': 'application/json',

@@ -1,0 +1,2 @@
+/** Stands for what must not be shown. */
+export const MASK = '••••';
