@@ -50,7 +50,7 @@ DECLARE
   bytes bytea := '';
   piece text;
 BEGIN
-  FOR piece IN SELECT found[1] FROM regexp_matches(encoded, '%[0-9A-Fa-f]{2}|[^%]+|%', 'g') AS found LOOP
+  FOR piece IN SELECT octets[1] FROM regexp_matches(encoded, '%[0-9A-Fa-f]{2}|[^%]+|%', 'g') AS t(octets) LOOP
     bytes := bytes || CASE WHEN piece ~ '^%..$' THEN decode(substr(piece, 2), 'hex') ELSE convert_to(piece, 'UTF8') END;
   END LOOP;
   RETURN convert_from(bytes, 'UTF8');

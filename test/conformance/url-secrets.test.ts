@@ -1,0 +1,267 @@
+import { Writable } from 'node:stream';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import WebSocket from 'ws';
+import type { ConnectorType } from '../../src/connectors/definition.ts';
+import { openStage, type Stage } from '../connectors/end-to-end/stage.ts';
+import { payingFetch, type Rails, startRails } from '../gateway/support.ts';
+import type { TestUser } from '../support/app.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
+import { createKey } from '../support/resources.ts';
+import { type Canary, dumpDatabase, findCanaries, newCore, type Trace } from './canaries.ts';
+import { createCarelessVendor } from './connector-echoes.ts';
+
+const canaries: Canary[] = [];
+const answers: Trace[] = [];
+const frames: Trace[] = [];
+const logLines: Trace[] = [];
+
+/** A secret with characters that URLs, JSON and HTML escape, of which the core is found in all their spellings. */
+function plant(name: string): string {
+  const core = newCore();
+  canaries.push({ name, core });
+  return core;
+}
+
+/** One that is too short to be told from innocent text by its length. */
+function plantShort(name: string): string {
+  const core = `q7${newCore().slice(-7)}`;
+  canaries.push({ name, core });
+  return core;
+}
+
+const upstreamQuery = `?key=${plant('in the query of the upstream')}&v=1&short=${plantShort('short, in the query of the upstream')}`;
+const webhookPath = `/hooks/${plant('in the path of the webhook')}/${plantShort('short, in the path of the webhook')}`;
+const webhookQuery = `?token=a%2F%C3%BC${plant('in the query of the webhook')}+z&t=${plantShort('short, in the query of the webhook')}`;
+
+const CONNECTORS: ConnectorType[] = ['slack', 'discord', 'zapier', 'n8n', 'supabase'];
+
+let rails: Rails;
+let stage: Stage;
+let upstream: Receiver;
+let receiver: Receiver;
+let socket: WebSocket;
+let program: TestUser;
+let endpointPath: string;
+let webhookUrl: string;
+let webhookBase: string;
+let upstreamUrl: string;
+
+/** Everything of the request in every spelling that a receiver could send back. */
+function echo({ method, path, headers, body }: ReceivedRequest): string {
+  const parsed = new URL(path, 'http://receiver.example');
+  const parts = [
+    ...[path, `http://${headers.host}${path}`, parsed.pathname, parsed.search, decodeURIComponent(path)],
+    ...[...parsed.searchParams].flat(),
+    ...parsed.pathname.split('/').filter((segment) => segment.length > 6),
+    ...[JSON.stringify(Object.fromEntries(parsed.searchParams)), body.toString(), JSON.stringify(headers)],
+  ];
+  const spelled = parts.flatMap((part) => [
+    ...[part, encodeURIComponent(part), JSON.stringify(part), JSON.stringify(part).replaceAll('/', '\\/')],
+    ...[Buffer.from(part).toString('base64'), part.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
+    part.replace(/%../g, (octet) => octet.toLowerCase()),
+  ]);
+  return `${method} ${spelled.join('\n')}`;
+}
+
+beforeAll(async () => {
+  rails = await startRails();
+  const lines = new Writable({
+    write(chunk, _encoding, done) {
+      logLines.push({ where: `the log: ${String(chunk).slice(0, 200)}`, text: String(chunk) });
+      done();
+    },
+  });
+  // Without the redaction of the service's own log: nothing may depend on it.
+  stage = await openStage({ retryScheduleSeconds: [] }, { log: pino({ level: 'trace' }, lines), env: rails.env });
+  upstream = await startReceiver(() => ({ body: 'served' }));
+  receiver = await startReceiver((request) => ({
+    statusCode: 500,
+    headers: {
+      location: request.path,
+      'x-echo': encodeURIComponent(request.path),
+      link: `<${request.path}>; rel="self"`,
+    },
+    body: echo(request),
+  }));
+  program = stage.app.caller((await createKey(stage.user, stage.base)).key);
+  upstreamUrl = `${upstream.url}/now${upstreamQuery}`;
+  webhookUrl = receiver.url + webhookPath + webhookQuery;
+  socket = await subscribe();
+});
+
+afterAll(async () => {
+  socket?.terminate();
+  await stage?.close();
+  await Promise.all([upstream?.close(), receiver?.close()]);
+  await rails?.close();
+});
+
+/** Follows, with an API key, all that happens in the project. */
+async function subscribe(): Promise<WebSocket> {
+  const ws = new WebSocket(`${stage.app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+  ws.on('message', (data) => frames.push({ where: 'a frame of the WebSocket', text: String(data) }));
+  const send = (message: object) => ws.send(JSON.stringify(message));
+  await new Promise((resolve) => ws.once('open', resolve));
+  send({ type: 'connection_init', payload: { Authorization: `Bearer ${program.token}` } });
+  await new Promise((resolve) => ws.once('message', resolve));
+  const attempts = 'attempts { errorMessage requestUrl requestHeaders responseHeaders responseBody }';
+  const queries = [
+    `subscription ($project: ID!) { deliveryUpdated(projectId: $project) { delivery { id status reason ${attempts} event { data } } } }`,
+    'subscription ($project: ID!) { eventRecorded(projectId: $project) { event { id type data } } }',
+    'subscription ($project: ID!) { paymentUpdated(projectId: $project) { payment { id status failureMessage } } }',
+  ];
+  for (const [id, query] of queries.entries()) {
+    send({ id: String(id), type: 'subscribe', payload: { query, variables: { project: stage.projectId } } });
+  }
+  return ws;
+}
+
+/** Asks and keeps the answer, which must show no secret. */
+async function ask<T = Record<string, unknown>>(who: TestUser, method: string, path: string, body?: object) {
+  const answer = await who.rest<T>(method, path, body);
+  const text = JSON.stringify([answer.body, [...answer.headers]]);
+  answers.push({ where: `${who === program ? 'the key: ' : ''}${method} ${path}`, text });
+  return answer;
+}
+
+async function query(who: TestUser, document: string, variables: object) {
+  const answer = await who.graphql(document, { ...variables });
+  expect(answer.errors).toBeUndefined();
+  answers.push({ where: `${who === program ? 'the key: ' : ''}${document}`, text: JSON.stringify(answer) });
+}
+
+async function settled(): Promise<void> {
+  const open = () => stage.db.prisma.delivery.count({ where: { outcome: null } });
+  await expect.poll(open, { timeout: 30_000, interval: 50 }).toBe(0);
+}
+
+describe('URLs with secrets are given to the service', () => {
+  test('in a webhook, by a person and by a program, who see them in full and masked', async () => {
+    const body = { url: webhookUrl, eventTypes: ['*'] };
+    const byPerson = await stage.user.rest<{ id: string; url: string }>('POST', `${stage.base}/webhooks`, body);
+    expect(byPerson).toMatchObject({ status: 201, body: { url: webhookUrl } });
+    webhookBase = `${stage.base}/webhooks/${byPerson.body.id}`;
+    const masked = `${receiver.url}/hooks/••••/••••?token=••••&t=••••`;
+    expect((await ask(program, 'GET', webhookBase)).body).toMatchObject({ url: masked });
+    expect(
+      await ask(program, 'POST', `${stage.base}/webhooks`, { ...body, eventTypes: ['payment.failed'] }),
+    ).toMatchObject({
+      status: 201,
+      body: { url: masked },
+    });
+    expect(await ask(program, 'PATCH', webhookBase, { url: masked, description: 'Shop' })).toMatchObject({
+      status: 200,
+      body: { url: masked, description: 'Shop' },
+    });
+    expect((await stage.user.rest('GET', webhookBase)).body).toMatchObject({ url: webhookUrl });
+  });
+
+  test('in an endpoint, of which connectors and webhooks are told', async () => {
+    for (const type of CONNECTORS) {
+      stage.vendors.interfere(type, createCarelessVendor(() => {})(400));
+      await stage.connect(type);
+    }
+    const body = { path: '/weather', upstreamUrl, priceUsd: '0.01' };
+    const byPerson = await stage.user.rest<{ id: string }>('POST', `${stage.base}/endpoints`, body);
+    expect(byPerson).toMatchObject({ status: 201, body: { upstreamUrl } });
+    endpointPath = `${stage.base}/endpoints/${byPerson.body.id}`;
+    const masked = `${upstream.url}/now?key=••••&v=••••&short=••••`;
+    expect((await ask(program, 'GET', endpointPath)).body).toMatchObject({ upstreamUrl: masked });
+    const byProgram = await ask(program, 'POST', `${stage.base}/endpoints`, { ...body, path: '/by-program' });
+    expect(byProgram).toMatchObject({ status: 201, body: { upstreamUrl: masked } });
+    expect(await ask(program, 'PATCH', endpointPath, { upstreamUrl: masked, priceUsd: '0.02' })).toMatchObject({
+      status: 200,
+      body: { upstreamUrl: masked, priceUsd: '0.02' },
+    });
+    expect((await stage.user.rest('GET', endpointPath)).body).toMatchObject({ upstreamUrl, priceUsd: '0.02' });
+    const moved = { upstreamUrl: upstreamUrl.replace('/now', '/then') };
+    expect(await stage.user.rest('PATCH', endpointPath, moved)).toMatchObject({ status: 200, body: moved });
+  });
+
+  test('and are used: payments arrive at the upstream and fail there, test events at the receiver', async () => {
+    const pay = payingFetch(await rails.wallet());
+    const url = `${stage.app.url}/gateway/${stage.projectId}/weather`;
+    await expect.poll(async () => (await pay(url)).status, { timeout: 15_000 }).toBe(200);
+    upstream.handle((request) => ({ statusCode: 500, body: echo(request) }));
+    answers.push({ where: 'the paid request that fails', text: JSON.stringify([...(await pay(url)).headers]) });
+    expect(upstream.requests.at(-1)!.path).toContain(upstreamQuery);
+    expect((await ask(program, 'POST', `${webhookBase}/test`, { eventType: 'endpoint.created' })).status).toBe(200);
+    await settled();
+    expect(receiver.requests.length).toBeGreaterThan(4);
+    for (const { path } of receiver.requests) expect(path).toBe(webhookPath + webhookQuery);
+  });
+});
+
+describe('afterwards everything is read', () => {
+  test.each(['person', 'program'])('over REST and GraphQL by the %s', async (kind) => {
+    const who = kind === 'person' ? stage.user : program;
+    const { base } = stage;
+    const lists = ['deliveries', 'events', 'audit-log', 'payments', 'customers', 'replays', 'connectors'];
+    // Only what a program reads of the resources themselves may not have the secrets.
+    if (who === program) lists.push('webhooks', 'endpoints');
+    for (const list of lists) expect((await ask(who, 'GET', `${base}/${list}?limit=100`)).status, list).toBe(200);
+    const { body } = await who.rest<{ data: { id: string }[] }>('GET', `${base}/deliveries?limit=100`);
+    expect(body.data.length).toBeGreaterThan(15);
+    for (const { id } of body.data) {
+      await ask(who, 'GET', `${base}/deliveries/${id}`);
+      await ask(who, 'GET', `${base}/deliveries/${id}/explain`);
+    }
+    const own =
+      who === program ? 'webhooks(first: 50) { nodes { url } } endpoints(first: 50) { nodes { upstreamUrl } }' : '';
+    await query(
+      who,
+      `query ($id: ID!) { project(id: $id) { ${own} events(first: 50) { nodes { data } } auditLog(first: 50) { nodes { changes previous } }
+         deliveries(first: 50) { nodes { reason event { data } attempts { errorMessage responseBody } } } } }`,
+      { id: stage.projectId },
+    );
+  });
+
+  test('the secrets that are looked for were sent, and the search finds them there', () => {
+    const sent = [...receiver.requests, ...upstream.requests].map((request) => ({ where: 'it', text: echo(request) }));
+    const found = new Set(findCanaries(canaries, sent));
+    expect(canaries.map(({ name }) => `${name} in it`).filter((hit) => !found.has(hit))).toEqual([]);
+  });
+
+  test('no answer has a secret but those in which a person reads the resource', () => {
+    expect(answers.length).toBeGreaterThan(60);
+    expect(findCanaries(canaries, answers)).toEqual([]);
+  });
+
+  test('no frame of a subscription has one', () => {
+    expect(frames.length).toBeGreaterThan(20);
+    expect(findCanaries(canaries, frames)).toEqual([]);
+  });
+
+  test('no request to a connector has one', () => {
+    const calls = CONNECTORS.flatMap((type) =>
+      stage.vendors.callsTo(type).map(({ url, headers, body }) => ({
+        where: `a request to ${type}`,
+        text: `${url.href} ${JSON.stringify(headers)} ${body}`,
+      })),
+    );
+    expect(new Set(calls.filter(({ text }) => text.includes('/by-program')).map(({ where }) => where)).size).toBe(
+      CONNECTORS.length,
+    );
+    expect(findCanaries(canaries, calls)).toEqual([]);
+  });
+
+  test('no body of a webhook has one', () => {
+    const bodies = receiver.requests.map(({ body }) => ({ where: 'a body', text: body.toString() }));
+    expect(bodies.some(({ text }) => text.includes('key=••••'))).toBe(true);
+    expect(findCanaries(canaries, bodies)).toEqual([]);
+  });
+
+  test('no line of the log, which says everything it can, has one', () => {
+    expect(logLines.length).toBeGreaterThan(50);
+    expect(findCanaries(canaries, logLines)).toEqual([]);
+  });
+
+  test('no row of the database has one but those of the webhook and the endpoint', async () => {
+    const dump = await dumpDatabase(stage.db.pool);
+    const others = dump.filter(({ where }) => !/\."(Webhook|Endpoint)"$/.test(where));
+    expect(others.length).toBeGreaterThan(80);
+    expect(dump.length).toBeGreaterThan(others.length);
+    expect(findCanaries(canaries, others)).toEqual([]);
+  });
+});
