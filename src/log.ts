@@ -14,6 +14,8 @@ const SECRET_FIELDS = [
   'password',
   'apiKey',
   'accessToken',
+  'upstreamUrl',
+  'requestUrl',
 ];
 
 const GATHER_MILLISECONDS = 50;

@@ -132,7 +132,15 @@ async function query(who: TestUser, document: string, variables: object) {
 }
 
 async function settled(): Promise<void> {
-  const open = () => stage.db.prisma.delivery.count({ where: { outcome: null } });
+  const open = async () => {
+    // As if each was sent again by hand: a receiver that fails all the time is left alone for a while.
+    const waiting = { status: 'PENDING', trigger: 'SCHEDULED' } as const;
+    await stage.db.prisma.delivery.updateMany({
+      where: waiting,
+      data: { trigger: 'MANUAL', nextAttemptAt: new Date() },
+    });
+    return stage.db.prisma.delivery.count({ where: { outcome: null } });
+  };
   await expect.poll(open, { timeout: 30_000, interval: 50 }).toBe(0);
 }
 
@@ -179,14 +187,21 @@ describe('URLs with secrets are given to the service', () => {
     expect(await stage.user.rest('PATCH', endpointPath, moved)).toMatchObject({ status: 200, body: moved });
   });
 
-  test('and are used: payments arrive at the upstream and fail there, test events at the receiver', async () => {
+  test('and are used: payments arrive at the upstream and fail there, test events at the receiver', {
+    timeout: 60_000,
+  }, async () => {
     const pay = payingFetch(await rails.wallet());
     const url = `${stage.app.url}/gateway/${stage.projectId}/weather`;
     await expect.poll(async () => (await pay(url)).status, { timeout: 15_000 }).toBe(200);
     upstream.handle((request) => ({ statusCode: 500, body: echo(request) }));
     answers.push({ where: 'the paid request that fails', text: JSON.stringify([...(await pay(url)).headers]) });
     expect(upstream.requests.at(-1)!.path).toContain(upstreamQuery);
+    upstream.handle((_request, response) => void response.destroy() as undefined);
+    expect((await pay(url)).status).toBe(502);
     expect((await ask(program, 'POST', `${webhookBase}/test`, { eventType: 'endpoint.created' })).status).toBe(200);
+    await settled();
+    receiver.handle((_request, response) => void response.destroy() as undefined);
+    expect((await ask(program, 'POST', `${webhookBase}/test`, { eventType: 'payment.settled' })).status).toBe(200);
     await settled();
     expect(receiver.requests.length).toBeGreaterThan(4);
     for (const { path } of receiver.requests) expect(path).toBe(webhookPath + webhookQuery);

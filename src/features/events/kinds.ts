@@ -57,7 +57,7 @@ export const EVENT_PAYLOADS = {
   'endpoint.created': z.object({
     endpointId: z.string(),
     path: z.string(),
-    upstreamUrl: z.string(),
+    upstreamUrl: z.string().describe('Secrets masked: values of its query and most of its path.'),
     priceUsd: usd,
     description: z.string().nullable(),
   }),

@@ -71,6 +71,15 @@ describe('the command for a webhook', () => {
     );
   });
 
+  test('has a URL that may hold a secret in a variable', async () => {
+    const url = `${receiver.url}/in?token='1`;
+    const { command, variables } = webhookCurl({ method: 'POST', url, headers, body: '{}' }, { hidesUrl: true });
+    expect(variables.map(({ name }) => name)).toEqual(['WEBHOOK_URL', 'WEBHOOK_SECRET']);
+    expect(command).not.toContain('token');
+    const request = await received(command, { WEBHOOK_URL: url, WEBHOOK_SECRET: secret });
+    expect(request.path).toBe("/in?token='1");
+  });
+
   test('takes the secret with or without its prefix, and names the variable when it is missing', async () => {
     const { command, variables } = webhookCurl({ method: 'POST', url: receiver.url, headers, body: '{}' });
     expect(variables).toMatchObject([{ name: 'WEBHOOK_SECRET' }]);
