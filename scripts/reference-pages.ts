@@ -82,6 +82,9 @@ Common to all:
   its deliveries are held, and a new \`config\` releases them, or \`isActive: true\`.
 - On \`PATCH\`, \`config\` is merged: fields left out, and secrets sent back as they were shown, stay; \`null\` removes an
   optional field.
+- A change of a field that decides where a connector sends (\`decidesAddress\` in that table: URLs, regions, sites) needs
+  every secret of the config again, in full or \`null\`. Else it is refused with 422, which names each. So whoever may edit
+  a connector cannot have its secrets sent to an address of their own.
 - How many an account may have is a matter of its [tier](../limits.md).
 `;
 }

@@ -10,6 +10,7 @@ export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> 
   name: string;
   required: boolean;
   secret: boolean;
+  decidesAddress: boolean;
   /** `list` accepts an array of strings. */
   kind: 'text' | 'list' | 'choice';
   choices: string[];
@@ -29,6 +30,7 @@ export function describeFields(definition: ConnectorDefinition): ConnectorField[
       description: meta.description,
       required: !schema.safeParse(undefined).success,
       secret: meta.secret ?? false,
+      decidesAddress: meta.decidesAddress ?? false,
       kind: meta.choices ? 'choice' : schema.safeParse([]).error?.issues[0]?.code === 'invalid_type' ? 'text' : 'list',
       choices: [...(meta.choices ?? [])],
       example: meta.example ?? null,
@@ -58,6 +60,11 @@ export function redactConfig(definition: ConnectorDefinition, config: ConnectorC
 export function urlFields({ config }: ConnectorDefinition): string[] {
   const { shape } = config as unknown as z.ZodObject;
   return Object.keys(shape).filter((name) => findMeta(shape[name]!)?.url);
+}
+
+/** The fields that decide which host is called. */
+export function addressFields(definition: ConnectorDefinition): ConnectorField[] {
+  return describeFields(definition).filter(({ decidesAddress }) => decidesAddress);
 }
 
 /** The secret values of a config: what must never appear in an answer, a log or the history. */

@@ -8,6 +8,8 @@ export type FieldMeta = {
   secret?: boolean;
   /** A URL that this service will call: where it leads is checked as for webhooks. */
   url?: boolean;
+  /** Decides which host is called, and with that who gets the secrets: a change of it needs all of them again. */
+  decidesAddress?: boolean;
   example?: string;
   choices?: readonly string[];
 };
@@ -62,7 +64,7 @@ export function vendorUrlField(
       if (query && !query(url.searchParams)) return false;
       return host.test(url.hostname) && (!path || path.test(url.pathname));
     }, hint)
-    .register(fieldMeta, { ...rest, url: true });
+    .register(fieldMeta, { ...rest, url: true, decidesAddress: true });
 }
 
 /** One of a few values. */

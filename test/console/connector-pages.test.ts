@@ -74,6 +74,33 @@ describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
       .toBeGreaterThan(0);
   });
 
+  test('a new address is saved only with the secrets that would be sent there', async () => {
+    const page = await open();
+    const before = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_of_the_seller' };
+    const { id } = await createConnector(alice, base, { type: 'supabase', config: before });
+    await page.reload();
+    await page.getByRole('button', { name: 'Supabase', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Supabase' });
+    const warning = dialog.getByText('Enter these again');
+    const url = dialog.getByLabel('Project URL');
+    await url.fill('https://zyxwvutsrqponmlkjihg.supabase.co');
+    await warning.waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('Enter this again: it would go to another address.').waitFor();
+    const stored = async () => (await alice.rest<{ config: object }>('GET', `${base}/connectors/${id}`)).body.config;
+    expect(await stored()).toEqual({ url: before.url, apiKey: '••••ller' });
+
+    // Back where it was, nothing more is asked.
+    await url.fill(before.url);
+    await warning.waitFor({ state: 'detached' });
+    await url.fill('https://zyxwvutsrqponmlkjihg.supabase.co');
+    await dialog.getByLabel('API key').fill('sb_secret_of_the_seller_too');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await stored()).toEqual({ url: 'https://zyxwvutsrqponmlkjihg.supabase.co', apiKey: '••••_too' });
+  });
+
   test('every type of connector has its form, with each field of its config', async () => {
     const page = await open();
     type Type = { type: string; title: string; fields: { title: string }[] };

@@ -25,6 +25,7 @@ const config = z.strictObject({
   region: choiceField(['us', 'eu'], {
     title: 'Region',
     description: 'Where the project keeps its data.',
+    decidesAddress: true,
   }).optional(),
 });
 

@@ -34,6 +34,7 @@ const config = z.strictObject({
   site: choiceField(SITES, {
     title: 'Site',
     description: 'The Datadog site of the organization, as in its address. Default: datadoghq.com.',
+    decidesAddress: true,
   }).optional(),
 });
 

@@ -31,6 +31,7 @@ const config = z.strictObject({
     title: 'Region',
     description: '"eu" for subusers whose data is kept in the EU. Default "global".',
     example: 'global',
+    decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;

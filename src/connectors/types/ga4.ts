@@ -42,6 +42,7 @@ const config = z.strictObject({
   region: choiceField(['global', 'eu'], {
     title: 'Region',
     description: 'Choose eu to have Google take the data in inside the European Union.',
+    decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;

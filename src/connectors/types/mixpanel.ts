@@ -19,6 +19,7 @@ const config = z.strictObject({
   region: choiceField(['us', 'eu', 'in'], {
     title: 'Region',
     description: 'Where the project keeps its data: United States, Europe or India.',
+    decidesAddress: true,
   }).optional(),
 });
 

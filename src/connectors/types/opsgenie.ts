@@ -42,6 +42,7 @@ const config = z.strictObject({
   region: choiceField(['us', 'eu', 'jsm'], {
     title: 'Service',
     description: 'us or eu: Opsgenie there; left out, both are tried. jsm: Jira Service Management, its successor.',
+    decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;

@@ -31,6 +31,7 @@ const config = z.strictObject({
   region: choiceField(['us', 'eu'], {
     title: 'Service region',
     description: 'Where the PagerDuty account lives: eu if its address is …eu.pagerduty.com.',
+    decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;

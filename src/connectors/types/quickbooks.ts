@@ -35,6 +35,7 @@ const config = z.strictObject({
   environment: choiceField(['production', 'sandbox'], {
     title: 'Environment',
     description: 'Sandbox for a test company of an Intuit developer account. Default: production.',
+    decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;

@@ -29,6 +29,7 @@ const config = z.strictObject({
   region: choiceField(['us', 'eu'], {
     title: 'Region',
     description: 'Where the workspace keeps its data. With the wrong one Segment answers 200 and shows nothing.',
+    decidesAddress: true,
   }).optional(),
 });
 

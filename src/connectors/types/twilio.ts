@@ -50,6 +50,7 @@ const config = z.strictObject({
     title: 'Region',
     description: 'The Twilio region of the account and its token. Default "us1".',
     example: 'us1',
+    decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;

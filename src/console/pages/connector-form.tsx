@@ -1,6 +1,6 @@
 import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { IconExternalLink, IconPlugConnectedX } from '@tabler/icons-react';
+import { IconExternalLink, IconKey, IconPlugConnectedX } from '@tabler/icons-react';
 import {
   CreateConnectorDocument,
   type EventTypeFilter,
@@ -36,6 +36,13 @@ function configInput(values: ConfigValues, before: ConfigValues): Record<string,
   );
 }
 
+/** The secrets that are not typed in although what is typed in sends them somewhere else. */
+function secretsNeededAgain({ fields }: ConnectorInfo, values: ConfigValues, before: ConfigValues) {
+  const isMoved = fields.some(({ name, decidesAddress }) => decidesAddress && values[name] !== before[name]);
+  const isUntouched = (name: string) => before[name] !== '' && values[name] === before[name];
+  return isMoved ? fields.filter(({ name, secret }) => secret && isUntouched(name)) : [];
+}
+
 /** The form of a connector, drawn from what the service says about its type. */
 export function ConnectorForm(props: {
   info: ConnectorInfo;
@@ -48,8 +55,13 @@ export function ConnectorForm(props: {
   const before = configValues(info, connector);
   const form = useForm({
     initialValues: { config: before, ...subscriptionValues(connector) },
-    validate: { filter: checkFilter },
+    validate: (values) => {
+      const needed = connector ? secretsNeededAgain(info, values.config, before) : [];
+      const errors = needed.map(({ name }) => [`config.${name}`, 'Enter this again: it would go to another address.']);
+      return { ...Object.fromEntries(errors), filter: checkFilter(values.filter) };
+    },
   });
+  const neededAgain = connector ? secretsNeededAgain(info, form.values.config, before) : [];
   const creation = useSubmit(CreateConnectorDocument);
   const change = useSubmit(UpdateConnectorDocument);
   const { problem, isBusy } = connector ? change : creation;
@@ -72,8 +84,14 @@ export function ConnectorForm(props: {
             </Anchor>
           </Text>
           {connector?.pausedReason && (
-            <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused: the credential was refused">
-              {connector.pausedReason} Deliveries are held, and sent when you save a config that works.
+            <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused">
+              {connector.pausedReason} Deliveries are held until you save this form or switch the connector on.
+            </Alert>
+          )}
+          {neededAgain.length > 0 && (
+            <Alert color="orange" icon={<IconKey size={18} />} title="You are changing the address">
+              Enter these again, so that nobody without them can have them sent elsewhere:{' '}
+              {neededAgain.map(({ title }) => title).join(', ')}.
             </Alert>
           )}
           <FormProblem form={form} problem={problem} />

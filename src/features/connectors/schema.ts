@@ -79,6 +79,9 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
     kind: t.string({ description: '`text`, `list` (of texts) or `choice`.' }),
     required: t.boolean({ description: 'Whether it must be given.' }),
     secret: t.boolean({ description: 'Whether it can never be read back.' }),
+    decidesAddress: t.boolean({
+      description: 'Whether it decides where events are sent. A change of it needs every secret of the config again.',
+    }),
     choices: t.stringList({ description: 'What a `choice` may be.' }),
     example: t.string({ nullable: true, description: 'What a value looks like.' }),
   }),
@@ -177,7 +180,8 @@ builder.relayMutationField(
       projectId: t.id({ description: 'If given, the project it must belong to.' }),
       config: t.field({
         type: 'JSON',
-        description: 'Config fields to change; the others, and redacted values sent back, stay. Null removes a field.',
+        description:
+          'Config fields to change; the others, and redacted values sent back, stay. Null removes a field. A change of where events are sent needs every secret again.',
       }),
       eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
       filter: t.field({

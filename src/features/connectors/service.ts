@@ -3,19 +3,17 @@ import { inVisibleProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
-import { type ConnectorConfig, redactConfig, urlFields } from '../../connectors/describe.ts';
+import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/registry.ts';
 import type { Database } from '../../database/client.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/probe-connector.ts';
 import { releaseHeld } from '../../delivery/queue.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { checkTargetUrl } from '../../egress/url.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
 import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import { type Bus, topics } from '../../live/bus.ts';
-import { MASK } from '../../secrets/mask.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
 import { recordAudit } from '../audit/record.ts';
@@ -25,6 +23,7 @@ import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } f
 import { type EventService, eventTypesInput } from '../events/service.ts';
 import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
 import { activity, maxPerSecondInput } from '../webhooks/service.ts';
+import { changeConfig, parseConfig } from './config.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
 // Not `z.record`, which would drop a key of the name `__proto__` without a word.
@@ -120,9 +119,8 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Changes a connector. `config` is merged into what is stored: fields left out, or sent back as they were shown
-     * redacted, stay; null removes an optional field. A config that is given, and switching on, release what was held for
-     * a refused credential.
+     * Changes a connector. `config` is merged into what is stored, see `changeConfig`. A config that is given, and
+     * switching on, release what was held for a refused credential.
      */
     async update(
       viewer: Viewer,
@@ -146,12 +144,7 @@ export function createConnectorService(options: {
             ...activity(values.isActive),
             ...(values.isActive && { pausedReason: null, pausedAt: null }),
             ...(changes && {
-              ...stored(
-                definition,
-                id,
-                current.projectId,
-                parseConfig(definition, merge(current, changes), egressAllow),
-              ),
+              ...stored(definition, id, current.projectId, changed(definition, current, changes)),
               pausedReason: null,
               pausedAt: null,
               failingSince: null,
@@ -214,17 +207,13 @@ export function createConnectorService(options: {
     },
   };
 
-  function open(connector: Connector): ConnectorConfig {
-    return JSON.parse(secretBox.open(connector.secretConfig, place(connector.id, connector.projectId)));
+  function changed(definition: ConnectorDefinition, current: Connector, changes: ConnectorConfig): ConnectorConfig {
+    const known = { stored: open(current), shown: current.config as ConnectorConfig };
+    return changeConfig(definition, known, changes, egressAllow);
   }
 
-  function merge(current: Connector, changes: ConnectorConfig): ConnectorConfig {
-    const shown = current.config as ConnectorConfig;
-    const full = open(current);
-    const kept = Object.entries(changes).filter(([name, value]) => !(name in full && isShown(shown[name], value)));
-    return Object.fromEntries(
-      Object.entries({ ...full, ...Object.fromEntries(kept) }).filter(([, value]) => value !== null),
-    );
+  function open(connector: Connector): ConnectorConfig {
+    return JSON.parse(secretBox.open(connector.secretConfig, place(connector.id, connector.projectId)));
   }
 }
 
@@ -237,28 +226,6 @@ function limitReached(maxConnectors: number): AppError {
 }
 
 const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });
-
-/** A redacted secret that a form sends back unchanged. */
-function isShown(shown: unknown, value: unknown): boolean {
-  return shown === value && isMasked(shown);
-}
-
-function isMasked(value: unknown): boolean {
-  return typeof value === 'string' && value.startsWith(MASK);
-}
-
-function parseConfig(definition: ConnectorDefinition, config: ConnectorConfig, allow: EgressAllow): ConnectorConfig {
-  const parsed = parseInput(definition.config, config, '/config');
-  for (const [name, value] of Object.entries(parsed)) {
-    // Stored in place of the secret, it would be noticed only when deliveries fail.
-    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is how a secret is shown. Send it in full.');
-  }
-  for (const name of urlFields(definition)) {
-    const target = checkTargetUrl(String(parsed[name]), allow);
-    if (!target.ok) throw invalidField(`/config/${name}`, target.message);
-  }
-  return parsed;
-}
 
 function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
   const selected = expandEventTypes(eventTypes);

@@ -99,21 +99,18 @@ describe('changing the config of a connector', () => {
   });
 
   it('is the same over GraphQL', async () => {
-    const connector = await stage.connect('datadog');
+    const connector = await stage.connect('dune');
     const { data, errors } = await stage.user.graphql<{ updateConnector: { connector: { config: unknown } } }>(
-      'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { site: "datadoghq.eu" } }) { connector { config } } }',
+      'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { table: "sales" } }) { connector { config } } }',
       { id: connector.id },
     );
     expect(errors).toBeUndefined();
-    expect(data!.updateConnector.connector.config).toEqual({
-      apiKey: `••••${connector.mark.slice(-4)}`,
-      site: 'datadoghq.eu',
-    });
+    expect(data!.updateConnector.connector.config).toEqual({ ...connector.config, table: 'sales' });
     const bad = await stage.user.graphql(
-      'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { site: "evil.example" } }) { connector { id } } }',
+      'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { table: "; DROP" } }) { connector { id } } }',
       { id: connector.id },
     );
-    expect(bad.errors?.[0]?.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: '/config/site' });
+    expect(bad.errors?.[0]?.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: '/config/table' });
   });
 });
 
@@ -176,7 +173,7 @@ describe('the list of connector types', () => {
     expect(CONNECTOR_TYPES.filter((type) => !settled.includes(type))).toEqual(['hubspot', 'linear']);
 
     const { data } = await stage.user.graphql<{ connectorTypes: { title: string; fields: { name: string }[] }[] }>(
-      '{ connectorTypes { title fields { name title description kind required secret choices example } } }',
+      '{ connectorTypes { title fields { name title description kind required secret decidesAddress choices example } } }',
     );
     expect(data!.connectorTypes.map(({ fields }) => fields)).toEqual(rest.body.data.map(({ fields }) => fields));
   });

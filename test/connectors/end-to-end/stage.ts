@@ -54,7 +54,7 @@ export async function openStage(
   options: Parameters<typeof startTestApp>[0] = {},
 ) {
   const vendors = await startVendors();
-  const { hostOverrides } = vendors;
+  const hostOverrides = { ...vendors.hostOverrides, ...options.hostOverrides };
   const app = await startTestApp({ ...options, hostOverrides, delivery: { ...SETTINGS, ...delivery } });
   const db: Database = await openDatabase({ url: app.databaseUrl, poolSize: 3, log: silent });
   const bus: Bus = await openBus({ url: app.databaseUrl, pool: db.pool, log: silent });

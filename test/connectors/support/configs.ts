@@ -122,3 +122,28 @@ export function sampleConfig(type: ConnectorType, fields: 'required' | 'all' = '
   const { required, optional } = SAMPLE_CONFIGS[type](mark);
   return fields === 'all' ? { ...required, ...optional } : required;
 }
+
+/** Another value of each field that decides where a connector sends. */
+export const OTHER_ADDRESSES: Readonly<Partial<Record<ConnectorType, Record<string, string>>>> = {
+  slack: { webhookUrl: 'https://hooks.slack.com/services/T999/B999/0therabcdefghijklmnopqrs' },
+  discord: { webhookUrl: 'https://canary.discord.com/api/webhooks/999/0therabcdefghijklmnopqrs' },
+  email: { region: 'eu' },
+  teams: {
+    webhookUrl:
+      'https://other.environment.api.powerplatform.com/workflows/9/triggers/manual/paths/invoke?api-version=1&sig=0ther',
+  },
+  twilio: { region: 'ie1' },
+  segment: { region: 'eu' },
+  mixpanel: { region: 'in' },
+  amplitude: { region: 'eu' },
+  ga4: { region: 'eu' },
+  zapier: { webhookUrl: 'https://hooks.zapier.com/hooks/catch/999/0therabc/' },
+  n8n: { webhookUrl: 'https://elsewhere.example/webhook/0therabc' },
+  make: { webhookUrl: 'https://hook.us1.make.com/0therabcdefghijklmnopqrs' },
+  pagerduty: { region: 'eu' },
+  datadog: { site: 'datadoghq.eu' },
+  opsgenie: { region: 'jsm' },
+  supabase: { url: 'https://elsewhereabcdefghijk.supabase.co' },
+  salesforce: { instanceUrl: 'https://elsewhere.my.salesforce.com' },
+  quickbooks: { environment: 'sandbox' },
+};

@@ -54,32 +54,32 @@ describe('changing a config', () => {
   const shown = async (id: string) => (await rest.send(alice, 'GET', `${base}/connectors/${id}`)).body.config as Config;
 
   test('leaves the fields that are not named', async () => {
-    const id = await make('datadog', { apiKey: `${MARK.slice(4)}aaaa`, site: 'datadoghq.eu' });
-    expect(await patch(id, { config: { site: 'us5.datadoghq.com' } })).toMatchObject({
+    const id = await make('dune', { apiKey: `${MARK.slice(4)}aaaa`, table: 'first' });
+    expect(await patch(id, { config: { table: 'second' } })).toMatchObject({
       status: 200,
-      body: { config: { apiKey: '••••aaaa', site: 'us5.datadoghq.com' } },
+      body: { config: { apiKey: '••••aaaa', table: 'second' } },
     });
     await patch(id, { config: { apiKey: `${MARK.slice(4)}bbbb` } });
-    expect(await shown(id)).toEqual({ apiKey: '••••bbbb', site: 'us5.datadoghq.com' });
+    expect(await shown(id)).toEqual({ apiKey: '••••bbbb', table: 'second' });
     await patch(id, { config: {} });
-    expect(await shown(id)).toEqual({ apiKey: '••••bbbb', site: 'us5.datadoghq.com' });
+    expect(await shown(id)).toEqual({ apiKey: '••••bbbb', table: 'second' });
   });
 
   test('takes a redacted value that is sent back for "unchanged"', async () => {
-    const id = await make('datadog', { apiKey: `${MARK.slice(4)}aaaa`, site: 'datadoghq.eu' });
-    const answer = await patch(id, { config: { apiKey: '••••aaaa', site: 'datadoghq.com' } });
-    expect(answer.body.config).toEqual({ apiKey: '••••aaaa', site: 'datadoghq.com' });
-    expect(await storedConfig(id)).toEqual({ apiKey: `${MARK.slice(4)}aaaa`, site: 'datadoghq.com' });
+    const id = await make('dune', { apiKey: `${MARK.slice(4)}aaaa`, table: 'first' });
+    const answer = await patch(id, { config: { apiKey: '••••aaaa', table: 'second' } });
+    expect(answer.body.config).toEqual({ apiKey: '••••aaaa', table: 'second' });
+    expect(await storedConfig(id)).toEqual({ apiKey: `${MARK.slice(4)}aaaa`, table: 'second' });
   });
 
   test('removes an optional field with null, and refuses to remove a required one', async () => {
-    const id = await make('datadog', { apiKey: `${MARK.slice(4)}aaaa`, site: 'datadoghq.eu' });
+    const id = await make('dune', { apiKey: `${MARK.slice(4)}aaaa`, table: 'first' });
     expect(await patch(id, { config: { apiKey: null } })).toMatchObject({
       status: 422,
       body: { errors: [{ pointer: '/config/apiKey' }] },
     });
-    await patch(id, { config: { site: null } });
-    expect(await shown(id)).not.toHaveProperty('site', 'datadoghq.eu');
+    await patch(id, { config: { table: null } });
+    expect(await shown(id)).not.toHaveProperty('table');
     expect(await shown(id)).toMatchObject({ apiKey: '••••aaaa' });
   });
 

@@ -1,0 +1,67 @@
+import type { ConnectorDefinition } from '../../connectors/definition.ts';
+import { addressFields, type ConnectorConfig, secretFields, urlFields } from '../../connectors/describe.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { checkTargetUrl } from '../../egress/url.ts';
+import { AppError, type FieldError, invalidField } from '../../errors.ts';
+import { MASK } from '../../secrets/redact.ts';
+import { parseInput } from '../../validation.ts';
+
+/** Checks a whole config, and where it leads. @throws AppError `VALIDATION_FAILED` with pointers into `config`. */
+export function parseConfig(
+  definition: ConnectorDefinition,
+  config: ConnectorConfig,
+  allow: EgressAllow,
+): ConnectorConfig {
+  const parsed = parseInput(definition.config, config, '/config');
+  for (const [name, value] of Object.entries(parsed)) {
+    // Stored in place of the secret, it would be noticed only when deliveries fail.
+    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is how a secret is shown. Send it in full.');
+  }
+  for (const name of urlFields(definition)) {
+    const target = checkTargetUrl(String(parsed[name]), allow);
+    if (!target.ok) throw invalidField(`/config/${name}`, target.message);
+  }
+  return parsed;
+}
+
+/**
+ * A stored config with changes: fields left out, or sent back as they were shown redacted, stay; null removes an
+ * optional field. An address can only be changed by somebody who has the secrets: they would be sent there.
+ *
+ * @param current the config as it is stored and as it is shown.
+ * @throws AppError `VALIDATION_FAILED` with pointers into `config`.
+ */
+export function changeConfig(
+  definition: ConnectorDefinition,
+  current: { stored: ConnectorConfig; shown: ConnectorConfig },
+  changes: ConnectorConfig,
+  allow: EgressAllow,
+): ConnectorConfig {
+  const { stored, shown } = current;
+  const given = Object.fromEntries(
+    Object.entries(changes).filter(([name, value]) => !(name in stored && isShown(shown[name], value))),
+  );
+  const merged = Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null);
+  const changed = parseConfig(definition, Object.fromEntries(merged), allow);
+  const moved = addressFields(definition).filter(({ name }) => changed[name] !== stored[name]);
+  const missing = secretFields(definition, stored).filter(({ name }) => !(name in given));
+  if (moved.length > 0 && missing.length > 0) {
+    const titles = moved.map(({ title }) => title).join(', ');
+    throw new AppError('VALIDATION_FAILED', { fields: missing.map(({ name }) => neededAgain(name, titles)) });
+  }
+  return changed;
+}
+
+function neededAgain(name: string, titles: string): FieldError {
+  const message = `Send this secret again in full: you are changing where it is sent (${titles}).`;
+  return { pointer: `/config/${name}`, message };
+}
+
+/** A redacted secret that a form sends back unchanged. */
+function isShown(shown: unknown, value: unknown): boolean {
+  return shown === value && isMasked(shown);
+}
+
+function isMasked(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith(MASK);
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { CONNECTOR_TYPES, type ConnectorType } from '../../src/connectors/definition.ts';
+import { describeFields } from '../../src/connectors/describe.ts';
+import { getConnector } from '../../src/connectors/registry.ts';
+import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
+import { OTHER_ADDRESSES, sampleConfig } from './support/configs.ts';
+import { sampleContext, sampleEvent } from './support/samples.ts';
+
+type Config = Record<string, unknown>;
+
+/** The hosts that a connector with that config would call first: to send, and to be checked. */
+function hostsFor(type: ConnectorType, config: Config): string[] {
+  const { build, probe } = getConnector(type);
+  const requests = EVENT_KINDS.map((kind) => build([sampleEvent(kind)], config, sampleContext()));
+  return [...requests, ...(probe ? [probe.build(config)] : [])].flatMap((request) =>
+    'skip' in request ? [] : [new URL(request.url).host],
+  );
+}
+
+describe.each(CONNECTOR_TYPES)('the fields of type %s', (type) => {
+  const definition = getConnector(type);
+  const fields = describeFields(definition);
+  const config = sampleConfig(type, 'all');
+
+  it('that decide where it sends are marked, and no others', () => {
+    const marked = fields.flatMap(({ name, decidesAddress }) => (decidesAddress ? [name] : []));
+    expect(marked).toEqual(Object.keys(OTHER_ADDRESSES[type] ?? {}));
+  });
+
+  it('that are not marked change no host', () => {
+    for (const { name, choices } of fields.filter(({ decidesAddress }) => !decidesAddress)) {
+      const { [name]: value, ...without } = config;
+      const others = [...choices, String(value).replace(/[a-z0-9]/gi, (sign) => (sign === '1' ? '2' : sign))];
+      const changed = [without, ...others.map((other) => ({ ...config, [name]: other }))];
+      for (const other of changed.filter((each) => definition.config.safeParse(each).success)) {
+        expect(hostsFor(type, other), name).toEqual(hostsFor(type, config));
+      }
+    }
+  });
+});

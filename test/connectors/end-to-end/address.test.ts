@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
+import { describeFields } from '../../../src/connectors/describe.ts';
+import { getConnector } from '../../../src/connectors/registry.ts';
+import { caller, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { createKey } from '../../support/resources.ts';
+import { OTHER_ADDRESSES, sampleConfig } from '../support/configs.ts';
+import { openStage, type Stage } from './stage.ts';
+
+type Config = Record<string, unknown>;
+type Answered = { code?: string; errors: { pointer: string; message: string }[]; config: Config };
+
+let stage: Stage;
+/** Answers under every address that connectors are moved to. */
+let elsewhere: Receiver;
+/** A program with an API key of the project, which may edit its connectors. */
+let keyHolder: TestUser;
+
+beforeAll(async () => {
+  elsewhere = await startReceiver();
+  const urls = Object.values(OTHER_ADDRESSES)
+    .flatMap(Object.values)
+    .filter((value) => URL.canParse(value));
+  stage = await openStage(
+    {},
+    { hostOverrides: Object.fromEntries(urls.map((url) => [new URL(url).host, elsewhere.url])) },
+  );
+  const { key } = await createKey(stage.user, stage.base);
+  keyHolder = caller(stage.app.url, 'key', key);
+});
+afterAll(async () => {
+  await stage?.close();
+  await elsewhere?.close();
+});
+
+const change = (id: string, config: Config) =>
+  keyHolder.rest<Answered>('PATCH', `${stage.base}/connectors/${id}`, { config });
+const pick = (config: Config, names: readonly string[]) =>
+  Object.fromEntries(names.filter((name) => name in config).map((name) => [name, config[name]]));
+const secretsOf = (type: ConnectorType) =>
+  describeFields(getConnector(type)).flatMap(({ name, secret }) => (secret ? [name] : []));
+
+/** Expects that exactly these fields were asked for, and no others complained of. */
+function expectAskedFor({ status, body }: Awaited<ReturnType<typeof change>>, names: readonly string[]): void {
+  expect({ status, pointers: body.errors?.map(({ pointer }) => pointer).toSorted() }).toEqual({
+    status: 422,
+    pointers: names.map((name) => `/config/${name}`).toSorted(),
+  });
+}
+
+describe('a new address without the secrets', () => {
+  const CASES: [ConnectorType, Config, string[]][] = [
+    ['n8n', { authHeaderName: 'X-Key', authHeaderValue: 'the-secret-of-the-workflow' }, ['authHeaderValue']],
+    ['supabase', {}, ['apiKey']],
+    ['salesforce', {}, ['accessToken']],
+  ];
+
+  it.each(CASES)(
+    'is refused for a connector of type %s, which goes on sending to the old one',
+    async (type, more, secrets) => {
+      const connector = await stage.connect(type, { config: more });
+      expectAskedFor(await change(connector.id, OTHER_ADDRESSES[type]!), secrets);
+      // Sent back as it was shown, a secret says nothing more than left out.
+      expectAskedFor(await change(connector.id, { ...connector.config, ...OTHER_ADDRESSES[type] }), secrets);
+      expect((await stage.connector(connector.id)).config).toEqual(connector.config);
+
+      const before = stage.vendors.callsTo(type).length;
+      const eventType = 'payment.settled';
+      await keyHolder.rest('POST', `${stage.base}/connectors/${connector.id}/test`, {});
+      await keyHolder.rest('POST', `${stage.base}/connectors/${connector.id}/test`, { eventType });
+      await expect.poll(() => stage.vendors.callsTo(type).length).toBeGreaterThan(before + 1);
+      expect(elsewhere.requests).toEqual([]);
+      await stage.patch(connector.id, { isActive: false });
+    },
+  );
+
+  it('is refused over GraphQL, too', async () => {
+    const connector = await stage.connect('supabase');
+    const { errors } = await keyHolder.graphql(
+      'mutation ($id: ID!, $config: JSON!) { updateConnector(input: { id: $id, config: $config }) { connector { id } } }',
+      { id: connector.id, config: OTHER_ADDRESSES.supabase },
+    );
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: '/config/apiKey' });
+    expect((await stage.connector(connector.id)).config).toEqual(connector.config);
+    await stage.patch(connector.id, { isActive: false });
+  });
+
+  it('is free where a secret is removed along with it, or none is stored', async () => {
+    const { id } = await stage.connect('n8n', { config: { authHeaderValue: 'the-secret-of-the-workflow' } });
+    await stage.patch(id, { isActive: false });
+    expect((await change(id, { ...OTHER_ADDRESSES.n8n, authHeaderValue: null })).status).toBe(200);
+    expect((await change(id, { webhookUrl: 'https://elsewhere.example/webhook/another' })).status).toBe(200);
+  });
+});
+
+const ADDRESSES = CONNECTOR_TYPES.flatMap((type) =>
+  Object.keys(OTHER_ADDRESSES[type] ?? {}).map((name) => [type, name] as const),
+);
+
+it.each(ADDRESSES)('a connector of type %s changes its %s along with every other secret only', async (type, name) => {
+  const connector = await stage.connect(type, { config: sampleConfig(type, 'all') });
+  await stage.patch(connector.id, { isActive: false });
+  const home = sampleConfig(type, 'required')[name] ?? null;
+  const secrets = secretsOf(type).filter((secret) => secret !== name);
+  const full = sampleConfig(type, 'all', stage.newMark());
+  // Samples have the other choice of host, so the first step leads home.
+  expect((await change(connector.id, { ...pick(full, secrets), [name]: home })).status).toBe(200);
+  const shown = (await stage.connector(connector.id)).config;
+
+  const moved = OTHER_ADDRESSES[type]!;
+  for (const missing of secrets) {
+    const others = pick(
+      full,
+      secrets.filter((secret) => secret !== missing),
+    );
+    expectAskedFor(await change(connector.id, { ...moved, ...others }), [missing]);
+  }
+  if (secrets.length > 0) expectAskedFor(await change(connector.id, moved), secrets);
+  expect((await stage.connector(connector.id)).config).toEqual(shown);
+  expect((await change(connector.id, { ...moved, ...pick(full, secrets) })).status).toBe(200);
+
+  // The same address again is no change, and the way back is one, also by removing the field.
+  expect((await change(connector.id, moved)).status).toBe(200);
+  if (secrets.length > 0) expectAskedFor(await change(connector.id, { [name]: home }), secrets);
+});
