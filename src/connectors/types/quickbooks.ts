@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../booking.ts';
-import { parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import { parseJson, retry, valueAt } from '../classify.ts';
 import {
   type ClassifyContext,
   type ConnectorMemory,
@@ -11,12 +11,13 @@ import {
 } from '../definition.ts';
 import { derivedUuid } from '../derived-id.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
+import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from '../quickbooks-currency.ts';
 import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE } from '../quickbooks-fault.ts';
 
 const HOSTS = { production: 'quickbooks.api.intuit.com', sandbox: 'sandbox-quickbooks.api.intuit.com' } as const;
 const MINOR_VERSION = '75';
 const ITEM_NAME = 'x402 API revenue';
-const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then save this connector again.`;
+const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then switch this connector on again.`;
 
 const config = z.strictObject({
   accessToken: secretField({
@@ -41,6 +42,11 @@ const config = z.strictObject({
 type Config = z.infer<typeof config>;
 type Context = ClassifyContext<Config> & { booking: Booking };
 
+const FOUND = {
+  ok: true,
+  message: `The company was found. Make sure that it has a service item named "${ITEM_NAME}".`,
+};
+
 /** Sales receipts (https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/salesreceipt). */
 export const quickbooks = defineConnector<Config>({
   type: 'quickbooks',
@@ -58,13 +64,15 @@ export const quickbooks = defineConnector<Config>({
   },
 
   classify(response, context) {
-    const { config, events, step } = context;
+    const { events } = context;
+    const { step, home } = partsOf(context.step);
     const [event] = events;
     const booking = event && bookingOf(event);
     if (!booking || 'skip' in booking) return { kind: 'drop', reason: 'There is nothing to book.' };
     if (hasFault(response)) return afterFault(response, { ...context, booking });
     if (step === 'check') return afterCheck(response, { ...context, booking });
-    if (step === 'preferences') return afterPreferences(response, config);
+    if (step === 'preferences') return afterPreferences(response, { ...context, booking });
+    if (step === 'rate') return afterRate(response, home, { ...context, booking });
     if (step === 'item') return afterItem(response, { ...context, booking });
     const id = valueAt(parseJson(response.body), 'SalesReceipt', 'Id');
     // The next try finds the receipt by its number in case this odd answer hid a success.
@@ -74,15 +82,20 @@ export const quickbooks = defineConnector<Config>({
 
   probe: {
     build: (config) => get(config, `companyinfo/${config.realmId}`, 'company'),
-    classify(response, config, step) {
+    classify(response, config, name) {
       if (hasFault(response))
         return { ok: false, message: messageOf(classifyFault(response, config.accessToken, new Date(0))) };
+      const { step, home: known } = partsOf(name);
+      if (step === 'rate') {
+        const rate = rateOf(response, known, 'today');
+        return typeof rate === 'number' ? FOUND : { ok: false, message: messageOf(rate) };
+      }
       const json = parseJson(response.body);
       if (step === 'company' && valueAt(json, 'CompanyInfo')) return { next: getPreferences(config) };
       if (!valueAt(json, 'Preferences')) return { ok: false, message: 'QuickBooks did not answer as expected.' };
-      const outcome = afterPreferences(response, config);
-      if (outcome.kind === 'pause') return { ok: false, message: outcome.reason };
-      return { ok: true, message: `The company was found. Make sure that it has a service item named "${ITEM_NAME}".` };
+      const home = homeCurrencyOf(response, config.accessToken);
+      if (typeof home !== 'string') return { ok: false, message: messageOf(home) };
+      return home === BOOKED_CURRENCY ? FOUND : { next: getRate(config, home) };
     },
   },
 });
@@ -93,7 +106,7 @@ function findReceipts({ isDayTotal, number, dayNumber }: Booking, config: Config
 }
 
 function afterCheck(response: ConnectorResponse, context: Context): Outcome {
-  const { booking, config, memory } = context;
+  const { booking, memory } = context;
   const found = valueAt(parseJson(response.body), 'QueryResponse', 'SalesReceipt');
   const documents = (Array.isArray(found) ? found : []).map((receipt) => ({
     number: valueAt(receipt, 'DocNumber'),
@@ -101,23 +114,31 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   }));
   const verdict = judgeBooked(booking, documents);
   if (verdict) return verdict;
-  if (!memory[currencyKey(config)]) return { kind: 'next', request: getPreferences(config) };
-  return { kind: 'next', request: memory[itemKey(config)] ? createReceipt(context, memory) : findItem(config) };
+  return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** Amounts are dollars: a company with books in another currency must know that it is told so. */
-function afterPreferences(response: ConnectorResponse, config: Config): Outcome {
-  const currencies = valueAt(parseJson(response.body), 'Preferences', 'CurrencyPrefs');
-  const home = valueAt(currencies, 'HomeCurrency', 'value');
-  if (typeof home === 'string' && home !== 'USD' && valueAt(currencies, 'MultiCurrencyEnabled') !== true) {
-    const currency = vendorText(home, [config.accessToken], 10);
-    return {
-      kind: 'pause',
-      reason: `The company keeps its books in ${currency}. Turn on multicurrency in QuickBooks to book US dollars.`,
-    };
-  }
-  const remember = { [currencyKey(config)]: typeof home === 'string' && home !== 'USD' ? 'foreign' : 'home' };
-  return { kind: 'next', request: findItem(config), remember };
+/** The first question that is still open, or the receipt when there is none. */
+function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
+  const { booking, config } = context;
+  const home = memory[currencyKey(config)];
+  if (!isCurrency(home)) return getPreferences(config);
+  if (!memory[itemKey(config)]) return findItem(config);
+  if (home === BOOKED_CURRENCY) return createReceipt(context, memory);
+  // The rate of the day is asked for each time: it is the company's to correct.
+  if (rate === undefined) return getRate(config, home, booking.date);
+  return createReceipt(context, memory, { CurrencyRef: { value: BOOKED_CURRENCY }, ExchangeRate: rate });
+}
+
+function afterPreferences(response: ConnectorResponse, context: Context): Outcome {
+  const home = homeCurrencyOf(response, context.config.accessToken);
+  if (typeof home !== 'string') return home;
+  const remember = { [currencyKey(context.config)]: home };
+  return { kind: 'next', request: nextRequest(context, { ...context.memory, ...remember }), remember };
+}
+
+function afterRate(response: ConnectorResponse, home: string, context: Context): Outcome {
+  const rate = rateOf(response, home, context.booking.date);
+  return typeof rate === 'number' ? { kind: 'next', request: nextRequest(context, context.memory, rate) } : rate;
 }
 
 function afterItem(response: ConnectorResponse, context: Context): Outcome {
@@ -125,10 +146,11 @@ function afterItem(response: ConnectorResponse, context: Context): Outcome {
   // Making the item would mean choosing an income account, which is the bookkeeper's to decide.
   if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) return { kind: 'pause', reason: ITEM_NEEDED };
   const remember = { [itemKey(context.config)]: id };
-  return { kind: 'next', request: createReceipt(context, { ...context.memory, ...remember }), remember };
+  return { kind: 'next', request: nextRequest(context, { ...context.memory, ...remember }), remember };
 }
 
-function createReceipt({ booking, config, connectorId }: Context, memory: ConnectorMemory): ConnectorRequest {
+function createReceipt(context: Context, memory: ConnectorMemory, currency: object = {}): ConnectorRequest {
+  const { booking, config, connectorId } = context;
   const { amountUsd, date, description, number, reference } = booking;
   // Without ItemRef the line is taken for a remark and the receipt is zero.
   const detail = { ItemRef: { value: memory[itemKey(config)] }, Qty: 1, UnitPrice: amountUsd };
@@ -149,7 +171,7 @@ function createReceipt({ booking, config, connectorId }: Context, memory: Connec
       TxnDate: date,
       DocNumber: number,
       PrivateNote: reference,
-      ...(memory[currencyKey(config)] === 'foreign' && { CurrencyRef: { value: 'USD' } }),
+      ...currency,
       Line: [line],
     }),
     step: 'send',
@@ -164,6 +186,19 @@ function getPreferences(config: Config): ConnectorRequest {
   return get(config, 'preferences', 'preferences');
 }
 
+/** @param date left out for today. */
+function getRate(config: Config, home: string, date?: string): ConnectorRequest {
+  const request = get(config, 'exchangerate', `rate:${home}`);
+  const day = date === undefined ? '' : `&asofdate=${date}`;
+  return { ...request, url: `${request.url}&sourcecurrencycode=${BOOKED_CURRENCY}${day}` };
+}
+
+/** The question about the rate carries the currency it is asked for. */
+function partsOf(name: string): { step: string; home: string } {
+  const [step = '', home = ''] = name.split(':');
+  return { step, home };
+}
+
 function query(config: Config, statement: string, step: string): ConnectorRequest {
   const request = get(config, 'query', step);
   return { ...request, url: `${request.url}&query=${encodeURIComponent(statement)}` };
@@ -173,7 +208,9 @@ function get(config: Config, path: string, step: string): ConnectorRequest {
   return { method: 'GET', url: apiUrl(config, path).href, headers: authorization(config), step };
 }
 
-function afterFault(response: ConnectorResponse, { booking, config, step, attemptNumber, now }: Context): Outcome {
+function afterFault(response: ConnectorResponse, context: Context): Outcome {
+  const { booking, config, attemptNumber, now } = context;
+  const { step, home } = partsOf(context.step);
   const code = faultOf(response)?.code;
   if (step === 'send' && code === DUPLICATE_NUMBER && attemptNumber < 3) {
     return retry(`QuickBooks has a document ${booking.number} already. The next try compares it.`, 60);
@@ -185,7 +222,11 @@ function afterFault(response: ConnectorResponse, { booking, config, step, attemp
       remember: { [itemKey(config)]: '' },
     };
   }
-  return classifyFault(response, config.accessToken, now);
+  const outcome = classifyFault(response, config.accessToken, now);
+  // While the currency or its rate is unknown the booking waits: no other event would fare better.
+  const isFinal = outcome.kind === 'drop' || outcome.kind === 'disable';
+  if (isFinal && step === 'rate') return withoutRate(home, booking.date);
+  return isFinal && step === 'preferences' ? { kind: 'pause', reason: outcome.reason } : outcome;
 }
 
 function messageOf(outcome: Outcome): string {

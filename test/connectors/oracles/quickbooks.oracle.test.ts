@@ -13,6 +13,7 @@ type QuickBooksClient = {
   createSalesReceipt(receipt: object, done: Done): void;
   findItems(criteria: string, done: Done): void;
   getPreferences(done: Done): void;
+  getExchangeRate(options: object, done: Done): void;
   getCompanyInfo(id: string, done: Done): void;
 };
 type QuickBooksSdk = new (...settings: unknown[]) => QuickBooksClient;
@@ -40,12 +41,19 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
 }
 
-/** Every call of a delivery that knows nothing yet, by its step. */
+const ANSWERS: Record<string, object> = {
+  preferences: { Preferences: { CurrencyPrefs: { HomeCurrency: { value: 'GBP' }, MultiCurrencyEnabled: true } } },
+  item: { QueryResponse: { Item: [{ Id: '21' }] } },
+  rate: { ExchangeRate: { SourceCurrencyCode: 'USD', TargetCurrencyCode: 'GBP', Rate: 0.79 } },
+};
+
+/** Every call of a delivery that knows nothing yet, by its step, to a company with books in pounds. */
 function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
-  const { requests } = drive(quickbooks, config, [sampleEvent(kind)], ({ step }) =>
-    answer(200, step === 'item' ? { QueryResponse: { Item: [{ Id: '21' }] } } : {}),
+  const stepOf = ({ step = '' }: ConnectorRequest) => step.split(':')[0]!;
+  const { requests } = drive(quickbooks, config, [sampleEvent(kind)], (request) =>
+    answer(200, ANSWERS[stepOf(request)] ?? {}),
   );
-  return Object.fromEntries(requests.map((request) => [request.step, request]));
+  return Object.fromEntries(requests.map((request) => [stepOf(request), request]));
 }
 
 it.each(['revenue.daily_summary', 'payment.settled'] as const)(
@@ -72,6 +80,15 @@ it('reads the preferences and the company where the library reads them', async (
   const [preferences, company] = await receiver.waitFor(2);
   expectSame(preferences, ourRequests('revenue.daily_summary').preferences!);
   expectSame(company, quickbooks.probe!.build(config));
+});
+
+it('asks for the exchange rate of a day as the library does', async () => {
+  const { receiver, client } = await startQuickBooks();
+  await using _ = receiver;
+  const options = { sourcecurrencycode: 'USD', asofdate: '2026-01-02' };
+  await new Promise<unknown>((resolve) => client.getExchangeRate(options, resolve));
+  const [theirs] = await receiver.waitFor(1);
+  expectSame(theirs, ourRequests('revenue.daily_summary').rate!);
 });
 
 it('puts queries where the library puts them', async () => {

@@ -17,7 +17,7 @@ import {
 
 const config = { accessToken: 'eyJ.qbo.token', realmId: '9130355377388383' };
 const baseUrl = 'https://quickbooks.api.intuit.com/v3/company/9130355377388383';
-const memory = { 'item:9130355377388383': '21', 'currency:9130355377388383': 'home' };
+const memory = { 'item:9130355377388383': '21', 'currency:9130355377388383': 'USD' };
 const day = sampleEvent('revenue.daily_summary');
 const payment = sampleEvent('payment.settled');
 const numberOf = (event: typeof day) => (bookingOf(event) as { number: string }).number;
@@ -31,6 +31,12 @@ const fault = (statusCode: number, type: string, code: string, Detail = 'Some de
 const preferences = (home: string, isMulti = false) =>
   answer(200, { Preferences: { CurrencyPrefs: { HomeCurrency: { value: home }, MultiCurrencyEnabled: isMulti } } });
 
+const rate = (target: string, Rate: unknown) =>
+  answer(200, {
+    ExchangeRate: { AsOfDate: '2026-01-02', SourceCurrencyCode: 'USD', TargetCurrencyCode: target, Rate },
+    time: '2026-01-03T00:00:10Z',
+  });
+
 /** A company in good order, with single answers replaced. */
 function company(answers: Record<string, ConnectorResponse> = {}) {
   const all: Record<string, ConnectorResponse> = {
@@ -40,7 +46,7 @@ function company(answers: Record<string, ConnectorResponse> = {}) {
     send: booked,
     ...answers,
   };
-  return (request: ConnectorRequest) => all[request.step ?? ''] ?? answer(500);
+  return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? answer(500);
 }
 
 describe('what is sent', () => {
@@ -182,13 +188,70 @@ describe('the company', () => {
   });
 
   it('is asked to turn on multicurrency when its books are not in dollars', () => {
-    const { outcome } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD') }));
+    const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD') }));
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('CAD') });
+    expect(steps).toEqual(['check', 'preferences']);
   });
 
-  it('is told the currency when it has several', () => {
-    const { requests } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD', true) }));
-    expect(JSON.parse(requests.at(-1)?.body ?? '').CurrencyRef).toEqual({ value: 'USD' });
+  it('with books in another currency is sent dollars at its own rate of that day', () => {
+    const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
+    const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
+    const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);
+    expect(steps).toEqual(['check', 'preferences', 'item', 'rate:GBP', 'send']);
+    expect(requests[3]).toMatchObject({
+      method: 'GET',
+      url: `${baseUrl}/exchangerate?minorversion=75&sourcecurrencycode=USD&asofdate=2026-01-02`,
+    });
+    expect(JSON.parse(requests[4]?.body ?? '')).toMatchObject({
+      CurrencyRef: { value: 'USD' },
+      ExchangeRate: 0.7893,
+      Line: [{ Amount: 1234.57 }],
+    });
+    expect(outcome.kind).toBe('delivered');
+
+    // The rate is of that day, so that the next delivery asks again.
+    const next = drive(quickbooks, config, [event], british, { memory: remembered });
+    expect(next.steps).toEqual(['check', 'rate:GBP', 'send']);
+    expect(next.requests[2]?.body).toBe(requests[4]?.body);
+  });
+
+  it.each([
+    ['no rate', answer(200, { time: '2026-01-03T00:00:10Z' })],
+    ['a rate of zero', rate('GBP', 0)],
+    ['a rate that is no number', rate('GBP', '0.79')],
+    ['a rate into another currency', rate('EUR', 0.9)],
+    ['a fault', fault(400, 'ValidationFault', '2500', 'Invalid Reference Id')],
+    ['404', answer(404)],
+  ])('with books in another currency is not sent dollars when QuickBooks answers %s', (_case, response) => {
+    const british = company({ preferences: preferences('GBP', true), rate: response });
+    const { outcome, steps } = drive(quickbooks, config, [day], british);
+    expect(steps.at(-1)).toBe('rate:GBP');
+    expect(outcome).toEqual({
+      kind: 'pause',
+      reason: expect.stringMatching(/no exchange rate from USD to GBP for 2026-01-02/),
+    });
+  });
+
+  it('is asked again for its rate when the answer cannot be read', () => {
+    const answers = { preferences: preferences('GBP', true), rate: answer(200, '<html>') };
+    expect(drive(quickbooks, config, [day], company(answers)).outcome.kind).toBe('retry');
+  });
+
+  it.each([
+    ['names no currency', answer(200, { Preferences: { CurrencyPrefs: {} } }), 'pause'],
+    ['names no currency that there is', preferences('pounds', true), 'pause'],
+    ['has no preferences to read', answer(404), 'pause'],
+    ['answers something else', answer(200, {}), 'retry'],
+  ])('is not taken for one with books in dollars when it %s', (_case, response, kind) => {
+    const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: response }));
+    expect(steps).toEqual(['check', 'preferences']);
+    expect(outcome.kind).toBe(kind);
+  });
+
+  it.each(['home', 'foreign'])('is asked for its currency when all that is remembered of it is "%s"', (known) => {
+    const older = { ...memory, 'currency:9130355377388383': known };
+    const { steps } = drive(quickbooks, config, [day], company(), { memory: older });
+    expect(steps).toEqual(['check', 'preferences', 'send']);
   });
 
   it.each(['2500', '610'])('has its item looked up again after code %s', (code) => {
@@ -245,7 +308,7 @@ describe('what an answer means', () => {
   });
 
   it('judges the questions before a booking in the same way', () => {
-    for (const step of ['check', 'preferences', 'item']) {
+    for (const step of ['check', 'preferences', 'item', 'rate:GBP']) {
       expect(classify(answer(401), step).kind).toBe('pause');
       expect(classify(answer(503), step).kind).toBe('retry');
     }
@@ -291,6 +354,11 @@ describe('the probe', () => {
     });
     expect(probe(preferences('USD'), 'preferences')).toMatchObject({ ok: true });
     expect(probe(preferences('CAD'), 'preferences')).toMatchObject({ ok: false });
+    expect(probe(preferences('CAD', true), 'preferences')).toMatchObject({
+      next: { url: `${baseUrl}/exchangerate?minorversion=75&sourcecurrencycode=USD`, step: 'rate:CAD' },
+    });
+    expect(probe(rate('CAD', 1.4), 'rate:CAD')).toMatchObject({ ok: true });
+    expect(probe(rate('CAD', 0), 'rate:CAD')).toMatchObject({ ok: false, message: expect.stringContaining('CAD') });
   });
 
   it('says what is wrong', () => {
