@@ -1,43 +1,14 @@
 // Brings a fresh clone to where the commands can run: packages installed, code generated. Runs on whatever Node npm runs
 // on, before there are packages, so it is plain JavaScript and uses nothing but Node.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { acquireLock } from './setup-lock.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
-
-function run(command, args) {
-  const { status, error, stdout, stderr } = spawnSync(command, args, {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
-    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
-  });
-  if (status === 0) return;
-  process.stderr.write(`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}\n${command} ${args.join(' ')} failed\n`);
-  process.exit(1);
-}
-
-/** Runs a step unless it has run for exactly these inputs. */
-function once(name, inputs, results, step) {
-  const digest = createHash('sha256');
-  for (const path of inputs) digest.update(path).update(readFileSync(join(root, path)));
-  const hash = digest.digest('hex');
-  const stamp = join(root, 'node_modules', '.tollgate', name);
-  const isDone =
-    existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && results.every((path) => existsSync(join(root, path)));
-  if (isDone) return;
-  step();
-  mkdirSync(join(root, 'node_modules', '.tollgate'), { recursive: true });
-  writeFileSync(stamp, hash);
-}
-
-once('packages', ['package-lock.json'], ['node_modules/.bin/node'], () => {
-  process.stderr.write('Installing packages …\n');
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-});
+const stamps = join(root, 'node_modules', '.tollgate');
 
 /** All files under a folder whose path has that end, relative to the root. */
 function sources(folder, ending) {
@@ -48,34 +19,101 @@ function sources(folder, ending) {
     .sort();
 }
 
-once(
-  'database-client',
-  ['prisma/schema.prisma', 'prisma.config.ts', 'package-lock.json'],
-  ['src/generated/prisma/client.ts', 'src/generated/pothos.ts'],
-  () => {
-    run(join(bin, 'prisma'), ['generate']);
-  },
-);
 const operationsOfConsole = sources('src/console/operations', '.graphql');
-const documentOf = (operation) =>
-  operation.replace('src/console/operations', 'src/generated/console').replace(/graphql$/, 'ts');
+const documentsOfConsole = operationsOfConsole.map((operation) =>
+  operation.replace('src/console/operations', 'src/generated/console').replace(/graphql$/, 'ts'),
+);
 
-once(
-  'documents',
-  [
-    'codegen.ts',
-    ...sources('src/rest/operations', '.graphql'),
-    ...sources('src/cli/operations', '.graphql'),
-    ...operationsOfConsole,
-    ...sources('src/graphql', '.ts'),
-    ...sources('src/features', 'schema.ts'),
-  ],
-  ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts', ...operationsOfConsole.map(documentOf)],
-  () => run(join(bin, 'node'), [join(bin, 'graphql-codegen'), '--config', 'codegen.ts']),
-);
-once(
-  'console',
-  ['vite.config.ts', 'package-lock.json', ...sources('src/console', ''), ...operationsOfConsole.map(documentOf)],
-  ['dist/console/index.html'],
-  () => run(join(bin, 'node'), [join(bin, 'vite'), 'build']),
-);
+/** In order: what a step reads, what it makes, and the command. */
+const STEPS = [
+  {
+    name: 'packages',
+    inputs: ['package-lock.json'],
+    results: ['node_modules/.bin/node'],
+    command: ['npm', 'ci', '--no-audit', '--no-fund', '--loglevel=error'],
+    message: 'Installing packages …',
+  },
+  {
+    name: 'database-client',
+    inputs: ['prisma/schema.prisma', 'prisma.config.ts', 'package-lock.json'],
+    results: ['src/generated/prisma/client.ts', 'src/generated/pothos.ts'],
+    command: [join(bin, 'prisma'), 'generate'],
+  },
+  {
+    name: 'documents',
+    inputs: [
+      'codegen.ts',
+      ...sources('src/rest/operations', '.graphql'),
+      ...sources('src/cli/operations', '.graphql'),
+      ...operationsOfConsole,
+      ...sources('src/graphql', '.ts'),
+      ...sources('src/features', 'schema.ts'),
+    ],
+    results: ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts', ...documentsOfConsole],
+    command: [join(bin, 'node'), join(bin, 'graphql-codegen'), '--config', 'codegen.ts'],
+  },
+  {
+    name: 'console',
+    inputs: ['vite.config.ts', 'package-lock.json', ...sources('src/console', ''), ...documentsOfConsole],
+    results: ['dist/console/index.html'],
+    command: [join(bin, 'node'), join(bin, 'vite'), 'build'],
+  },
+];
+
+function hashOf({ inputs }) {
+  const digest = createHash('sha256');
+  for (const path of inputs) digest.update(path).update(readFileSync(join(root, path)));
+  return digest.digest('hex');
+}
+
+/** Whether the step has run for exactly these inputs. */
+function isDone(step) {
+  const stamp = join(stamps, step.name);
+  try {
+    if (readFileSync(stamp, 'utf8') !== hashOf(step)) return false;
+  } catch (error) {
+    // Never run, or what it reads is made by a step before it.
+    if (error.code === 'ENOENT') return false;
+    throw error;
+  }
+  return step.results.every((path) => existsSync(join(root, path)));
+}
+
+/** Runs a command; ends the process when it fails. */
+async function run([command, ...args], lock) {
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+  });
+  if (child.pid !== undefined) lock.note(child.pid);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+    });
+  }
+  const error = await new Promise((done) => {
+    child.on('error', done);
+    child.on('close', (code) => done(code === 0 ? undefined : new Error('')));
+  });
+  if (!error) return;
+  process.stderr.write(`${output}${error.message}\n${command} ${args.join(' ')} failed\n`);
+  process.exit(1);
+}
+
+// Two at once would each delete what the other one installs: `npm start` in one terminal and `npm run token` in another.
+if (!STEPS.every(isDone)) {
+  const lock = await acquireLock(join(root, '.setup'), (pid) =>
+    process.stderr.write(`Waiting for the setup that process ${pid} runs …\n`),
+  );
+  for (const step of STEPS) {
+    if (isDone(step)) continue;
+    const hash = hashOf(step);
+    if (step.message) process.stderr.write(`${step.message}\n`);
+    await run(step.command, lock);
+    mkdirSync(stamps, { recursive: true });
+    writeFileSync(join(stamps, step.name), hash);
+  }
+  lock.release();
+}

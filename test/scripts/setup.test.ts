@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Like npm: it deletes what is there and fails when another one does the same. It goes on when there is a file `go`. */
+const NPM = `#!${process.execPath}
+const { appendFileSync, chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } = require('node:fs');
+const root = process.cwd();
+appendFileSync(root + '/npm.log', process.pid + '\\n');
+try {
+  mkdirSync(root + '/npm-at-work');
+} catch {
+  process.stderr.write('npm error ENOTEMPTY: directory not empty, rmdir node_modules');
+  process.exit(1);
+}
+rmSync(root + '/node_modules', { recursive: true, force: true });
+const timer = setInterval(() => {
+  if (!existsSync(root + '/go')) return;
+  clearInterval(timer);
+  mkdirSync(root + '/node_modules/.bin', { recursive: true });
+  const tool = '#!${process.execPath}\\nrequire("node:fs").appendFileSync("tools.log", process.argv[1] + "\\\\n");';
+  for (const name of ['prisma', 'graphql-codegen', 'vite']) {
+    writeFileSync(root + '/node_modules/.bin/' + name, tool, { mode: 0o755 });
+  }
+  require('node:fs').symlinkSync('${process.execPath}', root + '/node_modules/.bin/node');
+  rmdirSync(root + '/npm-at-work');
+}, 10);
+`;
+
+/** What the setup reads, and what its tools would make. */
+const FILES = [
+  'package-lock.json',
+  'prisma/schema.prisma',
+  'prisma.config.ts',
+  'codegen.ts',
+  'vite.config.ts',
+  'src/rest/operations/a.graphql',
+  'src/cli/operations/a.graphql',
+  'src/console/operations/a.graphql',
+  'src/graphql/a.ts',
+  'src/features/a/schema.ts',
+  'src/generated/prisma/client.ts',
+  'src/generated/pothos.ts',
+  'src/generated/rest-documents.ts',
+  'src/generated/cli-documents.ts',
+  'src/generated/console/a.ts',
+  'dist/console/index.html',
+];
+
+let folder: string;
+let started: Setup[];
+type Setup = { process: ChildProcess; output: () => string; ended: Promise<number | null> };
+
+beforeEach(async () => {
+  started = [];
+  folder = await mkdtemp(join(tmpdir(), 'setup-'));
+  for (const path of FILES) {
+    await mkdir(join(folder, path, '..'), { recursive: true });
+    await writeFile(join(folder, path), path);
+  }
+  await cp(join(ROOT, 'scripts'), join(folder, 'scripts'), {
+    recursive: true,
+    filter: (path) => path.endsWith('scripts') || path.endsWith('.mjs'),
+  });
+  await mkdir(join(folder, 'fake'));
+  await writeFile(join(folder, 'fake/npm'), NPM);
+  await chmod(join(folder, 'fake/npm'), 0o755);
+});
+afterEach(async () => {
+  await goOn();
+  for (const setup of started) await setup.ended;
+  await rm(folder, { recursive: true, force: true });
+});
+
+function start(): Setup {
+  const env = { ...process.env, PATH: `${join(folder, 'fake')}${delimiter}${process.env.PATH}` };
+  const child = spawn(process.execPath, ['scripts/setup.mjs'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part));
+  const setup = { process: child, output: () => text, ended: once(child, 'exit').then(([code]) => code) };
+  started.push(setup);
+  return setup;
+}
+
+const goOn = () => writeFile(join(folder, 'go'), '');
+const linesOf = async (name: string) =>
+  (await readFile(join(folder, name), 'utf8').catch(() => '')).split('\n').filter(Boolean);
+/** The process of every npm so far. */
+const npmRuns = async () => (await linesOf('npm.log')).map(Number);
+const npmHasRun = (times: number) => expect.poll(npmRuns).toHaveLength(times);
+const hasToWait = (setup: Setup) =>
+  expect.poll(() => setup.output() || setup.process.exitCode).toMatch(/Waiting for the setup that process \d+ runs/);
+
+/** Everything was made once, in order, and nothing of the lock is left. */
+async function expectMadeOnce(): Promise<void> {
+  const tools = (await linesOf('tools.log')).map((path) => path.split('/').at(-1));
+  expect(tools).toEqual(['prisma', 'graphql-codegen', 'vite']);
+  expect(await readdir(join(folder, '.setup'))).toEqual([]);
+}
+
+it('of two setups at once one waits, and then finds everything made', async () => {
+  const first = start();
+  await npmHasRun(1);
+  const second = start();
+  await hasToWait(second);
+  await goOn();
+  expect(await Promise.all([first.ended, second.ended]), first.output() + second.output()).toEqual([0, 0]);
+  expect(await npmRuns()).toHaveLength(1);
+  await expectMadeOnce();
+});
+
+it('a setup with nothing to do neither waits nor runs anything', async () => {
+  await goOn();
+  await start().ended;
+  await rm(join(folder, '.setup'), { recursive: true });
+  const again = start();
+  expect(await again.ended).toBe(0);
+  expect(again.output()).toBe('');
+  expect(await npmRuns()).toHaveLength(1);
+  await expect(readdir(join(folder, '.setup'))).rejects.toThrow('ENOENT');
+});
+
+it('the setup after one that crashed waits for the npm that is left, and then takes over', async () => {
+  const first = start();
+  await npmHasRun(1);
+  first.process.kill('SIGKILL');
+  await first.ended;
+  const second = start();
+  await hasToWait(second);
+  await goOn();
+  expect(await second.ended, second.output()).toBe(0);
+  expect(await npmRuns()).toHaveLength(2);
+  await expectMadeOnce();
+});
+
+it('of many setups after one that crashed with its npm one takes over, and the others wait for it', async () => {
+  const first = start();
+  await npmHasRun(1);
+  first.process.kill('SIGKILL');
+  const [npm] = await npmRuns();
+  process.kill(npm!, 'SIGKILL');
+  await rm(join(folder, 'npm-at-work'), { recursive: true });
+
+  const others = Array.from({ length: 6 }, start);
+  await npmHasRun(2);
+  await expect
+    .poll(() => others.filter((setup) => setup.output().includes('Waiting')).length)
+    .toBeGreaterThanOrEqual(5);
+  await goOn();
+  expect(await Promise.all(others.map(({ ended }) => ended))).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(await npmRuns()).toHaveLength(2);
+  await expectMadeOnce();
+});
+
+it('a setup that fails says why and leaves the lock to the one that waits', async () => {
+  const first = start();
+  await npmHasRun(1);
+  const second = start();
+  await hasToWait(second);
+  process.kill((await npmRuns())[0]!, 'SIGTERM');
+  expect(await first.ended).toBe(1);
+  expect(first.output()).toContain('npm ci --no-audit --no-fund --loglevel=error failed');
+  // The second one is let on, and meets what the killed npm left.
+  expect(await second.ended).toBe(1);
+  expect(second.output()).toContain('ENOTEMPTY');
+  expect(await readdir(join(folder, '.setup'))).toEqual([]);
+});
+
+it('a lock of a process whose number another one has by now is taken over', async () => {
+  const holder = `${process.pid}-0123456789ab`;
+  await mkdir(join(folder, '.setup/lock'), { recursive: true });
+  await writeFile(join(folder, '.setup/lock', holder), `${process.pid} 1\n`);
+  await goOn();
+  const setup = start();
+  expect(await setup.ended, setup.output()).toBe(0);
+  expect(setup.output()).not.toContain('Waiting');
+  await expectMadeOnce();
+});
