@@ -151,9 +151,11 @@ async function tablesOf(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Without those that PostgreSQL fills by itself. */
 async function columnsOf(client: pg.Client, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
-    `SELECT column_name AS "name" FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
+    `SELECT column_name AS "name" FROM information_schema.columns
+     WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'`,
     [table],
   );
   return rows.map(({ name }) => name);
