@@ -3,7 +3,7 @@ import { addressFields, type ConnectorConfig, secretFields, urlFields } from '..
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { AppError, type FieldError, invalidField } from '../../errors.ts';
-import { MASK } from '../../secrets/redact.ts';
+import { MASK } from '../../secrets/mask.ts';
 import { parseInput } from '../../validation.ts';
 
 /** Checks a whole config, and where it leads. @throws AppError `VALIDATION_FAILED` with pointers into `config`. */
