@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
+import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import type { Queryable } from './queue.ts';
+import { RETRY_SCHEDULE_SECONDS } from './retry-policy.ts';
 import type { HealthEffect, Settlement } from './settle.ts';
-
-/** A receiver that has only failed for this long is disabled. */
-export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
 
 const PORTION = 5_000;
 
@@ -19,6 +18,7 @@ export type HealthOptions = {
   db: Queryable;
   log: Logger;
   failingLimitSeconds?: number;
+  retryScheduleSeconds?: readonly number[];
   /** For how long a subscriber is to be left alone; 0 when it is not. */
   circuitOpenSeconds?: (id: string) => number;
 };
@@ -31,6 +31,7 @@ export function createHealth({
   db,
   log,
   failingLimitSeconds = FAILING_LIMIT_SECONDS,
+  retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
   circuitOpenSeconds = () => 0,
 }: HealthOptions) {
   // Those this process has found failing since it last saw them succeed: what was claimed before does not know of it.
@@ -62,7 +63,7 @@ export function createHealth({
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
     // Whatever is marked here: its run of failures may have been forgotten by hand meanwhile.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
-    await disableFailing(kind, failing.filter(wasFailing).map(idOf));
+    for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
 
     for (const { delivery, health } of groups.flat()) {
@@ -101,16 +102,13 @@ export function createHealth({
     );
   }
 
-  async function disableFailing(kind: Kind, ids: string[]): Promise<void> {
-    if (ids.length === 0) return;
-    const { rows } = await db.query<{ id: string; projectId: string }>(
-      `UPDATE ${KINDS[kind].table}
-       SET "isActive" = false, "disabledReason" = 'failing', "disabledAt" = now(), "updatedAt" = now()
-       WHERE "id" = ANY($1) AND "isActive" AND "failingSince" < now() - make_interval(secs => $2)
-       RETURNING "id", "projectId"`,
-      [ids, failingLimitSeconds],
-    );
-    for (const row of rows) onDisabled(kind, row.id, row.projectId, 'failing');
+  async function disableFailing(kind: Kind, id: string, group: readonly Settlement[]): Promise<void> {
+    const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
+    if (givenUp.length === 0) return;
+    const options = { db, failingLimitSeconds, retries: retryScheduleSeconds.length };
+    const ids = givenUp.map(({ delivery }) => delivery.id);
+    const projectId = await disableLastingFailure(options, KINDS[kind], id, ids);
+    if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
   async function disable(kind: Kind, delivery: Settlement['delivery'], reason: string): Promise<void> {

@@ -11,8 +11,9 @@ import { createCircuits } from './circuits.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import { createDestinations } from './destinations.ts';
 import { createDispatch } from './dispatch.ts';
-import { createHealth, FAILING_LIMIT_SECONDS } from './health.ts';
+import { createHealth } from './health.ts';
 import { type Job, spanOf } from './jobs.ts';
+import { FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import { createLeases } from './leases.ts';
 import { recheckWaiting } from './ordering.ts';
 import { createPacing } from './pacing.ts';
@@ -116,7 +117,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   );
   const reporter = createReporter({ log, ...(metrics && { metrics }) });
   const health = createHealth({
-    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
+    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
     circuitOpenSeconds: circuits.openSeconds,
   });
   const recorder = createRecorder({

@@ -27,6 +27,18 @@ async function setFailingSince(webhookId: string, interval: string): Promise<voi
   ]);
 }
 
+/** Deliveries that have gone through the whole schedule in vain, the last time so long ago. */
+async function addGivenUp(webhookId: string, ...intervals: string[]): Promise<void> {
+  for (const interval of intervals) {
+    const values = { status: 'FAILED', reason: 'exhausted', nextAttemptAt: null, retryStep: 3 };
+    const id = await stage.addDelivery(webhookId, values);
+    await stage.pool.query(`UPDATE "Delivery" SET "completedAt" = now() - $2::interval WHERE "id" = $1`, [
+      id,
+      interval,
+    ]);
+  }
+}
+
 describe('a webhook', () => {
   it('that answers 410 is disabled at once, and what waits for it is skipped', async () => {
     receiver.handle(() => ({ statusCode: 410 }));
@@ -57,24 +69,59 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, disabledReason: null });
   });
 
-  it('that has only failed for five days is disabled with the next failure', async () => {
+  it('that has failed for five days is disabled when the third delivery in these days is given up', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '5 days 1 second');
+    await addGivenUp(webhook.id, '4 days', '1 day');
+    const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
     const id = await stage.addDelivery(webhook.id);
     worker = stage.startWorker();
     await until(async () => (await stage.webhook(webhook.id)).isActive === false);
     expect(await stage.webhook(webhook.id)).toMatchObject({ disabledReason: 'failing', disabledAt: expect.any(Date) });
-    expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled', attemptCount: 1 });
+    expect(await stage.deliveryIs(id, 'FAILED')).toMatchObject({ reason: 'exhausted', attemptCount: 4 });
+    expect(await stage.deliveryIs(later, 'SKIPPED')).toMatchObject({ reason: 'disabled' });
   });
 
   it('that has failed for a little less stays active', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '4 days 23 hours');
+    await addGivenUp(webhook.id, '4 days', '1 day');
+    worker = stage.startWorker();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
+  });
+
+  it('that fails once after quiet days stays active, though an older delivery was given up and none succeeded', async () => {
+    receiver.answerNext({ statusCode: 500 });
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '6 days');
+    await addGivenUp(webhook.id, '3 days');
     const id = await stage.addDelivery(webhook.id);
     worker = stage.startWorker();
-    await stage.deliveryIs(id, 'FAILED');
+    expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ attemptCount: 2 });
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, failingSince: null });
+  });
+
+  it('stays active when a whole delivery is given up after quiet days, whatever was given up before them', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '9 days');
+    await addGivenUp(webhook.id, '6 days', '6 days', '5 days 1 minute');
+    worker = stage.startWorker();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
+  });
+
+  it('is not disabled by single failures, however many deliveries were given up lately', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '6 days');
+    await addGivenUp(webhook.id, '3 days', '2 days', '1 day');
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker({ retryScheduleSeconds: [0.05, 3_600, 3_600] });
+    await until(async () => (await stage.delivery(id)).attemptCount === 2);
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
