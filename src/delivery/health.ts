@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import type { Queryable } from './queue.ts';
+import type { PausedConnector } from './rejections.ts';
 import { RETRY_SCHEDULE_SECONDS } from './retry-policy.ts';
 import type { HealthEffect, Settlement } from './settle.ts';
 
@@ -159,14 +160,13 @@ export function createHealth({
        WHERE "id" = $1 AND "pausedAt" IS NULL AND "secretConfig" = $3`,
       [connector.id, reason, connector.secretConfig],
     );
-    if (rowCount === 0) return;
-    log.warn({ connectorId: connector.id, projectId, reason }, 'connector paused');
-    changeWaiting(
-      'connector',
-      connector.id,
-      `"reason" = 'paused'`,
-      's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL',
-    );
+    if (rowCount === 1) onPaused({ id: connector.id, projectId, reason });
+  }
+
+  /** Holds what waits for a connector that has been paused. */
+  function onPaused({ id, projectId, reason }: PausedConnector): void {
+    log.warn({ connectorId: id, projectId, reason }, 'connector paused');
+    changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
   }
 
   async function remember({ delivery: { connector }, remember: patch }: Settlement): Promise<void> {
@@ -180,5 +180,5 @@ export function createHealth({
     );
   }
 
-  return { apply };
+  return { apply, onPaused };
 }

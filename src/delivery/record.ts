@@ -3,6 +3,7 @@ import { arrayLiteral } from '../database/array-literal.ts';
 import { newId } from '../ids.ts';
 import { releaseFollowers } from './ordering.ts';
 import { IS_RUNNING, type Queryable } from './queue.ts';
+import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 import type { Settlement } from './settle.ts';
 import type { AttemptRecord } from './types.ts';
 
@@ -64,19 +65,27 @@ const RECORD = `
     )
     JOIN updated ON updated."id" = delivery
     ON CONFLICT DO NOTHING
-  )
-  SELECT "id" FROM updated`;
+  ),
+  ${countRejections(29)}
+  SELECT "id", NULL AS "projectId", NULL AS "reason" FROM updated
+  UNION ALL
+  SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
+
+export type Recorded = {
+  /** The ids of deliveries that were written. The others had lost their lease, and their results are void. */
+  written: Set<string>;
+  /** Connectors whose vendor has rejected one delivery after the other. */
+  paused: PausedConnector[];
+};
 
 /**
- * Writes what came of claims: the deliveries' next states and their attempts. What waited for them to be sent first is
- * due with the same commit.
- *
- * @returns the ids that were written. The others had lost their lease, and their results are void.
+ * Writes what came of claims: the deliveries' next states, their attempts, and what the rejected among them say about their
+ * connectors. What waited for them to be sent first is due with the same commit.
  */
 export async function recordSettlements(
   pool: Pick<pg.Pool, 'query' | 'connect'>,
   settlements: readonly Settlement[],
-): Promise<Set<string>> {
+): Promise<Recorded> {
   const keys = settlements.flatMap(({ delivery: { destination, orderingKey } }) =>
     orderingKey === null ? [] : { webhookId: destination, key: orderingKey },
   );
@@ -84,11 +93,11 @@ export async function recordSettlements(
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
-    const written = await write(client, settlements);
+    const recorded = await write(client, settlements);
     await releaseFollowers(client, keys);
     await client.query('COMMIT');
     client.release();
-    return written;
+    return recorded;
   } catch (error) {
     // A connection in an unknown state is not used again.
     client.release(true);
@@ -98,14 +107,14 @@ export async function recordSettlements(
 
 type Value = string | number | null | undefined;
 
-async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
+async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Recorded> {
   const attempts = settlements.flatMap(({ attempts }) => attempts);
   const places = settlements.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
   const ofEach = (pick: (settlement: Settlement) => Value) => arrayLiteral(settlements.map(pick));
   const ofAttempts = (pick: (attempt: AttemptRecord) => Value) => arrayLiteral(attempts.map(pick));
   const ofPlaces = (pick: (place: (typeof places)[number]) => Value) => arrayLiteral(places.map(pick));
   const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
-  const { rows } = await db.query<{ id: string }>({
+  const { rows } = await db.query<{ id: string; projectId: string | null; reason: string | null }>({
     name: 'delivery_record',
     text: RECORD,
     values: [
@@ -137,7 +146,11 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       ofAttempts(({ exchange }) => exchange?.request.url),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
+      ...rejectionValues(settlements),
     ],
   });
-  return new Set(rows.map(({ id }) => id));
+  return {
+    written: new Set(rows.flatMap(({ id, projectId }) => (projectId === null ? id : []))),
+    paused: rows.flatMap(({ id, projectId, reason }) => (projectId === null ? [] : { id, projectId, reason: reason! })),
+  };
 }

@@ -12,6 +12,8 @@ export type RecorderOptions = {
   log: Logger;
   /** Told of every settlement once it is written or void. */
   onRecorded: (settlements: readonly Settlement[]) => void;
+  /** Told of every connector that is paused by what was written. */
+  onPaused?: (connectorId: string) => void;
   /** Told of every failure to write, which is tried again. */
   onError?: () => void;
 };
@@ -28,7 +30,7 @@ const LOG_EVERY_MILLISECONDS = 10_000;
  * Collects results and writes them in batches, one after the other. While the database is away they are kept: the worker
  * takes nothing new meanwhile, so they cannot become more than it may have in flight.
  */
-export function createRecorder({ pool, health, log, onRecorded, onError }: RecorderOptions) {
+export function createRecorder({ pool, health, log, onRecorded, onPaused, onError }: RecorderOptions) {
   let waiting: Settlement[] = [];
   let running: Promise<void> | undefined;
   let isAbandoned = false;
@@ -57,8 +59,12 @@ export function createRecorder({ pool, health, log, onRecorded, onError }: Recor
     while (!isAbandoned) {
       try {
         await health.apply(batch);
-        const written = await recordSettlements(pool, batch);
+        const { written, paused } = await recordSettlements(pool, batch);
         warnOfVoid(batch, written);
+        for (const connector of paused) {
+          health.onPaused(connector);
+          onPaused?.(connector.id);
+        }
         onRecorded(batch);
         return;
       } catch (error) {

@@ -1,3 +1,4 @@
+import { rejectionOf } from './rejections.ts';
 import { RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from './retry-policy.ts';
 import type { AttemptRecord, ClaimedDelivery, SendResult, Verdict } from './types.ts';
 
@@ -18,6 +19,8 @@ export type Settlement = {
   retryStep: number;
   attempts: AttemptRecord[];
   health: HealthEffect | null;
+  /** What it says about what its connector's vendor accepts, in the form of `rejectionOf`. */
+  rejection: string | null;
   remember: Record<string, string>;
 };
 
@@ -59,5 +62,7 @@ export function settle(
   const isOurFault = attempts.at(-1)?.errorClass === 'internal';
   const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
   const change = rule(verdict, { step: delivery.retryStep, schedule, random, isOurFault });
-  return { delivery, attempts, remember, dueInSeconds: null, retryStep: delivery.retryStep, health: null, ...change };
+  const rejection = rejectionOf(delivery, verdict, attempts.at(-1)?.statusCode ?? null);
+  const unchanged = { dueInSeconds: null, retryStep: delivery.retryStep, health: null };
+  return { delivery, attempts, remember, rejection, ...unchanged, ...change };
 }

@@ -122,6 +122,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   });
   const recorder = createRecorder({
     ...{ pool: db.pool, health, log, onRecorded },
+    onPaused: (connectorId) => dispatch.putBackWaiting(connectorId),
     onError: () => metrics?.onQueueError('record'),
   });
   const senderOptions = {

@@ -289,10 +289,10 @@ describe('a lease', () => {
     const late = await claimOne();
     await expireLease(id);
     const current = await claimOne();
-    expect(await recordSettlements(stage.pool, [settle(late, delivered)])).toEqual(new Set());
+    expect((await recordSettlements(stage.pool, [settle(late, delivered)])).written).toEqual(new Set());
     expect(await stage.delivery(id)).toMatchObject({ status: 'RUNNING', attemptCount: 0 });
     expect(await stage.attempts(id)).toEqual([]);
-    expect(await recordSettlements(stage.pool, [settle(current, delivered)])).toEqual(new Set([id]));
+    expect((await recordSettlements(stage.pool, [settle(current, delivered)])).written).toEqual(new Set([id]));
     expect(await stage.delivery(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 1 });
   });
 
@@ -301,8 +301,8 @@ describe('a lease', () => {
     const id = await stage.addDelivery(webhookId);
     const settlement = settle(await claimOne(), delivered);
     await expireLease(id);
-    expect(await recordSettlements(stage.pool, [settlement])).toEqual(new Set([id]));
-    expect(await recordSettlements(stage.pool, [settlement])).toEqual(new Set());
+    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set([id]));
+    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set());
     expect(await stage.attempts(id)).toHaveLength(1);
   });
 

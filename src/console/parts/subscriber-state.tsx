@@ -34,7 +34,7 @@ export function SubscriberState({ subscriber }: { subscriber: Subscriber }) {
 function stateOf(subscriber: Subscriber): State {
   const { isActive, disabledReason, pausedReason, failingSince, circuitOpenUntil } = subscriber;
   if (pausedReason) {
-    return { word: 'Paused', color: 'orange', why: `${pausedReason} Deliveries are held until its config changes.` };
+    return { word: 'Paused', color: 'orange', why: `${pausedReason} Deliveries are held until you save its config.` };
   }
   if (!isActive && disabledReason) {
     return { word: 'Disabled', color: 'red', why: REASONS[disabledReason] ?? disabledReason };

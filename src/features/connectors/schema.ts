@@ -43,7 +43,7 @@ export const Connector = builder.prismaNode('Connector', {
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
-        'Why deliveries are held: the credential was refused. A new config releases them, and so does switching it on.',
+        'Why deliveries are held: the credential was refused, or five deliveries in a row for the same reason. A new config releases them, and so does switching it on.',
     }),
     pausedAt: t.expose('pausedAt', { type: 'DateTime', nullable: true, description: 'When it was paused.' }),
     failingSince: t.expose('failingSince', {

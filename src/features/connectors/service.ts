@@ -149,6 +149,7 @@ export function createConnectorService(options: {
               pausedAt: null,
               failingSince: null,
               circuitOpenUntil: null,
+              ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
               memory: {},
             }),
           },

@@ -41,7 +41,11 @@ const DestinationState = builder.simpleObject('DestinationState', {
     isActive: t.boolean({ description: 'Whether it is sent events at all.' }),
     disabledReason: t.string({ nullable: true, description: 'Why the service disabled it, if it did.' }),
     disabledAt: t.field({ type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
-    pausedReason: t.string({ nullable: true, description: 'Why its deliveries are held: the credential was refused.' }),
+    pausedReason: t.string({
+      nullable: true,
+      description:
+        'Why its deliveries are held: the credential was refused, or five deliveries in a row for the same reason.',
+    }),
     pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'Since when.' }),
     failingSince: t.field({ type: 'DateTime', nullable: true, description: 'Since when every delivery has failed.' }),
     isSlowedDown: t.boolean({

@@ -131,7 +131,7 @@ const ROWS: readonly Row[] = [
     say: ({ destination, delivery }) =>
       destination.pausedAt
         ? {
-            summary: `It is held, because ${destination.title} refused the credential: ${sentence(destination.pausedReason ?? '')}`,
+            summary: `It is held, because its ${destination.title} connector is paused: ${sentence(destination.pausedReason ?? '')}`,
             next: 'It is sent as soon as the config of the connector is replaced.',
             advice: 'Replace the credential in the config of the connector.',
           }

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConnectorType } from '../../../src/connectors/definition.ts';
+import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { Answer } from '../../support/receiver.ts';
+import { json } from '../support/vendors/vendor.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  // One delivery after the other, so that what is held can be counted.
+  stage = await openStage({ maxInFlight: 1, perDestination: 1, claimBatch: 1 });
+});
+
+afterAll(() => stage.close());
+
+/** Answers by which a vendor accepts no event, whatever is in it, with a status that speaks of the event. */
+const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
+  [
+    'resend',
+    'payment.settled',
+    () => json(400, { statusCode: 400, name: 'validation_error', message: 'API key is invalid' }),
+    /API key is invalid/,
+  ],
+  [
+    'quickbooks',
+    'payment.settled',
+    () =>
+      json(400, {
+        Fault: { type: 'ValidationFault', Error: [{ code: '6000', Detail: 'A business validation error' }] },
+      }),
+    /A business validation error/,
+  ],
+  [
+    'hubspot',
+    'customer.first_payment',
+    () =>
+      json(400, {
+        status: 'error',
+        category: 'VALIDATION_ERROR',
+        message: `x402_wallet is not a unique property (${randomUUID()})`,
+      }),
+    /not a unique property/,
+  ],
+  [
+    'salesforce',
+    'payment.settled',
+    () => json(400, [{ errorCode: 'REQUIRED_FIELD_MISSING', message: 'Required fields are missing: [Region__c]' }]),
+    /Required fields are missing/,
+  ],
+  [
+    'supabase',
+    'payment.settled',
+    () => json(400, { code: '23502', message: 'null value in column "tenant" violates not-null constraint' }),
+    /violates not-null constraint/,
+  ],
+];
+
+describe('a connector whose vendor accepts no event any more', () => {
+  it.each(CASES)(
+    'of type %s pauses after the same reason five times in a row; the others are held, and sent once it is released',
+    async (type, kind, answer, reason) => {
+      const connector = await stage.connect(type, { eventTypes: [kind] });
+      stage.vendors.interfere(type, (call, _response, usual) => (call.method === 'GET' ? usual() : answer()));
+      const record = (index: number) => {
+        const customerId = `cus_${type}_${index}`;
+        return stage.record(kind, { paymentId: `pay_${type}_${index}`, customerId }, { isHeldBack: true });
+      };
+      for (let index = 0; index < 12; index++) await record(index);
+      await stage.makeDue();
+
+      const failed = await stage.deliveriesAre(connector.id, 'FAILED', 5);
+      await expect
+        .poll(() => stage.connector(connector.id), { timeout: 15_000 })
+        .toMatchObject({ isActive: true, pausedAt: expect.any(String), failingSince: expect.any(String) });
+      const { pausedReason } = await stage.connector(connector.id);
+      expect(pausedReason).toMatch(/^The last 5 deliveries were refused for the same reason: /);
+      expect(pausedReason).toMatch(reason);
+      // The one that was too many says what it failed for, as those before it do.
+      for (const { id } of failed) {
+        const { reason: why, attempts } = await stage.delivery(id);
+        expect(why).toMatch(reason);
+        expect(attempts).toMatchObject([{ number: 1, statusCode: 400 }]);
+      }
+      const isHeld = async () =>
+        (await stage.deliveries(connector.id)).filter(({ status, nextAttemptAt, reason: why }) => {
+          return status === 'PENDING' && nextAttemptAt === null && why === 'paused';
+        });
+      await expect.poll(isHeld, { timeout: 15_000 }).toHaveLength(7);
+
+      stage.vendors.interfere(type, undefined);
+      const released = await stage.patch(connector.id, { isActive: true });
+      expect(released.body).toMatchObject({ pausedReason: null, pausedAt: null, failingSince: null });
+      await stage.deliveriesAre(connector.id, 'SUCCEEDED', 7);
+      expect(await stage.deliveriesAre(connector.id, 'FAILED', 5)).toHaveLength(5);
+      await stage.patch(connector.id, { isActive: false });
+    },
+    60_000,
+  );
+});
