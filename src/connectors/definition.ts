@@ -63,6 +63,17 @@ export type ConnectorEvent = {
  */
 export type ConnectorMemory = Readonly<Record<string, string>>;
 
+/** What is looked up of other payments at the endpoint of an event, within so many minutes of it. */
+export type HistoryQuestion = { endpointId: string; minutes: number };
+
+/** Times are ISO 8601 UTC. */
+export type EndpointHistory = {
+  /** Failures of the endpoint's upstream, the event itself among them. */
+  upstreamFaults: readonly string[];
+  /** The last settlement since the event; null when there is none. */
+  settledAt: string | null;
+};
+
 export type BuildContext = {
   connectorId: string;
   projectId: string;
@@ -75,6 +86,8 @@ export type BuildContext = {
   /** The try before may have arrived: it ended without an answer after the request had been sent. */
   previousAttemptAmbiguous: boolean;
   now: Date;
+  /** The answer to `lookBack`, read anew before an answer is judged. */
+  history?: EndpointHistory;
   /** Address of the event in the console, when the deployment has a public URL. */
   consoleUrl?: string;
 };
@@ -86,6 +99,8 @@ export type ConnectorRequest = {
   body?: string;
   /** Names this call when a delivery takes several; `classify` is told which one it judges. Default `send`. */
   step?: string;
+  /** What every process must find in the memory before this is sent. Looked at for the first request of a delivery. */
+  announce?: Record<string, string>;
 };
 
 export type ConnectorResponse = {
@@ -140,6 +155,8 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   batch?: { maxEvents: number; windowSeconds: number };
   /** Total time for one call. Default 15. */
   timeoutSeconds?: number;
+  /** What to look up for `context.history` before an event is judged, if anything. */
+  lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
   /** Makes the (first) request for the events; `events` has one member unless `batch` is set. */
   build(events: readonly [ConnectorEvent, ...ConnectorEvent[]], config: Config, context: BuildContext): Built;
   classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome;

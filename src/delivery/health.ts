@@ -174,9 +174,17 @@ export function createHealth({
     const entries = Object.entries(patch);
     const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));
     const forgotten = entries.filter(([, value]) => value === '').map(([name]) => name);
+    // What somebody else has remembered meanwhile is not what is to be forgotten.
     await db.query(
-      `UPDATE "Connector" SET "memory" = ("memory" || $2::jsonb) - $3::text[] WHERE "id" = $1 AND "secretConfig" = $4`,
-      [connector.id, JSON.stringify(kept), forgotten, connector.secretConfig],
+      `UPDATE "Connector" c SET "memory" = ("memory" || $2::jsonb) - ARRAY(
+         SELECT name FROM unnest($3::text[], $4::text[]) AS forgotten(name, known)
+         WHERE known IS NULL OR c."memory"->>name = known
+       )
+       WHERE "id" = $1 AND "secretConfig" = $5`,
+      [
+        ...[connector.id, JSON.stringify(kept), forgotten],
+        ...[forgotten.map((name) => connector.memory[name] ?? null), connector.secretConfig],
+      ],
     );
   }
 

@@ -12,6 +12,7 @@ import { secretsOf } from '../connectors/describe.ts';
 import type { EgressResponse } from '../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../egress/phases.ts';
 import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
+import type { ReadHistory } from './endpoint-history.ts';
 import { type AttemptErrorClass, isAmbiguous } from './error-classes.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
@@ -32,6 +33,7 @@ export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 export type ConnectorSenderOptions = SenderOptions & {
   /** Address of an event in the console, when the deployment has a public one. */
   consoleUrl?: (event: { id: string; projectId: string }) => string;
+  readHistory?: ReadHistory;
 };
 
 const MAX_STEPS = 5;
@@ -64,7 +66,7 @@ async function sendGroup(
   options: ConnectorSenderOptions,
 ): Promise<SendResult> {
   const [first] = group;
-  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl } = options;
+  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl, readHistory } = options;
   const timeoutMilliseconds = definition.timeoutSeconds
     ? definition.timeoutSeconds * 1000
     : options.timeoutMilliseconds;
@@ -96,6 +98,8 @@ async function sendGroup(
       const config = openConfig(first, connector, secretBox);
       const secrets = secretsOf(definition, config);
       const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
+      const question = definition.lookBack?.(events[0], config);
+      const lookBack = async () => (question && readHistory ? { history: await readHistory(events[0], question) } : {});
       const context: BuildContext = {
         connectorId: connector.id,
         projectId: first.projectId,
@@ -108,10 +112,16 @@ async function sendGroup(
           : group.some(({ previousErrorClass }) => isAmbiguous(previousErrorClass)),
         now: new Date(startedAt),
         ...(consoleUrl && { consoleUrl: consoleUrl({ id: first.event.id, projectId: first.projectId }) }),
+        ...(await lookBack()),
       };
 
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
+      const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
+      // Written with the result of this claim, so that it is there for all when the next one sends.
+      if (unknown.length > 0) {
+        return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
+      }
       let request = withUserAgent(built);
       for (let steps = 1; ; steps++) {
         sent = recordedRequest(request, secrets);
@@ -119,7 +129,8 @@ async function sendGroup(
         durationMs += response.durationMilliseconds;
         phases = addPhases(phases, response.phases);
         const step = request.step ?? 'send';
-        const outcome = definition.classify(toResponse(response), { ...context, memory, config, events, step });
+        const known = { ...context, ...(await lookBack()), memory };
+        const outcome = definition.classify(toResponse(response), { ...known, config, events, step });
         if ('remember' in outcome) remember(outcome.remember, learned);
         if (outcome.kind === 'next' && steps < MAX_STEPS) {
           request = withUserAgent(outcome.request);

@@ -11,6 +11,7 @@ import { createCircuits } from './circuits.ts';
 import { createClaimLoop } from './claim-loop.ts';
 import { createDestinations } from './destinations.ts';
 import { createDispatch } from './dispatch.ts';
+import { createEndpointHistory } from './endpoint-history.ts';
 import { createHealth } from './health.ts';
 import { type Job, spanOf } from './jobs.ts';
 import { FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
@@ -131,7 +132,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   };
   const jobOptions = {
     sendWebhook: createWebhookSender({ ...senderOptions, ...(payloadVersions && { payloadVersions }) }),
-    sendToConnector: createConnectorSender({ ...senderOptions, ...(consoleUrl && { consoleUrl }) }),
+    sendToConnector: createConnectorSender({
+      ...{ ...senderOptions, ...(consoleUrl && { consoleUrl }) },
+      readHistory: createEndpointHistory(db.pool),
+    }),
     findConnector: options.connectors,
   };
   const claimLoop = createClaimLoop({

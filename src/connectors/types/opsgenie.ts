@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import {
   alertDetails,
+  alertFields,
   alertKey,
+  alertLookBack,
   alertMemory,
+  alertStep,
   alertSummary,
   carriesAlert,
   testAlertKey,
@@ -29,8 +32,6 @@ type Region = keyof typeof ALERT_URLS;
 
 const MAX_MESSAGE_LENGTH = 130;
 const MAX_ENTITY_LENGTH = 512;
-// A refused signature is the payer's trouble, an upstream or a settlement that fails is the seller's.
-const PRIORITIES = { verify: 'P4', upstream: 'P3', settle: 'P3' } as const;
 
 const config = z.strictObject({
   apiKey: secretField({
@@ -44,18 +45,21 @@ const config = z.strictObject({
     description: 'us or eu: Opsgenie there; left out, both are tried. jsm: Jira Service Management, its successor.',
     decidesAddress: true,
   }).optional(),
+  ...alertFields,
 });
 type Config = z.infer<typeof config>;
 
 /** https://docs.opsgenie.com/docs/alert-api */
-export const opsgenie = defineConnector({
+export const opsgenie = defineConnector<Config>({
   type: 'opsgenie',
   title: 'Opsgenie',
   category: 'Monitoring',
-  description: 'Failed payments open one alert an endpoint, and the next settled payment closes it.',
+  description: 'Failing settlements and upstreams open one alert an endpoint, and the next settled payment closes it.',
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
   config,
   carries: carriesAlert,
+
+  lookBack: alertLookBack,
 
   build([event], settings, context) {
     const [region] = regions(settings, context.memory);
@@ -63,12 +67,13 @@ export const opsgenie = defineConnector({
   },
 
   classify(response, context) {
-    const { config: settings, events, step, memory, connectorId, now } = context;
+    const { config: settings, events, step, memory, history, connectorId, now } = context;
     const [event] = events;
     const [action, usedRegion] = step.split(':');
     const [firstRegion, otherRegion] = regions(settings, memory);
     const region = (usedRegion as Region | undefined) ?? firstRegion;
-    const remember = { ...(settings.region ? {} : { region }), ...alertMemory(event, memory) };
+    const closedAt = action === 'close' ? (history?.settledAt ?? now.toISOString()) : null;
+    const remember = { ...(settings.region ? {} : { region }), ...alertMemory(event, memory, closedAt) };
     const { statusCode } = response;
     if (statusCode === 202) {
       if (!valueAt(parseJson(response.body), 'requestId')) return retry('Opsgenie answered 202 without a request id.');
@@ -76,9 +81,15 @@ export const opsgenie = defineConnector({
         const request = close(testAlertKey(connectorId), settings, region);
         return { kind: 'next', request: { ...request, step: `test-close:${region}` } };
       }
+      // Its settlement may have been at Opsgenie before the alert was.
+      if (event?.type === 'payment.failed' && !event.test && action !== 'close' && history?.settledAt) {
+        const request = close(alertKey(event), settings, region);
+        return { kind: 'next', request: { ...request, step: `close:${region}` } };
+      }
       return { kind: 'delivered', note: 'Opsgenie took the request and works on it in the background.', remember };
     }
-    if (statusCode === 404 && (event?.test ? action === 'test-close' : event?.type === 'payment.settled')) {
+    const isClose = action === 'close' || event?.type === 'payment.settled';
+    if (statusCode === 404 && (event?.test ? action === 'test-close' : isClose)) {
       return { kind: 'delivered', note: 'The alert was closed already.', remember };
     }
     if ((statusCode === 401 || statusCode === 403) && event && otherRegion && region === firstRegion) {
@@ -122,15 +133,18 @@ function requestFor(event: ConnectorEvent, settings: Config, context: BuildConte
   }
   switch (event.type) {
     case 'payment.failed': {
+      const step = alertStep(event, settings, context);
+      if (step === 'close') return { ...close(alertKey(event), settings, region), step: `close:${region}` };
+      if ('skip' in step) return step;
       const { stage, endpointPath } = event.data;
       const entity = shorten(oneLine(endpointPath), MAX_ENTITY_LENGTH);
       const alert = {
         alias: alertKey(event),
-        priority: PRIORITIES[stage],
+        priority: 'P3',
         entity,
         tags: ['tollgate', event.type, stage],
       };
-      return create(event, alert, settings, context, region);
+      return { ...create(event, alert, settings, context, region), announce: step.open };
     }
     case 'payment.settled': {
       const skip = whyNotClose(event, context.memory);

@@ -2,8 +2,11 @@ import { z } from 'zod';
 import type { EventKind } from '../../features/events/kinds.ts';
 import {
   alertDetails,
+  alertFields,
   alertKey,
+  alertLookBack,
   alertMemory,
+  alertStep,
   alertSummary,
   carriesAlert,
   testAlertKey,
@@ -18,8 +21,8 @@ const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as c
 const CHANGES: ReadonlySet<EventKind> = new Set(['endpoint.created', 'endpoint.pricing_changed']);
 const MAX_SUMMARY_LENGTH = 1024;
 const MAX_SOURCE_LENGTH = 255;
-// A refused signature is the payer's trouble, an upstream or a settlement that fails is the seller's.
-const SEVERITIES = { verify: 'warning', upstream: 'error', settle: 'error' } as const;
+/** Resolves what a failed payment has opened, since one has settled meanwhile. */
+const CLOSE = 'close';
 
 const config = z.strictObject({
   routingKey: secretField({
@@ -33,25 +36,31 @@ const config = z.strictObject({
     description: 'Where the PagerDuty account lives: eu if its address is …eu.pagerduty.com.',
     decidesAddress: true,
   }).optional(),
+  ...alertFields,
 });
 type Config = z.infer<typeof config>;
 
 /** https://developer.pagerduty.com/docs/events-api-v2-overview */
-export const pagerduty = defineConnector({
+export const pagerduty = defineConnector<Config>({
   type: 'pagerduty',
   title: 'PagerDuty',
   category: 'Monitoring',
   description:
-    'Failed payments open one alert an endpoint, the next settled payment resolves it; changes are recorded.',
+    'Failing settlements and upstreams open one alert an endpoint, the next settled payment resolves it; changes are recorded.',
   documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
   config,
   carries: (kind, selected) => CHANGES.has(kind) || carriesAlert(kind, selected),
 
+  lookBack: alertLookBack,
+
   build([event], settings, context) {
     if (event.test) return testRequest(event, settings, context);
     switch (event.type) {
-      case 'payment.failed':
-        return trigger(event, settings, context);
+      case 'payment.failed': {
+        const step = alertStep(event, settings, context);
+        if (step === 'close') return { ...resolve(alertKey(event), settings), step: CLOSE };
+        return 'skip' in step ? step : { ...trigger(event, settings, context), announce: step.open };
+      }
       case 'payment.settled': {
         const skip = whyNotClose(event, context.memory);
         return skip ? { skip } : resolve(alertKey(event), settings);
@@ -65,15 +74,21 @@ export const pagerduty = defineConnector({
     }
   },
 
-  classify(response, { config: settings, events, step, memory, connectorId, attemptNumber, now }) {
+  classify(response, { config: settings, events, step, memory, history, connectorId, attemptNumber, now }) {
+    const [event] = events;
     const json = parseJson(response.body);
     if (response.statusCode === 202) {
       if (valueAt(json, 'status') !== 'success') return retry('PagerDuty answered 202 without confirming the event.');
       if (step === 'test-trigger') {
         return { kind: 'next', request: { ...resolve(testAlertKey(connectorId), settings), step: 'test-resolve' } };
       }
+      // Its settlement may have been at PagerDuty before the trigger was.
+      if (event?.type === 'payment.failed' && !event.test && step !== CLOSE && history?.settledAt) {
+        return { kind: 'next', request: { ...resolve(alertKey(event), settings), step: CLOSE } };
+      }
+      const closedAt = step === CLOSE ? (history?.settledAt ?? now.toISOString()) : null;
       const note = 'PagerDuty took the event; rules of the service may still suppress it.';
-      return { kind: 'delivered', note, remember: alertMemory(events[0], memory) };
+      return { kind: 'delivered', note, remember: alertMemory(event, memory, closedAt) };
     }
     if (response.statusCode === 429) {
       // No Retry-After is documented; PagerDuty counts calls by the minute and asks for a back-off of minutes.
@@ -96,7 +111,7 @@ function trigger(event: ConnectorEvent & { type: 'payment.failed' }, settings: C
     payload: {
       summary: alertSummary(event, context, MAX_SUMMARY_LENGTH),
       source: sourceOf(event.data.endpointPath),
-      severity: SEVERITIES[event.data.stage],
+      severity: 'error',
       timestamp: event.timestamp,
       component: event.data.endpointId,
       class: event.type,

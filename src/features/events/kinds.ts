@@ -32,6 +32,10 @@ export const EVENT_PAYLOADS = {
     stage: z.enum(['verify', 'upstream', 'settle']),
     reason: z.string().describe('Stable code, for example "insufficient_funds".'),
     message: z.string(),
+    upstreamStatusCode: z
+      .int()
+      .optional()
+      .describe('Status that the upstream answered with; left out when it gave no answer.'),
     transactionHash: z.string().nullable(),
   }),
   'customer.first_payment': z.object({

@@ -96,7 +96,7 @@ export async function bookFailure(
   payment: Payment,
   failedAt: Prisma.Sql,
 ): Promise<void> {
-  const { projectId, failureStage, failureReason, failureMessage, transactionHash } = payment;
+  const { projectId, failureStage, failureReason, failureMessage, transactionHash, upstreamStatusCode } = payment;
   await events.record(tx, {
     projectId,
     type: 'payment.failed',
@@ -105,6 +105,7 @@ export async function bookFailure(
       stage: failureStage!.toLowerCase() as 'verify' | 'upstream' | 'settle',
       reason: failureReason ?? '',
       message: failureMessage ?? '',
+      ...(failureStage === 'UPSTREAM' && upstreamStatusCode !== null && { upstreamStatusCode }),
       transactionHash,
     },
   });
