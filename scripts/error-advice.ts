@@ -43,6 +43,9 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'The key was sent before with another method, path or body. Make a new key for each thing you want done.',
   RATE_LIMITED:
     'Too many requests, open streams, or refused credentials from one address. Wait for `Retry-After` where it is given.',
+  FUNDS_IN_USE:
+    'Each payment in progress needs its amount in the wallet until it is settled. Wait for `Retry-After`, send fewer requests at ' +
+    'once, or put more money into the wallet.',
   HEADERS_TOO_LARGE: 'The request line and the headers may have 16 KiB together.',
   INTERNAL: 'A fault of this service, logged under the `requestId` of the answer. Quote that when you report it.',
   UPSTREAM_FAILED:

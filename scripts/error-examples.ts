@@ -25,6 +25,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
     '`{"path": "/weather", "upstreamUrl": "http://10.0.0.1/", "priceUsd": "0"}`: two values are refused.',
   IDEMPOTENCY_KEY_REUSED: 'A program sends the same fixed key with everything it creates.',
   RATE_LIMITED: 'The 61st request of a Starter within a second.',
+  FUNDS_IN_USE: 'Two requests at once, of a wallet with money for one.',
   HEADERS_TOO_LARGE: 'A cookie of 20 KB.',
   INTERNAL: 'A mistake in this service.',
   UPSTREAM_FAILED: 'The upstream’s certificate has expired.',

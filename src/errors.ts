@@ -61,6 +61,11 @@ export const ERRORS = {
     message: 'This Idempotency-Key was used with another request. Use a new key for a new request.',
   },
   RATE_LIMITED: { status: 429, message: 'Too many requests. Wait for the time given in `Retry-After`.' },
+  FUNDS_IN_USE: {
+    status: 429,
+    message:
+      'The payments of this wallet that are in progress take all the money it has. Nothing was charged: wait, then repeat the request with the same payment.',
+  },
   HEADERS_TOO_LARGE: {
     status: 431,
     message: 'The path or the headers are larger than this service accepts. Send less, 16 KiB together.',
@@ -104,6 +109,7 @@ export type AppErrorOptions = {
 
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'RATE_LIMITED',
+  'FUNDS_IN_USE',
   'IDEMPOTENCY_IN_FLIGHT',
   'PAYMENT_IN_PROGRESS',
   'FACILITATOR_UNAVAILABLE',

@@ -1,4 +1,13 @@
-import { createPublicClient, numberToHex, pad, parseAbi, parseEventLogs, type Transport, toEventSelector } from 'viem';
+import {
+  type ContractFunctionParameters,
+  createPublicClient,
+  numberToHex,
+  pad,
+  parseAbi,
+  parseEventLogs,
+  type Transport,
+  toEventSelector,
+} from 'viem';
 import type { Network } from './networks.ts';
 
 /** An authorization whose fate is looked up. Addresses in any case. */
@@ -26,17 +35,26 @@ export type ChainOutcome =
 export type Chain = {
   /** @throws Error when no node answers, or it has not indexed yet what it already knows. */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
+  /** What a wallet has, and which of its authorizations are paid of it already, in one block. @throws Error when no node answers. */
+  fundsOf(wallet: Wallet, nonces: readonly `0x${string}`[]): Promise<Funds>;
 };
+
+export type Wallet = { assetAddress: `0x${string}`; payer: `0x${string}` };
+export type Funds = { balanceAtomic: bigint; usedNonces: ReadonlySet<string> };
 
 // EIP-3009 (https://eips.ethereum.org/EIPS/eip-3009) and ERC-20.
 const ABI = parseAbi([
+  'function balanceOf(address owner) view returns (uint256)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ]);
-const CANCELED = toEventSelector(ABI[2]);
-const MARK_EVENTS = [toEventSelector(ABI[1]), CANCELED];
+const CANCELED = toEventSelector(ABI[3]);
+const MARK_EVENTS = [toEventSelector(ABI[2]), CANCELED];
+
+/** On every chain under this address (https://www.multicall3.com). */
+const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 type BlockTime = { number: bigint; timestamp: bigint };
 type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: bigint; logIndex: number };
@@ -147,7 +165,22 @@ export function createChain({ network, transport }: { network: Network; transpor
     return low;
   }
 
-  return { outcomeOf };
+  async function fundsOf({ assetAddress, payer }: Wallet, nonces: readonly `0x${string}`[]): Promise<Funds> {
+    const token = { address: assetAddress, abi: ABI } as const;
+    const balance = { ...token, functionName: 'balanceOf', args: [payer] } as const;
+    if (nonces.length === 0) return { balanceAtomic: await client.readContract(balance), usedNonces: new Set() };
+    // All of it in one call, so that balance and authorizations are those of one moment.
+    const states = nonces.map((nonce) => ({ ...token, functionName: 'authorizationState', args: [payer, nonce] }));
+    const [balanceAtomic, ...isUsed] = (await client.multicall({
+      allowFailure: false,
+      batchSize: 0,
+      multicallAddress: MULTICALL3,
+      contracts: [balance, ...states] as ContractFunctionParameters[],
+    })) as [bigint, ...boolean[]];
+    return { balanceAtomic, usedNonces: new Set(nonces.filter((_nonce, index) => isUsed[index])) };
+  }
+
+  return { outcomeOf, fundsOf };
 }
 
 function same(first: string, second: string): boolean {

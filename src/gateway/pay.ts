@@ -6,9 +6,9 @@ import { AppError, notFound } from '../errors.ts';
 import { LeaseLost, PaymentGone } from '../features/payments/lease.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { Payment } from '../generated/prisma/client.ts';
+import type { Attempt } from '../limits/failed-credentials.ts';
 import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../tracing/tracer.ts';
 import { type GatewayAnswer, refusal } from './answer.ts';
-import { type Facilitator, FacilitatorError, type Verification } from './facilitator.ts';
 import type { Headers } from './headers.ts';
 import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
@@ -18,8 +18,9 @@ import { paymentResponseHeaders } from './payment-response.ts';
 import type { Route } from './route-table.ts';
 import type { SettleResult, Settler } from './settle.ts';
 import { type Resource, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
-import { callUpstream, GATEWAY_BUSY, type UpstreamAnswer, UpstreamError } from './upstream.ts';
+import { BUYER_GONE, callUpstream, GATEWAY_BUSY, type UpstreamAnswer, UpstreamError } from './upstream.ts';
 import type { UpstreamSigner } from './upstream-signature.ts';
+import type { Verify } from './verify.ts';
 
 /** A request that carries a payment. */
 export type PaidRequest = {
@@ -38,8 +39,10 @@ export type PaidRequest = {
   fingerprint(bodyDigest: string | null): string;
   /** The answer 402 with the terms, and why this payment is not accepted. */
   demand(error: string): GatewayAnswer;
-  /** Told when the facilitator refuses it. */
-  onRefused(): void;
+  /** Counts a payment of its address that is about to be verified. @throws AppError `RATE_LIMITED` after too many bad ones. */
+  reserve(): Promise<Attempt>;
+  /** Told when the payment was verified and could not be charged in the end, for which the buyer is to blame. */
+  onUnpaid(): void;
   /** Aborted when the buyer has gone. */
   gone: AbortSignal;
   /** Reserves memory for so many bytes of the answer, or of that of an earlier payment; false when there is none. */
@@ -53,7 +56,7 @@ export type OnPaymentStep = (step: PaymentStep, seconds: number) => void;
 
 export type PayOptions = {
   ledger: Ledger;
-  facilitator: Facilitator;
+  verify: Verify;
   settler: Settler;
   dispatcher: Dispatcher;
   signer: UpstreamSigner;
@@ -75,7 +78,7 @@ const KEEP_LARGE_SECONDS = 3600;
  * until the settlement is known, and kept for whoever repeats the request with the same payment.
  */
 export function createPay(options: PayOptions) {
-  const { ledger, facilitator, settler, dispatcher, signer, network, log, onStep, now = () => new Date() } = options;
+  const { ledger, verify, settler, dispatcher, signer, network, log, onStep, now = () => new Date() } = options;
 
   /** @throws AppError without an answer of the upstream; what has happened is in the payment's record. */
   async function pay(request: PaidRequest): Promise<GatewayAnswer> {
@@ -83,20 +86,37 @@ export function createPay(options: PayOptions) {
       const known = await ledger.find(authorizationOf(request));
       return known ? options.repeat(known, request) : request.demand(request.unmet);
     }
+    const attempt = await request.reserve().catch(async (error) => {
+      // What was paid for is not withheld for what others do behind the same address.
+      const known = await ledger.find(authorizationOf(request));
+      if (!known) throw error;
+      return known;
+    });
+    if ('id' in attempt) return options.repeat(attempt, request);
+    return carry(request, attempt).finally(attempt.giveBack);
+  }
+
+  async function carry(request: PaidRequest, attempt: Attempt): Promise<GatewayAnswer> {
     const claim = await inStep('claim', {}, () => ledger.claim(newPayment(request)));
     describeSpan({ 'tollgate.payment.id': claim.payment.id, 'tollgate.payment.claim': claim.kind });
-    if (claim.kind === 'existing') return options.repeat(claim.payment, request);
+    if (claim.kind === 'existing') {
+      attempt.giveBack();
+      return options.repeat(claim.payment, request);
+    }
     const lease = leaseOf(claim.payment);
     return holdingLease(ledger, lease, async (lost) => {
-      const refused = await inStep('verify', {}, () => verify(claim.payment, request));
-      if (refused) return refused;
-      const payment = await ledger.verified(lease);
-      const gone = AbortSignal.any([lost, request.gone]);
+      const verified = await inStep('verify', {}, () => verify(claim.payment, request));
+      if (verified.kind === 'refused') {
+        attempt.fail();
+        return verified.answer;
+      }
+      attempt.giveBack();
+      const { payment } = verified;
       const attributes = {
         'http.request.method': request.method,
         'server.address': new URL(request.target.origin).hostname,
       };
-      const answer = await inStep('upstream', { kind: 'client', attributes }, () => call(payment, request, gone));
+      const answer = await inStep('upstream', { kind: 'client', attributes }, () => call(payment, request, lost));
       if (answer.statusCode >= 400) return passOnUnpaid(payment, answer);
       const { statusCode, headers, body, durationMs, requestBodyDigest } = answer;
       await ledger.served(lease, {
@@ -153,30 +173,8 @@ export function createPay(options: PayOptions) {
     };
   }
 
-  /** The answer 402 when the payment is not good; undefined when it is. */
-  async function verify(
-    claimed: Payment,
-    { route, resource, payment, demand, onRefused }: PaidRequest,
-  ): Promise<GatewayAnswer | undefined> {
-    let verification: Verification;
-    try {
-      verification = await facilitator.verify(facilitatorRequest(network, route, resource, payment));
-    } catch (error) {
-      if (!(error instanceof FacilitatorError)) throw error;
-      log.warn({ err: error, paymentId: claimed.id }, 'a payment could not be verified');
-      await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason: error.reason, message: error.message });
-      throw refusal('FACILITATOR_UNAVAILABLE', failureHeaders(claimed, error.reason), { retryAfterSeconds: 5 });
-    }
-    if (verification.isValid) return undefined;
-    const { reason, message } = verification;
-    await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason, message });
-    onRefused();
-    const answer = demand(reason);
-    return { ...answer, headers: { ...answer.headers, 'tollgate-payment-id': claimed.id } };
-  }
-
   /** The upstream's answer, whatever its status. */
-  async function call(payment: Payment, request: PaidRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+  async function call(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<UpstreamAnswer> {
     const { method, target, route } = request;
     const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000 - SETTLEMENT_SECONDS;
     const proof = signer.headersOf({
@@ -194,10 +192,12 @@ export function createPay(options: PayOptions) {
         headers: { ...request.headers, ...proof, ...traceHeaders() },
         body: request.body,
         timeoutMilliseconds: Math.max(0, Math.min(UPSTREAM_TIMEOUT_SECONDS, remainingSeconds)) * 1000,
-        signal,
+        lost,
+        gone: request.gone,
         hold: request.hold,
       });
     } catch (error) {
+      if (error instanceof UpstreamError && error.reason === BUYER_GONE) request.onUnpaid();
       throw await upstreamFailed(payment, error);
     }
   }
@@ -243,6 +243,7 @@ export function createPay(options: PayOptions) {
     });
     if (result.kind === 'unresolved') throw unresolved(payment, result.transactionHash);
     if (result.kind === 'failed') {
+      request.onUnpaid();
       const demand = request.demand(result.reason);
       return { ...demand, headers: { ...demand.headers, ...failureHeaders(payment, result.reason) } };
     }

@@ -107,7 +107,6 @@ function createHandler(options: GatewayOptions) {
     if (header.kind === 'none') return demand('Payment is required.');
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
-    refusedPayments.check(request.ip);
     checkFraming(request.raw);
     return pay({
       route,
@@ -126,7 +125,8 @@ function createHandler(options: GatewayOptions) {
         payment: header.payment,
       }),
       demand,
-      onRefused: () => refusedPayments.record(request.ip),
+      reserve: () => refusedPayments.reserve(request.ip),
+      onUnpaid: () => refusedPayments.record(request.ip),
       gone,
       hold: held.take,
     });

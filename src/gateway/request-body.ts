@@ -23,6 +23,9 @@ export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): voi
   if (Number(headers['content-length'] ?? 0) > MAX_REQUEST_BODY_BYTES) throw tooLarge();
 }
 
+/** The client has gone before it has sent its whole body. */
+export class RequestBrokenOff extends Error {}
+
 /** Passes a request body through, bounds it, and knows its digest once it has passed. */
 export class MeteredBody extends Transform {
   readonly #hash = createHash('sha256');
@@ -58,7 +61,7 @@ export function meterBody(source: Readable): MeteredBody {
   const body = new MeteredBody();
   source.pipe(body);
   source.once('close', () => {
-    if (!source.readableEnded) body.destroy(new Error('The request was broken off'));
+    if (!source.readableEnded) body.destroy(new RequestBrokenOff('The request was broken off'));
   });
   body.once('close', () => source.unpipe(body));
   // Whoever reads it is told; here it only must not go unheard.

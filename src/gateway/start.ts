@@ -4,6 +4,8 @@ import type { Config } from '../config.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
+import type { RateLimiter } from '../limits/rate-limit.ts';
+import type { GatewayAnswer } from './answer.ts';
 import type { DeliveryLimits } from './answer-delivery.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { createChain } from './chain.ts';
@@ -12,7 +14,7 @@ import { createFacilitatorAuth } from './facilitator-auth.ts';
 import { createHttpFacilitator } from './facilitator-http.ts';
 import { measureFacilitator, type OnFacilitatorCall } from './measured-facilitator.ts';
 import type { Network } from './networks.ts';
-import { createPay, type OnPaymentStep } from './pay.ts';
+import { createPay, type OnPaymentStep, type PaidRequest } from './pay.ts';
 import { createRecovery } from './recovery.ts';
 import type { GatewayOptions } from './register.ts';
 import { createRepeat } from './repeat.ts';
@@ -20,6 +22,7 @@ import type { RouteTable } from './route-table.ts';
 import { egressTransport } from './rpc.ts';
 import { createSettler } from './settle.ts';
 import type { UpstreamSigner } from './upstream-signature.ts';
+import { createVerify } from './verify.ts';
 
 /** Who is told how the work goes. */
 export type GatewayMetrics = { onStep: OnPaymentStep; onFacilitatorCall: OnFacilitatorCall };
@@ -46,31 +49,55 @@ export function startGateway(options: {
   rails: PaymentRails;
   network: Network;
   signer: UpstreamSigner;
+  rateLimiter: RateLimiter;
   publicUrl: string | undefined;
   deliveryLimits?: DeliveryLimits | undefined;
   log: Logger;
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
-  const { routes, ledger, egress, rails, network, signer, publicUrl, deliveryLimits, log, metrics } = options;
+  const { routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, deliveryLimits, log, metrics } =
+    options;
   const { transport } = rails;
   const facilitator = metrics ? measureFacilitator(rails.facilitator, metrics.onFacilitatorCall) : rails.facilitator;
   const chain = createChain({ network, transport });
   const settler = createSettler({ ledger, facilitator, chain, log });
   const repeat = createRepeat({ ledger, settler, network });
   const { dispatcher } = egress;
+  const verify = createVerify({ ledger, facilitator, chain, network, log });
   const pay = createPay({
-    ...{ ledger, facilitator, settler, dispatcher, signer, network, repeat, log },
+    ...{ ledger, verify, settler, dispatcher, signer, network, repeat, log },
     ...(metrics && { onStep: metrics.onStep }),
   });
   const recovery = createRecovery({ ledger, settler, log });
   recovery.start();
   const refusedPayments = createFailedCredentials({
+    ...{ rateLimiter, scope: 'payments', what: 'payments' },
     failuresPerMinute: REFUSED_PAYMENTS_PER_MINUTE,
-    what: 'payments',
   });
   const answerMemory = createAnswerMemory();
-  const served = { routes, network, pay, refusedPayments, answerMemory, deliveryLimits, publicUrl };
-  return { served, stop: recovery.stop };
+  const { run, settled } = untilSettled(pay);
+  const served = { routes, network, pay: run, refusedPayments, answerMemory, deliveryLimits, publicUrl };
+  return {
+    served,
+    async stop() {
+      await settled();
+      await recovery.stop();
+    },
+  };
+}
+
+/** A payment goes on when its buyer has gone, so the server may have closed before it has ended. */
+function untilSettled(pay: GatewayOptions['pay']) {
+  const running = new Set<Promise<unknown>>();
+  return {
+    run(request: PaidRequest): Promise<GatewayAnswer> {
+      const answer = pay(request);
+      const ended = answer.catch(() => {}).finally(() => running.delete(ended));
+      running.add(ended);
+      return answer;
+    },
+    settled: () => Promise.all(running),
+  };
 }
 
 /** Whether payments on this network are among what a facilitator settles. */

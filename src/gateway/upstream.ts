@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { EgressError, toEgressError } from '../egress/egress-error.ts';
 import { AppError } from '../errors.ts';
 import { type Headers, responseHeaders } from './headers.ts';
-import { meterBody } from './request-body.ts';
+import { meterBody, RequestBrokenOff } from './request-body.ts';
 
 export type UpstreamRequest = {
   origin: string;
@@ -15,8 +15,10 @@ export type UpstreamRequest = {
   body: Readable | null;
   /** For everything, to the last byte of the answer. */
   timeoutMilliseconds: number;
-  /** Ends the request when the buyer has gone. */
-  signal: AbortSignal;
+  /** Ends the request when another process has the payment. */
+  lost: AbortSignal;
+  /** Aborted when the buyer has gone: ends the request while the upstream does not have it whole. */
+  gone: AbortSignal;
   /** Reserves memory for so many bytes of the answer; false when there is none. */
   hold(bytes: number): boolean;
 };
@@ -48,13 +50,16 @@ export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 const MAX_ANSWER_HEADER_BYTES = 14 * 1024;
 /** Between two chunks of an answer. */
 const IDLE_MILLISECONDS = 30_000;
+/** The reason when the buyer has gone before the upstream had the request. */
+export const BUYER_GONE = 'buyer_gone';
 /** The reason when there is no memory for one more answer. */
 export const GATEWAY_BUSY = 'gateway_busy';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Calls an upstream once and holds its whole answer. The body of the request streams through; the answer is bounded in
- * bytes and time. Nothing is ever sent a second time.
+ * bytes and time. Nothing is ever sent a second time. A buyer who goes away once the upstream has the request does not
+ * end it: the work is done then, and paid for.
  *
  * @throws UpstreamError without an answer; AppError `PAYLOAD_TOO_LARGE` when the request's body is too large.
  */
@@ -62,10 +67,24 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   const startedAt = performance.now();
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(new EgressError('timeout')), request.timeoutMilliseconds);
-  const signal = AbortSignal.any([giveUp.signal, request.signal]);
+  const signal = AbortSignal.any([giveUp.signal, request.lost]);
   const body = request.body && meterBody(request.body);
+  let isSending = false;
+  const onGone = () => {
+    const isSent = isSending && (body === null || body.digest !== null);
+    if (!isSent) giveUp.abort(buyerGone());
+  };
+  if (request.gone.aborted) onGone();
+  request.gone.addEventListener('abort', onGone);
+  const noting = dispatcher.compose(
+    (dispatch) => (options, handler) =>
+      dispatch(
+        options,
+        notingStart(handler, () => (isSending = true)),
+      ),
+  );
   try {
-    const answer = await dispatcher.request({
+    const answer = await noting.request({
       origin: request.origin,
       path: request.path,
       method: request.method as Dispatcher.HttpMethod,
@@ -107,9 +126,11 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
     if (body?.errored instanceof AppError) throw body.errored;
-    if (request.signal.aborted) throw new UpstreamError('buyer_gone', 'The buyer has closed the connection.');
-    throw failureOf(giveUp.signal.aborted ? giveUp.signal.reason : error);
+    if (body?.errored instanceof RequestBrokenOff) throw buyerGone();
+    if (request.lost.aborted) throw new UpstreamError('interrupted', 'Another process has taken the payment over.');
+    throw giveUp.signal.aborted ? failureOf(giveUp.signal.reason) : failureOf(error);
   } finally {
+    request.gone.removeEventListener('abort', onGone);
     clearTimeout(timer);
   }
 }
@@ -147,7 +168,26 @@ async function readBounded(
   return answer.subarray(0, bytes);
 }
 
+/** The same handler, with somebody told when the request begins to go over the wire. */
+function notingStart(handler: Dispatcher.DispatchHandler, onStart: () => void): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller, context) {
+      handler.onRequestStart?.(controller, context);
+      if (!controller.aborted) onStart();
+    },
+    onResponseStart: (...response) => handler.onResponseStart?.(...response),
+    onResponseData: (...data) => handler.onResponseData?.(...data),
+    onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
+    onResponseError: (...failure) => handler.onResponseError?.(...failure),
+  };
+}
+
+function buyerGone(): UpstreamError {
+  return new UpstreamError(BUYER_GONE, 'The buyer has closed the connection.');
+}
+
 function failureOf(cause: unknown): UpstreamError {
+  if (cause instanceof UpstreamError) return cause;
   const { errorClass } = toEgressError(cause);
   const isTimeout = errorClass === 'timeout' || errorClass === 'connect_timeout';
   return isTimeout

@@ -1,3 +1,4 @@
+import type { KnownCredentials } from '../auth/known-credentials.ts';
 import type { Authenticator, Viewer } from '../auth/viewer.ts';
 import { rateLimitScope } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
@@ -35,22 +36,50 @@ export function createAdmission(options: {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   failedCredentials: FailedCredentials;
+  knownCredentials: KnownCredentials;
   bus: Bus;
   /** Told of every request that is refused for its number. */
   onRateLimited?: (reason: 'rate' | 'credentials') => void;
 }): Admission {
-  const { authenticator, rateLimiter, failedCredentials, bus, onRateLimited } = options;
+  const { authenticator, rateLimiter, failedCredentials, knownCredentials, bus, onRateLimited } = options;
+
+  /** What was good a short while ago is looked at whatever else its address sends. */
+  async function identifyKnown(authorization: string, address: string): Promise<Viewer> {
+    try {
+      return await authenticator.authenticate(authorization);
+    } catch (error) {
+      if (isBad(error)) {
+        knownCredentials.forget(authorization);
+        failedCredentials.record(address);
+      }
+      throw error;
+    }
+  }
+
+  async function identifyUnknown(authorization: string, address: string): Promise<Viewer> {
+    const lane = knownCredentials.claimedBy(authorization, address);
+    const attempt = await failedCredentials.reserve(address, lane).catch((error) => {
+      onRateLimited?.('credentials');
+      throw error;
+    });
+    try {
+      const viewer = await authenticator.authenticate(authorization);
+      knownCredentials.remember(authorization, address);
+      return viewer;
+    } catch (error) {
+      if (isBad(error)) attempt.fail();
+      throw error;
+    } finally {
+      attempt.giveBack();
+    }
+  }
+
   return {
     async identify(authorization, address) {
-      try {
-        failedCredentials.check(address);
-        return await authenticator.authenticate(authorization);
-      } catch (error) {
-        if (authorization && error instanceof AppError && error.code === 'UNAUTHENTICATED')
-          failedCredentials.record(address);
-        if (error instanceof AppError && error.code === 'RATE_LIMITED') onRateLimited?.('credentials');
-        throw error;
-      }
+      // A missing credential is no attempt.
+      if (!authorization) return authenticator.authenticate(authorization);
+      const isKnown = knownCredentials.isKnown(authorization);
+      return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address);
     },
 
     async count(viewer) {
@@ -95,4 +124,9 @@ export function createAdmission(options: {
       return stop;
     },
   };
+}
+
+/** Whether a credential was looked at and turned out bad. */
+function isBad(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'UNAUTHENTICATED';
 }

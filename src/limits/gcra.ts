@@ -62,8 +62,8 @@ function wholeSeconds(microseconds: number): number {
 export type GcraTable = {
   /** Admits or refuses, and counts what is admitted. */
   take(key: string, limitPerMinute: number, cost: number): RateLimitResult;
-  /** What `take` would answer, without counting. */
-  peek(key: string, limitPerMinute: number, cost: number): RateLimitResult;
+  /** Gives back what a `take` with the same arguments has counted. */
+  giveBack(key: string, limitPerMinute: number, cost: number): void;
 };
 
 /**
@@ -76,15 +76,20 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
   // A Map remembers the order of insertion, and every use inserts anew: the first key is the least recently used.
   const arrivals = new Map<string, number>();
 
-  function decide(key: string, limitPerMinute: number, cost: number, isCounted: boolean): RateLimitResult {
+  function take(key: string, limitPerMinute: number, cost: number): RateLimitResult {
     const terms = gcraTerms(limitPerMinute, cost);
     const nowMicroseconds = Math.floor(now() * 1000);
     const arrival = Math.max(arrivals.get(key) ?? 0, nowMicroseconds);
     const next = arrival + terms.costMicroseconds;
     const allowed = next - nowMicroseconds <= terms.burstMicroseconds;
-    const stored = allowed && isCounted ? next : arrival;
-    if (isCounted) store(key, stored);
+    const stored = allowed ? next : arrival;
+    store(key, stored);
     return gcraResult(terms, allowed, stored - nowMicroseconds);
+  }
+
+  function giveBack(key: string, limitPerMinute: number, cost: number): void {
+    const arrival = arrivals.get(key);
+    if (arrival !== undefined) store(key, arrival - gcraTerms(limitPerMinute, cost).costMicroseconds);
   }
 
   function store(key: string, arrival: number): void {
@@ -93,8 +98,5 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
     if (arrivals.size > maxKeys) arrivals.delete(arrivals.keys().next().value!);
   }
 
-  return {
-    take: (key, limitPerMinute, cost) => decide(key, limitPerMinute, cost, true),
-    peek: (key, limitPerMinute, cost) => decide(key, limitPerMinute, cost, false),
-  };
+  return { take, giveBack };
 }

@@ -1,5 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Database } from '../database/client.ts';
 import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './gcra.ts';
 
 export type RateLimiter = {
@@ -11,6 +13,8 @@ export type RateLimiter = {
    * @param cost how many requests this one counts for, 1 unless given.
    */
   take(key: string, limitPerMinute: number, cost?: number): Promise<RateLimitResult>;
+  /** Gives back one request that was admitted with this limit, as if it had not been asked for. */
+  giveBack(key: string, limitPerMinute: number): Promise<void>;
 };
 
 const WINDOW_SECONDS = 60;
@@ -20,7 +24,24 @@ const DEFAULT_MAX_KEYS = 100_000;
 export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?: number } = {}): RateLimiter {
   const { now = () => performance.now(), maxKeys = DEFAULT_MAX_KEYS } = options;
   const table = createGcraTable({ now, maxKeys });
-  return { take: async (key, limitPerMinute, cost = 1) => table.take(key, limitPerMinute, cost) };
+  return {
+    take: async (key, limitPerMinute, cost = 1) => table.take(key, limitPerMinute, cost),
+    giveBack: async (key, limitPerMinute) => table.giveBack(key, limitPerMinute, 1),
+  };
+}
+
+/** The counter for what a process does: with a database of one's own there may be more, which have to count together. */
+export function openRateLimiter({
+  config,
+  db,
+  log,
+}: {
+  config: Pick<Config, 'databaseUrl'>;
+  db: Pick<Database, 'pool'>;
+  log: Logger;
+}): RateLimiter {
+  const memory = createMemoryRateLimiter();
+  return config.databaseUrl ? createPostgresRateLimiter({ pool: db.pool, log, fallback: memory }) : memory;
 }
 
 /**
@@ -57,7 +78,18 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     return gcraResult(terms, false, refused.rows[0]?.ahead ?? 0);
   }
 
-  return { take };
+  async function giveBack(key: string, limitPerMinute: number): Promise<void> {
+    const { costMicroseconds } = gcraTerms(limitPerMinute, 1);
+    try {
+      await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
+    } catch (error) {
+      // Without the database it was the fallback that admitted it, or it comes back with time.
+      log.debug({ err: error }, 'a request was not given back to its rate limit');
+      await fallback.giveBack(key, limitPerMinute);
+    }
+  }
+
+  return { take, giveBack };
 }
 
 // No row comes back when the request is refused. It is admitted at most `limit` times however many ask at once, since
@@ -71,6 +103,10 @@ const TAKE_SQL = `
    WHERE greatest(stored."arrivesAt", now()) + $2::float8 * interval '1 microsecond'
          <= now() + $3::float8 * interval '1 microsecond'
   RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`;
+
+const GIVE_BACK_SQL = `
+  UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2::float8 * interval '1 microsecond'
+    FROM set_config('synchronous_commit', 'off', true) WHERE key = $1`;
 
 const READ_SQL = `
   SELECT (extract(epoch FROM "arrivesAt" - now()) * 1000000)::float8 AS ahead FROM "RateLimit" WHERE key = $1`;

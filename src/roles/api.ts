@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { openDevIssuer } from '../auth/dev-issuer.ts';
 import type { IssuerConfig } from '../auth/issuer-config.ts';
 import { createTokenVerifier } from '../auth/jwt.ts';
+import { createKnownCredentials } from '../auth/known-credentials.ts';
 import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
 import type { Config } from '../config.ts';
 import { findConnector } from '../connectors/registry.ts';
@@ -35,7 +36,7 @@ import { clientAddress, trustProxies } from '../http/client-address.ts';
 import { registerConsole } from '../http/console.ts';
 import { consoleSettings, isLoopback, registerDevSignIn } from '../http/console-sign-in.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
-import { createMemoryRateLimiter, createPostgresRateLimiter } from '../limits/rate-limit.ts';
+import { openRateLimiter } from '../limits/rate-limit.ts';
 import { createLiveFeed } from '../live/feed.ts';
 import { registerRest } from '../rest/register.ts';
 import { ROUTES } from '../rest/routes.ts';
@@ -45,6 +46,7 @@ import type { Ground } from './ground.ts';
 
 const CONSOLE = join(import.meta.dirname, '..', '..', 'dist', 'console');
 const USER_AGENT = `Tollgate/${VERSION}`;
+const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
 export type ApiRoleOptions = {
   http: FastifyInstance;
@@ -96,12 +98,15 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl, ...option
     onClose(() => verifier.stop());
     const authenticator = createAuthenticator({ db, verifier, keyring, log });
     onClose(() => authenticator.close());
-    const memory = createMemoryRateLimiter();
+    const rateLimiter = openRateLimiter({ config, db, log });
     return createAdmission({
       authenticator,
-      // With a database of one's own there may be more processes, which have to count together.
-      rateLimiter: config.databaseUrl ? createPostgresRateLimiter({ pool: db.pool, log, fallback: memory }) : memory,
-      failedCredentials: createFailedCredentials(),
+      rateLimiter,
+      failedCredentials: createFailedCredentials({
+        ...{ rateLimiter, scope: 'credentials', what: 'credentials' },
+        failuresPerMinute: REFUSED_CREDENTIALS_PER_MINUTE,
+      }),
+      knownCredentials: createKnownCredentials(),
       bus,
       onRateLimited: metrics.onRateLimited,
     });

@@ -5,6 +5,7 @@ import { registerGateway, rewriteHost } from '../gateway/register.ts';
 import { openRouteTable } from '../gateway/route-table.ts';
 import { checkFacilitator, configuredRails, type PaymentRails, startGateway } from '../gateway/start.ts';
 import { createUpstreamSigner } from '../gateway/upstream-signature.ts';
+import { openRateLimiter } from '../limits/rate-limit.ts';
 import type { Ground } from './ground.ts';
 
 export type GatewayRoleOptions = {
@@ -29,7 +30,9 @@ export async function openGatewayRole(ground: Ground, { deliveryLimits, ...optio
     serve(http: FastifyInstance): void {
       const rails = options.rails ?? configuredRails(config, egress, log);
       const ledger = createLedger({ db, events, bus, onStatus: metrics.onPaymentStatus });
-      const settings = { network, signer: createUpstreamSigner(keyring), publicUrl, deliveryLimits, log };
+      const rateLimiter = openRateLimiter(ground);
+      const signer = createUpstreamSigner(keyring);
+      const settings = { network, signer, rateLimiter, publicUrl, deliveryLimits, log };
       const gateway = startGateway({ routes, ledger, egress, rails, ...settings, metrics: metrics.gateway });
       onClose(gateway.stop);
       registerGateway(http, gateway.served);

@@ -1,16 +1,23 @@
 import { findConnector } from '../connectors/registry.ts';
-import { openQueuePool } from '../database/client.ts';
+import { type Database, openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay-runner.ts';
 import { createDeliveryWorker, type DeliverySettings } from '../delivery/worker.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency-store.ts';
 import { sweepPaymentAnswers } from '../features/payments/answer-sweep.ts';
+import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { sweepRateLimits } from '../limits/rate-limit.ts';
 import { VERSION } from '../version.ts';
 import type { Ground } from './ground.ts';
 
 const SWEEP_MILLISECONDS = 10 * 60_000;
+const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
+  sweepRateLimits,
+  sweepIdempotencyKeys,
+  sweepPaymentAnswers,
+  sweepRefusedPayments,
+];
 
 /** Starts what a process with the role `worker` runs: deliveries, replays, daily summaries, retention and sweeps. */
 export function startWorkerRole(ground: Ground, delivery: Partial<DeliverySettings>): void {
@@ -34,8 +41,8 @@ export function startWorkerRole(ground: Ground, delivery: Partial<DeliverySettin
     onClose(() => loop.stop());
   }
   const sweep = setInterval(() => {
-    Promise.all([sweepRateLimits(db.pool), sweepIdempotencyKeys(db.pool), sweepPaymentAnswers(db.pool)]).catch(
-      (error) => log.warn({ err: error }, 'sweep failed; the next one will do it'),
+    Promise.all(SWEEPS.map((sweep) => sweep(db.pool))).catch((error) =>
+      log.warn({ err: error }, 'sweep failed; the next one will do it'),
     );
   }, SWEEP_MILLISECONDS).unref();
   onClose(() => clearInterval(sweep));

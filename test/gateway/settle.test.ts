@@ -34,7 +34,7 @@ afterAll(async () => {
 function settlerOf({ ledger }: TestLedger, settle: () => Promise<Settlement>) {
   const unused = () => Promise.reject(new Error('Nobody asks for that here.'));
   const facilitator = { settle, verify: unused, supported: unused };
-  return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen }, log });
+  return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen, fundsOf: unused }, log });
 }
 
 test('a refusal that comes after the payment was taken over fails nothing: the other process may have sent it again', async () => {

@@ -1,4 +1,6 @@
+import { UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createKnownCredentials } from '../../src/auth/known-credentials.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { AppError, type ErrorCode } from '../../src/errors.ts';
 import { createAdmission } from '../../src/http/admission.ts';
@@ -23,22 +25,28 @@ const apiKey: Viewer = {
 
 /** What becomes of the credential when it is looked at. */
 let refusal: Error | undefined;
+let isGood: (authorization: string | undefined) => boolean;
 let lookups: number;
 const listeners = new Map<string, () => void>();
 const onEnd = vi.fn();
 
 function admit() {
+  const rateLimiter = createMemoryRateLimiter();
   return createAdmission({
     authenticator: {
-      async authenticate() {
+      async authenticate(authorization) {
         lookups += 1;
         if (refusal) throw refusal;
+        if (!isGood(authorization)) throw new AppError('UNAUTHENTICATED');
         return apiKey;
       },
       close: async () => {},
     },
-    rateLimiter: createMemoryRateLimiter(),
-    failedCredentials: createFailedCredentials(),
+    rateLimiter,
+    failedCredentials: createFailedCredentials({
+      ...{ rateLimiter, scope: 'credentials', what: 'credentials', failuresPerMinute: 30 },
+    }),
+    knownCredentials: createKnownCredentials(),
     bus: {
       publish: () => {},
       subscribe(topic, listener) {
@@ -57,6 +65,7 @@ const refuse = (code: ErrorCode) => {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
   refusal = undefined;
+  isGood = () => true;
   lookups = 0;
   onEnd.mockReset();
 });
@@ -160,6 +169,64 @@ describe('the door', () => {
     expect(await knock('Bearer x', '198.51.100.1')).toBe('RATE_LIMITED');
     expect(lookups).toBe(before);
     expect(await knock('Bearer x', '198.51.100.2')).toBe('UNAUTHENTICATED');
+  });
+
+  test('looks at thirty of five hundred bad credentials that come at once, and at a good one it knows all the while', async () => {
+    const admission = admit();
+    const knock = (authorization: string) =>
+      admission.identify(authorization, '198.51.100.1').then(
+        () => 'good',
+        (error: AppError) => error.code,
+      );
+    expect(await knock('Bearer good')).toBe('good');
+    isGood = (authorization) => authorization === 'Bearer good';
+    lookups = 0;
+
+    const bad = Array.from({ length: 500 }, (_, index) => knock(`Bearer bad${index}`));
+    const good = Array.from({ length: 50 }, () => knock('Bearer good'));
+
+    expect(new Set(await Promise.all(good))).toEqual(new Set(['good']));
+    const answers = await Promise.all(bad);
+    expect(answers.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
+    expect(answers.filter((code) => code === 'RATE_LIMITED')).toHaveLength(470);
+    expect(lookups).toBe(80);
+  });
+
+  test('lets a hundred good credentials in that come at once from one address', async () => {
+    const admission = admit();
+    const knocks = Array.from({ length: 100 }, (_, index) => admission.identify(`Bearer ${index}`, '198.51.100.1'));
+    await expect(Promise.all(knocks)).resolves.toHaveLength(100);
+  });
+
+  test('lets the next token of somebody in whom it knows at that address, while the address is stopped', async () => {
+    const admission = admit();
+    const tokenOf = (sub: string, jti: number) =>
+      `Bearer ${new UnsecuredJWT({ iss: 'https://i', sub, jti: String(jti) }).encode()}`;
+    const knock = (authorization: string, address = '198.51.100.1') =>
+      admission.identify(authorization, address).then(
+        () => 'good',
+        (error: AppError) => error.code,
+      );
+    expect(await knock(tokenOf('alice', 1))).toBe('good');
+    isGood = (authorization) => authorization === tokenOf('alice', 2);
+    for (let count = 0; count < 31; count++) await knock(`Bearer ${count}`);
+    expect(await knock(tokenOf('bob', 1))).toBe('RATE_LIMITED');
+    expect(await knock(tokenOf('alice', 2))).toBe('good');
+    // In her name no more is looked at than in that of an address.
+    const forged = await Promise.all(Array.from({ length: 100 }, (_, index) => knock(tokenOf('alice', index + 3))));
+    expect(forged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
+    expect(await knock(tokenOf('alice', 2))).toBe('good');
+  });
+
+  test('forgets a credential that is not good any more', async () => {
+    const admission = admit();
+    const knock = () => admission.identify('Bearer x', '198.51.100.1').catch((error: AppError) => error.code);
+    await knock();
+    refuse('UNAUTHENTICATED');
+    const codes = [];
+    for (let count = 0; count < 31; count++) codes.push(await knock());
+    expect(codes.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
+    expect(codes.at(-1)).toBe('RATE_LIMITED');
   });
 
   test('does not hold it against an address that the service could not check', async () => {

@@ -18,7 +18,8 @@ let limiters: RateLimiter[];
 beforeAll(async () => {
   database = await createTestDatabase();
   nodes = await Promise.all([1, 2, 3].map(() => openDatabase({ url: database.url, poolSize: 8, log })));
-  const fallback = { take: () => Promise.reject(new Error('The fallback was used.')) };
+  const unused = () => Promise.reject(new Error('The fallback was used.'));
+  const fallback = { take: unused, giveBack: unused };
   limiters = nodes.map(({ pool }) => createPostgresRateLimiter({ pool, log, fallback }));
 });
 

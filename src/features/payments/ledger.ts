@@ -6,6 +6,7 @@ import { type Bus, topics } from '../../live/bus.ts';
 import type { EventService } from '../events/service.ts';
 import { bookFailure, bookingTime, bookSettlement, findOrCreateCustomer } from './books.ts';
 import { enterBooks } from './books-lock.ts';
+import { holdFunds, type InFlight } from './in-flight.ts';
 import { alreadyAt, alreadySettled, LeaseLost, type PaymentLease, type Reconciled } from './lease.ts';
 import { paymentPayload } from './payload.ts';
 import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
@@ -141,6 +142,15 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     /** The payment that an authorization was claimed for, unless it has failed. */
     find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(db, authorization),
 
+    /**
+     * Counts a CLAIMED payment, whose authorization is good, among what its payer has in flight.
+     *
+     * @returns what the same payer has in flight already, at all sellers and processes, and what was settled since the
+     *   claim. While it is none, the verification has shown that there is enough money.
+     * @throws LeaseLost
+     */
+    hold: (claimed: Payment): Promise<InFlight[]> => db.prisma.$transaction((tx) => holdFunds(tx, claimed)),
+
     /** CLAIMED → VERIFIED. Knows the customer from here on. Records `payment.verified`. */
     async verified(lease: PaymentLease): Promise<Payment> {
       const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
@@ -197,7 +207,10 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
       return payment;
     },
 
-    /** → FAILED: nothing was charged. Drops the answer that was not paid for. Records `payment.failed`. */
+    /**
+     * → FAILED: nothing was charged. Drops the answer that was not paid for. Records `payment.failed`, except for what
+     * failed at VERIFY: anybody can make such payments, so they are no seller's business and are soon deleted.
+     */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;
       const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
@@ -205,15 +218,17 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
         const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
         const set = Prisma.sql`"status" = 'FAILED', "failureStage" = ${stage}::"PaymentStage",
           "failureReason" = ${foreignText(reason, 100)}, "failureMessage" = ${foreignText(message, 1000)}, ${FINAL},
+          "verifiedAt" = CASE WHEN ${stage} = 'VERIFY' THEN NULL ELSE "verifiedAt" END,
           "upstreamStatusCode" = coalesce(${upstream?.statusCode ?? null}::int, "upstreamStatusCode"),
           "upstreamDurationMs" = coalesce(${upstream ? Math.round(upstream.durationMs) : null}::int, "upstreamDurationMs")`;
         const moved = await movePayment(tx, by, from, set);
         if (!moved) return { payment: await alreadyAt(tx, by, 'FAILED', stage), isNew: false };
+        if (stage === 'VERIFY') return { payment: moved, isNew: true };
         await tx.paymentAnswer.deleteMany({ where: { paymentId: moved.id } });
         await bookFailure(tx, events, moved, bookingTime(undefined, now));
         return { payment: moved, isNew: true };
       });
-      if (isNew) announce(payment, true);
+      if (isNew) announce(payment, stage !== 'VERIFY');
       return payment;
     },
 

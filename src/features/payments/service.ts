@@ -28,11 +28,11 @@ export function createPaymentService({ db }: { db: Database }) {
       return db.prisma.payment.findFirst({ where: visibleItem(viewer, 'Payment', id, projectId) });
     },
 
-    /** What the payments that match come to. */
+    /** What the payments that match come to. Those that failed at VERIFY do not count: they are soon deleted. */
     async totals(viewer: Viewer, projectId: string, filter: PaymentFilter): Promise<PaymentTotals> {
       const groups = await db.prisma.payment.groupBy({
         by: ['status'],
-        where: { AND: [{ projectId, ...inVisibleProject(viewer) }, ...matching(filter)] },
+        where: { AND: [{ projectId, ...inVisibleProject(viewer) }, COUNTED, ...matching(filter)] },
         _count: { _all: true },
         _sum: { amountAtomic: true },
       });
@@ -49,6 +49,8 @@ export function createPaymentService({ db }: { db: Database }) {
     },
   };
 }
+
+const COUNTED: Prisma.PaymentWhereInput = { OR: [{ failureStage: null }, { failureStage: { not: 'VERIFY' } }] };
 
 function matching(filter: PaymentFilter): Prisma.PaymentWhereInput[] {
   const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = toColumns(filter);

@@ -37,7 +37,8 @@ export async function insertClaim(db: Database, input: NewPayment): Promise<Paym
       "asset" = excluded."asset", "payTo" = excluded."payTo", "amountAtomic" = excluded."amountAtomic",
       "validAfter" = excluded."validAfter", "validBefore" = excluded."validBefore",
       "authorization" = excluded."authorization", "requestFingerprint" = excluded."requestFingerprint",
-      "leasedUntil" = excluded."leasedUntil", "leaseToken" = held."leaseToken" + 1, ${touched('held')}
+      "leasedUntil" = excluded."leasedUntil", "leaseToken" = held."leaseToken" + 1, "verifiedAt" = NULL,
+      ${touched('held')}
     WHERE held."status" = 'CLAIMED' AND held."leasedUntil" <= now()
     RETURNING *`;
   return payment;

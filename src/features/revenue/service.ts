@@ -107,7 +107,7 @@ function hours(projectId: string, period: Period): Prisma.Sql {
       WHERE ${settledIn(projectId, period)}
       UNION ALL
       SELECT "updatedAt", 0, "status" FROM "Payment"
-      WHERE ${timeIn(projectId, Prisma.sql`"updatedAt"`, period)} AND "status" = 'FAILED'
+      WHERE ${timeIn(projectId, Prisma.sql`"updatedAt"`, period)} AND "status" = 'FAILED' AND "failureStage" <> 'VERIFY'
     ) AS entry GROUP BY 1`;
 }
 

@@ -454,7 +454,8 @@ describe('the books', () => {
     expect(payment.settledAt).toEqual(new Date('2031-05-01T00:10:00Z'));
     expect(payment.validAfter).toEqual(new Date(0));
     const failing = leaseOf(await claimed(late.ledger, newPayment(project.id)));
-    await late.ledger.failed(failing, VERIFY_FAILURE);
+    await late.ledger.verified(failing);
+    await late.ledger.failed(failing, UPSTREAM_FAILURE);
     const days = await one.db.prisma.revenueDay.findMany({ where: { projectId: project.id } });
     expect(days.map(({ day }) => day.toISOString())).toEqual(['2031-05-01T00:00:00.000Z', '2031-05-01T00:00:00.000Z']);
     await late.close();

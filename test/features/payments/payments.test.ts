@@ -141,7 +141,8 @@ describe('payments', () => {
     const second = await settled(books.ledger, input({ payer, amountAtomic: 5_000_000n }));
     const third = await settled(books.ledger, input({ endpointId, amountAtomic: 1n }));
     const failed = leaseOf(await claimed(books.ledger, input({ payer })));
-    await books.ledger.failed(failed, { stage: 'VERIFY', reason: 'expired', message: 'Too late.' });
+    await books.ledger.verified(failed);
+    await books.ledger.failed(failed, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
     const open = await claimed(books.ledger, input());
     const unknown = await sent(books.ledger, input());
     await books.ledger.unknown(unknown, { reason: 'timeout' });

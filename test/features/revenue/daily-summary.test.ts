@@ -29,7 +29,8 @@ const moveTo = (day: number, hour = 12) => {
 const pay = (changes = {}) => settled(books.ledger, newPayment(projectId, changes), now);
 const fail = async (changes = {}) => {
   const lease = leaseOf(await claimed(books.ledger, newPayment(projectId, changes)));
-  await books.ledger.failed(lease, { stage: 'VERIFY', reason: 'expired', message: 'Too late.' });
+  await books.ledger.verified(lease);
+  await books.ledger.failed(lease, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
 };
 const recorded = async (id = projectId) =>
   (await books.eventsOf(id, 'revenue.daily_summary')).map(({ data }) =>

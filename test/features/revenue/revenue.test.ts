@@ -38,7 +38,11 @@ beforeAll(async () => {
   const failing = leaseOf(
     await claimed(books.ledger, newPayment(shop.id, { endpointId: maps, endpointPath: '/maps' })),
   );
-  await books.ledger.failed(failing, { stage: 'VERIFY', reason: 'expired', message: 'Too late.' });
+  await books.ledger.verified(failing);
+  await books.ledger.failed(failing, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
+  // Nothing proves who made this one.
+  const forged = leaseOf(await claimed(books.ledger, newPayment(shop.id, { endpointId: maps })));
+  await books.ledger.failed(forged, { stage: 'VERIFY', reason: 'invalid_signature', message: 'Forged.' });
 });
 
 afterAll(async () => {

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { sourceOf } from '../limits/failed-credentials.ts';
+
+/** Remembers credentials that were good a short while ago, so that they pass while others behind their address are stopped. */
+export type KnownCredentials = {
+  isKnown(authorization: string): boolean;
+  remember(authorization: string, address: string): void;
+  forget(authorization: string): void;
+  /**
+   * Whom a token claims to be of, if that person was let in from this address before. Tokens are renewed every few
+   * minutes: the next one is not known yet, and must not wait for what others send.
+   */
+  claimedBy(authorization: string, address: string): string | undefined;
+};
+
+const HOUR_MILLISECONDS = 3_600_000;
+const MAX_REMEMBERED = 20_000;
+
+/** @param now milliseconds of a clock that never steps back. */
+export function createKnownCredentials({ now = () => performance.now() } = {}): KnownCredentials {
+  const credentials = createMemory(now);
+  const people = createMemory(now);
+
+  function personAt(authorization: string, address: string): string | undefined {
+    const subject = subjectOf(authorization);
+    return subject === undefined ? undefined : digestOf(JSON.stringify([sourceOf(address), subject]));
+  }
+
+  return {
+    isKnown: (authorization) => credentials.has(digestOf(authorization)),
+    remember(authorization, address) {
+      credentials.add(digestOf(authorization));
+      const person = personAt(authorization, address);
+      if (person !== undefined) people.add(person);
+    },
+    forget: (authorization) => credentials.remove(digestOf(authorization)),
+    claimedBy(authorization, address) {
+      const person = personAt(authorization, address);
+      return person !== undefined && people.has(person) ? person : undefined;
+    },
+  };
+}
+
+/** Keys of the last hour, the most recent ones if there are too many. */
+function createMemory(now: () => number) {
+  const untilByKey = new Map<string, number>();
+  return {
+    has: (key: string) => (untilByKey.get(key) ?? 0) > now(),
+    remove: (key: string) => void untilByKey.delete(key),
+    add(key: string) {
+      untilByKey.delete(key);
+      untilByKey.set(key, now() + HOUR_MILLISECONDS);
+      if (untilByKey.size > MAX_REMEMBERED) untilByKey.delete(untilByKey.keys().next().value!);
+    },
+  };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+/** Nothing of it is verified. */
+function subjectOf(authorization: string): unknown {
+  try {
+    const { iss, sub } = decodeJwt(authorization.slice(authorization.indexOf(' ') + 1));
+    return sub === undefined ? undefined : [iss, sub];
+  } catch {
+    return undefined;
+  }
+}
