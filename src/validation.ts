@@ -5,14 +5,46 @@ import { AppError, type FieldError } from './errors.ts';
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 
 /**
- * Checks input against a schema.
+ * Checks input against a schema. Text that the database cannot hold is refused here, whatever the schema says of it:
+ * the audit log keeps the values as they came.
  *
  * @throws AppError `VALIDATION_FAILED` with one JSON pointer a refused value.
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefix = ''): T {
   const result = schema.safeParse(input, { error: sentenceOf });
-  if (result.success) return result.data;
-  throw new AppError('VALIDATION_FAILED', { fields: fieldErrors(result.error, pointerPrefix) });
+  const fields = result.success ? unstorableText(input, pointerPrefix) : fieldErrors(result.error, pointerPrefix);
+  if (!result.success || fields.length > 0) throw new AppError('VALIDATION_FAILED', { fields });
+  return result.data;
+}
+
+type Place = { value: unknown; name: string; parent: Place | undefined };
+
+/** What PostgreSQL takes neither as text nor in JSON. Without recursion: what is nested deep must not end the stack. */
+function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const waiting: Place[] = [{ value: input, name: '', parent: undefined }];
+  for (let place = waiting.pop(); place; place = waiting.pop()) {
+    const { value } = place;
+    if (typeof value === 'string') {
+      const message = textFault(value);
+      if (message) errors.push({ pointer: pointerPrefix + toPointer(pathTo(place)), message });
+    } else if (typeof value === 'object' && value !== null) {
+      const parent = place;
+      for (const [name, item] of Object.entries(value).reverse()) waiting.push({ value: item, name, parent });
+    }
+  }
+  return errors;
+}
+
+function textFault(text: string): string | undefined {
+  if (text.includes('\0')) return 'Must not contain the character NUL.';
+  return text.isWellFormed() ? undefined : 'Must be valid Unicode.';
+}
+
+function pathTo({ name, parent }: Place): string[] {
+  const names: string[] = [];
+  for (let at: Pick<Place, 'name' | 'parent'> = { name, parent }; at.parent; at = at.parent) names.unshift(at.name);
+  return names;
 }
 
 /** The issues of a zod error as JSON pointers (RFC 6901) with a sentence each. */

@@ -18,7 +18,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
-import { hostileJson, hostileText } from '../support/hostile-text.ts';
+import { hostileFilter, hostileJson, hostileText } from '../support/hostile-text.ts';
 import { GOOD } from '../support/resources.ts';
 import { openFuzzTarget } from './fuzz-target.ts';
 
@@ -46,7 +46,13 @@ const PLACES: Record<string, (call: string) => string> = {
 };
 
 /** A place in the variables, and whatever GraphQL accepts there. */
-type Leaf = { path: string[]; values: fc.Arbitrary<unknown>; isText: boolean };
+type Leaf = {
+  path: string[];
+  values: fc.Arbitrary<unknown> /** A NUL in its form, where it has text. */;
+  nul?: unknown;
+};
+
+const NUL_FILTER = { 'data.path': { contains: '\0' } };
 
 const SCALARS: Record<string, fc.Arbitrary<unknown>> = {
   ...{ ID: hostileText(), String: hostileText(), JSON: hostileJson(), Boolean: fc.boolean() },
@@ -67,9 +73,10 @@ function leavesOf(nullable: GraphQLInputType, path: string[]): Leaf[] {
     return items.map((item) => ({ ...item, values: fc.array(item.values, { maxLength: 3 }) }));
   }
   if (isEnumType(type)) {
-    return [{ path, values: fc.constantFrom(...type.getValues().map(({ name }) => name)), isText: false }];
+    return [{ path, values: fc.constantFrom(...type.getValues().map(({ name }) => name)) }];
   }
-  return [{ path, values: SCALARS[type.name]!, isText: ['ID', 'String'].includes(type.name) }];
+  if (path.at(-1) === 'filter') return [{ path, values: fc.oneof(hostileFilter(), hostileJson()), nul: NUL_FILTER }];
+  return [{ path, values: SCALARS[type.name]!, ...(['ID', 'String'].includes(type.name) && { nul: '\0' }) }];
 }
 
 /** What is required and nothing else, as it would be accepted. */
@@ -136,7 +143,7 @@ describe('whatever is given for an argument of a field, no fault of ours shows',
         return codes;
       };
       expect((await ask(good)).filter((code) => code !== 'NOT_FOUND')).toEqual([]);
-      for (const { path, isText } of leaves) if (isText) await ask(replaced(good, path, '\0'));
+      for (const { path, nul } of leaves) if (nul !== undefined) await ask(replaced(good, path, nul));
       const around = fc
         .constantFrom(...leaves)
         .chain(({ path, values }) => values.map((value) => replaced(good, path, value)));

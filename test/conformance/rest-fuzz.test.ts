@@ -5,7 +5,7 @@ import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import type { Route } from '../../src/rest/routes/route.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
-import { hostileJson, hostileText } from '../support/hostile-text.ts';
+import { hostileFilter, hostileJson, hostileText } from '../support/hostile-text.ts';
 import { GOOD } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
 import { openFuzzTarget, QUIET_CONNECTOR } from './fuzz-target.ts';
@@ -39,14 +39,15 @@ afterAll(() => app?.stop());
 const pathOf = (route: Route, overrides: Record<string, string> = {}) =>
   route.path.replaceAll(/:(\w+)/g, (_all, name: string) => overrides[name] ?? ids[name]!);
 
+const FILTER = { not: { 'data.path': { in: ['/a'], contains: '/' } }, or: [{ 'data.path': '/b' }] };
 const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   ...{ createProject: GOOD.project, updateProject: GOOD.project },
   createEndpoint: { ...GOOD.endpoint, description: 'x' },
   updateEndpoint: { ...GOOD.endpoint, description: 'x', isActive: true },
   createApiKey: { ...GOOD.key, environment: 'TEST' },
   createConnector: GOOD.connector,
-  updateConnector: { config: QUIET_CONNECTOR.config, eventTypes: ['*'], isActive: true },
-  createWebhook: { ...GOOD.webhook, description: 'x', filter: { not: { 'data.stage': 'verify' } } },
+  updateConnector: { config: QUIET_CONNECTOR.config, eventTypes: ['*'], filter: FILTER, isActive: true },
+  createWebhook: { ...GOOD.webhook, description: 'x', filter: FILTER },
   updateWebhook: { ...GOOD.webhook, description: 'x', isActive: true },
   rotateWebhookSecret: { overlapHours: 1 },
   sendWebhookTestEvent: { eventType: 'payment.settled' },
@@ -71,7 +72,8 @@ function nearMiss(good: Record<string, unknown>): fc.Arbitrary<unknown> {
   const nested = fc
     .tuple(fc.constantFrom(...names), hostileText(20), hostileJson())
     .map(([name, key, value]) => ({ ...good, [name]: { ...Object(good[name]), [key]: value } }));
-  return fc.oneof(replaced, added, listed, nested);
+  const filtered = hostileFilter().map((filter) => ({ ...good, ...(names.includes('filter') && { filter }) }));
+  return fc.oneof(replaced, added, listed, nested, filtered);
 }
 
 async function send(route: Route, body: unknown): Promise<void> {
@@ -93,6 +95,22 @@ describe('whatever JSON is sent, the answer is a documented one, and nothing und
     },
     TIMEOUT_MILLISECONDS,
   );
+});
+
+/** The same with a NUL behind one of its texts, once for each of them. */
+function withNul(value: unknown): unknown[] {
+  if (typeof value === 'string') return [`${value}\0`];
+  if (Array.isArray(value)) return value.flatMap((item, index) => withNul(item).map((bad) => value.with(index, bad)));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => withNul(item).map((bad) => ({ ...value, [name]: bad })));
+}
+
+test.each(Object.entries(GOOD_BODIES))('a NUL in any text of the body of %s is refused', async (operationId, good) => {
+  const route = writes.find((candidate) => candidate.operationId === operationId)!;
+  for (const body of withNul(good)) {
+    const { status } = await rest.send(alice, route.method, pathOf(route), { body: JSON.stringify(body) });
+    expect(status, JSON.stringify(body)).toBe(422);
+  }
 });
 
 describe('whatever text a field of text holds, the answer is a documented one', () => {

@@ -41,6 +41,10 @@ export function hostileText(maxLength = 300): fc.Arbitrary<string> {
     { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength }) },
     { weight: 3, arbitrary: anyUnits },
     { weight: 4, arbitrary: fc.constantFrom(...KNOWN) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.string({ maxLength }), fc.string({ maxLength })).map((parts) => parts.join('\0')),
+    },
     { weight: 1, arbitrary: fc.constantFrom(1_000, 5_000, 100_000).map((length) => 'x'.repeat(length)) },
   );
 }
@@ -59,4 +63,20 @@ export function hostileJson(): fc.Arbitrary<unknown> {
     ),
   }));
   return value;
+}
+
+/** A filter of events that is well-formed but for the texts in it. */
+export function hostileFilter(): fc.Arbitrary<unknown> {
+  const condition = fc.oneof(
+    fc
+      .tuple(fc.constantFrom('eq', 'ne', 'gt', 'lte', 'startsWith', 'contains'), hostileText())
+      .map(([operator, text]) => ({ 'data.path': { [operator]: text } })),
+    fc.array(hostileText(20), { minLength: 1, maxLength: 3 }).map((texts) => ({ 'data.path': { in: texts } })),
+    hostileText().map((text) => ({ 'data.path': text })),
+  );
+  return fc.oneof(
+    condition,
+    condition.map((inner) => ({ not: inner })),
+    fc.array(condition, { minLength: 1, maxLength: 3 }).map((inner) => ({ or: inner })),
+  );
 }

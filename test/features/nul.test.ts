@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createProject, createWebhook, GOOD } from '../support/resources.ts';
+
+let app: TestApp;
+let alice: TestUser;
+let project: { id: string; base: string };
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+  alice = await app.user('alice', 'ENTERPRISE');
+  project = await createProject(alice);
+});
+afterAll(() => app?.stop());
+
+/** Every way to compare a field with text, and where the refusal points to. */
+const FILTERS: [name: string, filter: object, pointer: string][] = [
+  ...['eq', 'ne', 'startsWith', 'contains'].map((operator): [string, object, string] => [
+    operator,
+    { 'data.path': { [operator]: 'a\0b' } },
+    `/filter/data.path/${operator}`,
+  ]),
+  ['in', { 'data.path': { in: ['/a', '\0'] } }, '/filter/data.path/in/1'],
+  ['a value alone', { 'data.path': '\0' }, '/filter/data.path'],
+  ['not, and, or', { not: { and: [{ or: [{ 'data.path': '\0' }] }] } }, '/filter/not/and/0/or/0/data.path'],
+];
+
+test.each(FILTERS)('a NUL in a filter is refused with its place: %s', async (_name, filter, pointer) => {
+  const webhook = await createWebhook(alice, project.base);
+  const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer, message: 'Must not contain the character NUL.' }] };
+  for (const [method, path, body] of [
+    ['POST', `${project.base}/webhooks`, { ...GOOD.webhook, filter }],
+    ['PATCH', `${project.base}/webhooks/${webhook.id}`, { filter }],
+    ['POST', `${project.base}/connectors`, { ...GOOD.connector, filter }],
+  ] as const) {
+    expect(await alice.rest(method, path, body)).toMatchObject({ status: 422, body: refused });
+  }
+
+  const extensions = { code: 'VALIDATION_FAILED', field: pointer, retryable: false };
+  const byVariable = 'mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { webhook { id } } }';
+  const input = { projectId: project.id, url: GOOD.webhook.url, eventTypes: ['ALL'], filter };
+  expect((await alice.graphql(byVariable, { input })).errors).toMatchObject([{ extensions }]);
+});
+
+test('a NUL in a literal of a document is refused like one in a variable', async () => {
+  const text = 'description: "before\\u0000behind"';
+  const webhook = `projectId: "${project.id}", url: "${GOOD.webhook.url}", eventTypes: [ALL]`;
+  const { errors } = await alice.graphql(
+    `mutation { createWebhook(input: { ${webhook}, ${text} }) { webhook { id } } }`,
+  );
+  expect(errors).toMatchObject([{ extensions: { code: 'VALIDATION_FAILED', field: '/description' } }]);
+});
