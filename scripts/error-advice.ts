@@ -58,5 +58,6 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'The settlement was sent and its result is not known. Repeat the same request with the same payment: once the chain ' +
     'tells, it gets the answer, or 402 when nothing was charged. Paying anew could charge twice.',
   UNAVAILABLE:
-    'The database, or the keys of a token issuer, cannot be reached at this moment, or a query took longer than 10 s.',
+    'The database cannot be reached or takes no changes at this moment, the keys of a token issuer cannot be reached, or a ' +
+    'query took longer than 10 s. Wait for `Retry-After` where it is given.',
 };

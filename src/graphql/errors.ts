@@ -1,6 +1,8 @@
-import { GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
+import { unavailability } from '../database/unavailable.ts';
 import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
+import { errorHeaders } from '../http/problem.ts';
 import { currentRequest } from '../http/request-context.ts';
 import { withoutValues } from './error-message.ts';
 
@@ -32,8 +34,10 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
         },
       });
     }
-    log.error({ err: cause }, 'unexpected error in a resolver');
-    return present(new AppError('INTERNAL'), graphqlError);
+    const unavailable = unavailability(cause);
+    if (unavailable) log.warn({ err: cause }, 'the database is unavailable');
+    else log.error({ err: cause }, 'unexpected error in a resolver');
+    return present(unavailable ?? new AppError('INTERNAL'), graphqlError);
   };
 }
 
@@ -41,7 +45,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
 export function errorCodeOf(error: unknown): ErrorCode {
   const cause = rootCause(error);
   if (cause instanceof AppError) return cause.code;
-  if (!isGraphQLError(error) || !isAboutDocument(error, cause)) return 'INTERNAL';
+  if (!isGraphQLError(error) || !isAboutDocument(error, cause)) return unavailability(cause)?.code ?? 'INTERNAL';
   const { code } = error.extensions;
   // Yoga's own refusals have a code already.
   return statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID';
@@ -62,9 +66,25 @@ function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
       ...(field !== undefined && { field, errors: error.fields }),
       ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
       // Without a path nothing ran. `spec` leaves it to the media type whether that shows in the status (GraphQL over HTTP).
-      ...(at?.path === undefined && { http: { status: error.status, spec: error.status < 500 } }),
+      ...(at?.path === undefined && { http: httpOf(error) }),
     },
   });
+}
+
+function httpOf(error: AppError) {
+  return { status: error.status, spec: error.status < 500, headers: errorHeaders(error) };
+}
+
+/**
+ * Where nothing of a document could be answered because the service cannot answer now, the status says so too: load
+ * balancers and clients that repeat look at nothing else.
+ */
+export function unavailableStatus({ data, errors = [] }: ExecutionResult): ReturnType<typeof httpOf> | undefined {
+  const isEmpty = !data || Object.values(data).every((value) => value === null);
+  const unavailable = errors.find(({ extensions }) => extensions.code === 'UNAVAILABLE');
+  if (!isEmpty || !unavailable) return undefined;
+  const { retryAfterSeconds } = unavailable.extensions as { retryAfterSeconds?: number };
+  return httpOf(new AppError('UNAVAILABLE', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }));
 }
 
 /**

@@ -2,7 +2,7 @@ import type { DocumentNode, ExecutionResult, GraphQLError } from 'graphql';
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { GraphQLContext } from './context.ts';
-import { createErrorMask } from './errors.ts';
+import { createErrorMask, unavailableStatus } from './errors.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
 import { traceOperations } from './trace-operations.ts';
@@ -71,7 +71,9 @@ function maskValidationErrors(maskError: (error: unknown) => Error): Plugin {
   return {
     onExecutionResult({ result, setResult }) {
       if (!result || Symbol.asyncIterator in result || Array.isArray(result) || !result.errors) return;
-      setResult({ ...result, errors: result.errors.map((error) => maskError(error) as GraphQLError) });
+      const masked = { ...result, errors: result.errors.map((error) => maskError(error) as GraphQLError) };
+      const http = unavailableStatus(masked);
+      setResult({ ...masked, ...(http && { extensions: { ...masked.extensions, http } }) });
     },
   };
 }

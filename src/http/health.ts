@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../database/client.ts';
+import { createReadiness } from '../database/readiness.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
 /** Serves what an orchestrator and a monitoring system ask: is it alive, may it get traffic, how is it doing. */
@@ -8,14 +9,15 @@ export function registerHealth(
   options: { db: Database; metrics: Metrics; isDraining(): boolean },
 ) {
   const { db, metrics } = options;
+  const requireWritable = createReadiness(db.pool);
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async (request, reply) => {
     if (options.isDraining()) return reply.code(503).send({ status: 'draining' });
     try {
-      await db.pool.query('SELECT 1');
+      await requireWritable();
       return { status: 'ready' };
     } catch (error) {
-      request.log.warn({ err: error }, 'not ready: the database does not answer');
+      request.log.warn({ err: error }, 'not ready: the database cannot be written');
       return reply.code(503).send({ status: 'database unavailable' });
     }
   });

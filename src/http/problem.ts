@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { unavailability } from '../database/unavailable.ts';
 import { AppError, ERRORS, type ErrorCode, type FieldError } from '../errors.ts';
 
 /** An error answer of the REST interface (RFC 9457). */
@@ -15,13 +16,15 @@ export type Problem = {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 
-/** The catalogued error in whatever was thrown. What is not ours is logged and becomes `INTERNAL`. */
+/** The catalogued error in whatever was thrown. What is not the caller's is logged, and masked. */
 export function toAppError(error: unknown, log: Logger): AppError {
   if (error instanceof AppError) return error;
   const code = transportCode(error);
   if (code) return new AppError(code, { cause: error });
-  log.error({ err: error }, 'unexpected error');
-  return new AppError('INTERNAL', { cause: error });
+  const unavailable = unavailability(error);
+  if (unavailable) log.warn({ err: error }, 'the database is unavailable');
+  else log.error({ err: error }, 'unexpected error');
+  return unavailable ?? new AppError('INTERNAL', { cause: error });
 }
 
 /** What Fastify refuses by itself before a handler runs. */

@@ -138,10 +138,18 @@ export function rootType(schema: GraphQLSchema, document: DocumentNode): GraphQL
 }
 
 function fromGraphQL(error: GraphQLError): AppError {
-  const { code, errors } = error.extensions as { code?: string; errors?: FieldError[] };
+  const { code, errors, retryAfterSeconds } = error.extensions as {
+    code?: string;
+    errors?: FieldError[];
+    retryAfterSeconds?: number;
+  };
   // The document is ours and its variables are checked: what is left can only be a fault of this service.
   if (!code || !(code in ERRORS) || code === 'GRAPHQL_INVALID') return new AppError('INTERNAL');
-  return new AppError(code as ErrorCode, { detail: error.message, ...(errors && { fields: errors }) });
+  return new AppError(code as ErrorCode, {
+    detail: error.message,
+    ...(errors && { fields: errors }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
 }
 
 function dig(value: unknown, path: readonly string[]): unknown {

@@ -34,7 +34,8 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   });
 }
 
-async function runOnServer(url: string, sql: string): Promise<void> {
+/** Runs a statement over a connection of its own. */
+export async function runOnServer(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
