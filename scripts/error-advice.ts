@@ -48,6 +48,9 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'once, or put more money into the wallet.',
   HEADERS_TOO_LARGE: 'The request line and the headers may have 16 KiB together.',
   INTERNAL: 'A fault of this service, logged under the `requestId` of the answer. Quote that when you report it.',
+  OUTCOME_UNCERTAIN:
+    'It took longer than 10 s and some of its changes had been made by then, or the connection to the database was lost while a ' +
+    'change was written. What `data` of a GraphQL answer shows was done. Nothing of it goes on.',
   UPSTREAM_FAILED:
     'The seller’s API cannot be reached, broke off, redirects, or answers more than 10 MB. Sign a new payment to try again.',
   UPSTREAM_TIMEOUT:

@@ -28,6 +28,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   FUNDS_IN_USE: 'Two requests at once, of a wallet with money for one.',
   HEADERS_TOO_LARGE: 'A cookie of 20 KB.',
   INTERNAL: 'A mistake in this service.',
+  OUTCOME_UNCERTAIN: 'Twenty changes in one document, of which the sixth waits for another transaction.',
   UPSTREAM_FAILED: 'The upstream’s certificate has expired.',
   FACILITATOR_UNAVAILABLE: 'The facilitator answers 503.',
   PAYMENT_UNRESOLVED: 'The connection to the facilitator broke while it settled.',

@@ -71,6 +71,10 @@ export const ERRORS = {
     message: 'The path or the headers are larger than this service accepts. Send less, 16 KiB together.',
   },
   INTERNAL: { status: 500, message: 'Something went wrong on our side. Send the request again later.' },
+  OUTCOME_UNCERTAIN: {
+    status: 500,
+    message: 'The request was stopped, and its changes may have been made. Read the state before you send it again.',
+  },
   UPSTREAM_FAILED: {
     status: 502,
     message:

@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { heedDeadlines } from './changes.ts';
 
 export type Database = {
   /** The one pool. Hot statements go to it directly; Prisma uses the same connections. */
@@ -69,6 +70,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     adapter,
     transactionOptions: { maxWait: TRANSACTION_MAX_WAIT_MILLISECONDS, timeout: TRANSACTION_TIMEOUT_MILLISECONDS },
   });
+  heedDeadlines(pool, prisma);
 
   let closing: Promise<void> | undefined;
   const close = async () => {

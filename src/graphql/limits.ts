@@ -6,6 +6,7 @@ import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperati
 import type { Plugin } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
 import { MAX_COST } from './cost.ts';
+import { deadlinePlugin } from './deadline.ts';
 
 const MAX_LENGTH = 32_768;
 const MAX_TOKENS = 2_000;
@@ -14,7 +15,6 @@ const MAX_ALIASES = 30;
 const MAX_DIRECTIVES = 20;
 /** Of a document that is wrong in many places, the first of them are enough to know. */
 const MAX_ERRORS = 5;
-const DEADLINE_MILLISECONDS = 10_000;
 
 /** The bounds of what one document may ask for. Documents of the REST interface are our own and pass unpriced. */
 export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin[] {
@@ -110,29 +110,6 @@ function priceOf({ document, operationName, schema, variableValues, contextValue
     { schema, variables: { ...variableValues }, ctx: contextValue as object },
   );
   return complexity;
-}
-
-/** Answers in time even when a resolver hangs. What it had started is bounded by the timeouts of the database. */
-function deadlinePlugin(): Plugin {
-  return {
-    onExecute({ executeFn, setExecuteFn }) {
-      setExecuteFn(async (args) => {
-        const deadline = Promise.withResolvers<never>();
-        const timer = setTimeout(
-          () =>
-            deadline.reject(
-              new AppError('UNAVAILABLE', { detail: 'The query took longer than 10 seconds. Ask for less at once.' }),
-            ),
-          DEADLINE_MILLISECONDS,
-        );
-        try {
-          return await Promise.race([executeFn(args), deadline.promise]);
-        } finally {
-          clearTimeout(timer);
-        }
-      });
-    },
-  };
 }
 
 function errorCountPlugin(): Plugin {

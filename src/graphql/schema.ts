@@ -16,6 +16,7 @@ import '../features/audit/schema.ts';
 import '../features/delivery-stats/schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.ts';
+import { stopAtDeadline } from './deadline.ts';
 
 /** The whole schema. `schema.graphql` is its printed form. */
-export const schema: GraphQLSchema = builder.toSchema();
+export const schema: GraphQLSchema = stopAtDeadline(builder.toSchema());

@@ -1,0 +1,63 @@
+import type pg from 'pg';
+import type { PrismaClient } from '../generated/prisma/client.ts';
+import { beginChange } from '../operation.ts';
+
+/** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) do not. */
+const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|UPDATE\s+"|DELETE\s+FROM)/i;
+
+type Statement = string | { text?: string };
+
+/**
+ * Makes all changes heed the deadline of the operation that they are a part of: none is committed after it, and it is
+ * known whether there was one before it.
+ */
+export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
+  heedInTransactions(prisma);
+  heedInStatements(pool);
+}
+
+/** A transaction is rolled back when the deadline has passed before its commit. */
+function heedInTransactions(prisma: PrismaClient): void {
+  const transact = prisma.$transaction.bind(prisma) as (work: unknown, options?: unknown) => Promise<unknown>;
+  const heeding = async (work: unknown, options?: unknown): Promise<unknown> => {
+    if (typeof work !== 'function') return transact(work, options);
+    let change: ReturnType<typeof beginChange>;
+    const outcome = transact(async (tx: unknown) => {
+      const result = await work(tx);
+      // The commit is sent next.
+      change = beginChange();
+      return result;
+    }, options);
+    return outcome.catch((error) => {
+      throw change ? change.uncertain(error) : error;
+    });
+  };
+  Object.assign(prisma, { $transaction: heeding });
+}
+
+/** A statement outside of a transaction is a change by itself; Prisma's come by here too. */
+function heedInStatements(pool: pg.Pool): void {
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
+  const heeding = async (...args: unknown[]): Promise<pg.QueryResult> => {
+    const change = CHANGES.test(textOf(args[0] as Statement)) ? beginChange() : undefined;
+    if (!change) return query(...args);
+    try {
+      const result = await query(...args);
+      if (result.rowCount === 0) change.undone();
+      return result;
+    } catch (error) {
+      if (!isRefusal(error)) throw change.uncertain(error);
+      change.undone();
+      throw error;
+    }
+  };
+  Object.assign(pool, { query: heeding });
+}
+
+const textOf = (statement: Statement) => (typeof statement === 'string' ? statement : (statement.text ?? ''));
+
+/** Whether the server itself refused a statement, and goes on: then nothing was changed. */
+function isRefusal(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code);
+}
