@@ -74,9 +74,15 @@ export const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfi
     },
   }),
   make: (mark) => ({ required: { webhookUrl: `https://hook.eu2.make.com/${mark}` }, optional: {} }),
-  pagerduty: (mark) => ({ required: { routingKey: mark }, optional: { region: 'eu' } }),
+  pagerduty: (mark) => ({
+    required: { routingKey: mark },
+    optional: { region: 'eu', upstreamFailureCount: '1', upstreamFailureMinutes: '60' },
+  }),
   datadog: (mark) => ({ required: { apiKey: mark }, optional: { site: 'datadoghq.eu' } }),
-  opsgenie: (mark) => ({ required: { apiKey: mark }, optional: { region: 'jsm' } }),
+  opsgenie: (mark) => ({
+    required: { apiKey: mark },
+    optional: { region: 'jsm', upstreamFailureCount: '1', upstreamFailureMinutes: '60' },
+  }),
   bigquery: (mark) => ({
     required: {
       projectId: 'my-project-123',

@@ -49,11 +49,32 @@ describe('what is sent', () => {
   });
 
   it.each([
-    ['verify', 'P4'],
-    ['upstream', 'P3'],
-    ['settle', 'P3'],
-  ] as const)('gives a failure to %s the priority %s', (stage, priority) => {
-    expect(builtJson(opsgenie, config, sampleEvent('payment.failed', { stage })).priority).toBe(priority);
+    [{ stage: 'verify', reason: 'facilitator_unavailable' }, 'opens an alert'],
+    [{ stage: 'verify', reason: 'insufficient_funds' }, 'caused by the buyer'],
+    [{ stage: 'upstream', reason: 'upstream_error', upstreamStatusCode: 404 }, 'caused by the buyer'],
+    [{ stage: 'upstream', reason: 'upstream_error', upstreamStatusCode: 500 }, '1 of 5 upstream failures'],
+    [{ stage: 'upstream', reason: 'upstream_timeout' }, '1 of 5 upstream failures'],
+    [{ stage: 'settle' }, 'opens an alert'],
+  ] as const)('judges a failure of %j: %s', (data, expected) => {
+    const built = opsgenie.build([sampleEvent('payment.failed', data)], config, sampleContext());
+    const skipped = 'skip' in built ? built.skip.replace('The buyer caused this failure', 'caused by the buyer') : '';
+    expect(skipped || 'opens an alert').toContain(expected);
+  });
+
+  it('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
+    const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
+    const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
+    const opens = (seconds: number[], memory = {}, settings = {}) => {
+      const history = { upstreamFaults: seconds.map(at), settledAt: null };
+      return !('skip' in opsgenie.build([event], { ...config, ...settings }, sampleContext({ history, memory })));
+    };
+    expect(opens([0, -60, -120, -180, -240])).toBe(true);
+    expect(opens([0, 60, 120, -60, -120])).toBe(true);
+    expect(opens([0, -60, -120, -180, -301])).toBe(false);
+    expect(opens([0, 160, 290, -160, -290])).toBe(false);
+    expect(opens([0, -60, -120, -180, -240], { [`closed:${endpointId}`]: at(-240) })).toBe(false);
+    expect(opens([0], { [openKey]: at(-60) })).toBe(true);
+    expect(opens([0, -3000], {}, { upstreamFailureCount: '2', upstreamFailureMinutes: '60' })).toBe(true);
   });
 
   it('closes the alert by the same alias once a payment settles', () => {
