@@ -50,8 +50,8 @@ const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   amplitude: ['region'],
   ga4: ['region'],
   n8n: ['authHeaderName', 'authHeaderValue', 'signingSecret'],
-  pagerduty: ['region'],
-  opsgenie: ['region'],
+  pagerduty: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
+  opsgenie: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
   dune: ['visibility'],
   quickbooks: ['environment'],
 };
