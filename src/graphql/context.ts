@@ -1,5 +1,6 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { Backlog } from '../live/backlog.ts';
 import type { Services } from '../services.ts';
 
 /** What every resolver gets: who asks, the services, and what identifies the request. */
@@ -7,6 +8,8 @@ export type GraphQLContext = {
   viewer: Viewer;
   services: Services;
   requestId: string;
+  /** What waits for the client, where it can be a stream: what is read ahead for it counts there. */
+  backlog?: Backlog;
   /** For Pothos to load relations with; resolvers use the services. */
   prisma: PrismaClient;
 };

@@ -1,9 +1,12 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
+import type { Backlog } from '../live/backlog.ts';
 import type { GraphQLContext } from './context.ts';
+import { sendEventStream } from './event-stream.ts';
 import { createExplorer, wantsExplorer } from './explorer.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
@@ -40,6 +43,18 @@ export function registerGraphQL(
     });
   }
 
+  /** Of an event stream; other answers have nothing to count in it. */
+  function openBacklog(request: FastifyRequest, reply: FastifyReply): Backlog {
+    const cut = () => void reply.raw.destroy();
+    const drop = () => {
+      cut();
+      return 0;
+    };
+    const backlog = streams.backlogs.open(request.viewer!.userId, { drop, cut });
+    reply.raw.once('close', backlog.close);
+    return backlog;
+  }
+
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     if (wantsExplorer(request)) return explore(request, reply);
     if (request.method === 'POST' && !hasContent(request.body)) {
@@ -47,17 +62,22 @@ export function registerGraphQL(
     }
     // Before anything runs, so that nothing has happened when there is no place.
     if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
+    const backlog = openBacklog(request, reply);
     const response = await server.yoga.handleNodeRequestAndResponse(
       // Yoga takes a body that is parsed already from here.
       Object.assign(request.raw, { body: request.body }),
       reply.raw,
-      contextOf(request),
+      { ...contextOf(request), backlog },
     );
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
     const isStream = response.headers.get('content-type')?.startsWith(EVENT_STREAM);
     if (isStream && !openStreams.has(reply)) takePlace(request, reply);
-    return reply.code(response.status).send(response.body);
+    if (!isStream || !response.body) return reply.code(response.status).send(response.body);
+    reply.hijack();
+    reply.raw.writeHead(response.status, reply.getHeaders() as OutgoingHttpHeaders);
+    await sendEventStream(response.body, reply.raw, { backlog, log: request.log as Logger });
+    return reply;
   }
 
   const errors: RouteShorthandOptions = {

@@ -1,6 +1,7 @@
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
+import { type Backlogs, createBacklogs } from '../live/backlog.ts';
 
 /** Open WebSockets and event streams an account may have at once, on one process. */
 const MAX_STREAMS_PER_ACCOUNT = 50;
@@ -14,10 +15,12 @@ export type Streams = {
    */
   open(viewer: Viewer, authorization: string, end: () => void): () => void;
   count(): number;
+  /** What waits for the clients of all of them. */
+  backlogs: Backlogs;
 };
 
 /** Keeps the long-lived connections of all transports within bounds, and no longer than their credentials. */
-export function createStreams(admission: Admission): Streams {
+export function createStreams(admission: Admission, backlogs: Backlogs = createBacklogs()): Streams {
   const byAccount = new Map<string, number>();
   let total = 0;
   return {
@@ -43,5 +46,6 @@ export function createStreams(admission: Admission): Streams {
       };
     },
     count: () => total,
+    backlogs,
   };
 }

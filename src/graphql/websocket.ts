@@ -20,8 +20,6 @@ import type { GraphQLServer } from './yoga.ts';
 const PATH = '/graphql';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_OPERATIONS_PER_SOCKET = 20;
-/** A consumer this far behind is cut off: it can come back with the cursor it has reached. */
-const MAX_BUFFERED_BYTES = 1024 * 1024;
 const PING_MILLISECONDS = 20_000;
 /** Sockets that do not take part in closing are cut after this. */
 const CLOSING_MILLISECONDS = 1_000;
@@ -48,7 +46,7 @@ export type WebSocketOptions = {
   /** The path and query under which a request is routed, which may depend on its host. */
   urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
-  /** How often a socket must show that it is alive. */
+  /** How often a socket must show that it is read. */
   pingMilliseconds?: number;
 };
 
@@ -71,6 +69,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
         requestId: `req_${randomUUID()}`,
         release: streams.open(viewer, authorization!, end),
       });
+      state.backlog.belongTo(viewer.userId);
       return true;
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return false;
@@ -82,7 +81,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
 
   /** Every operation is admitted as a request of its own would be: with the account as it is now, and counted. */
   async function prepare(state: SocketState, payload: OperationPayload, isWithinBounds: boolean) {
-    const { authorization, address, requestId, socket } = state;
+    const { authorization, address, requestId, socket, backlog } = state;
     try {
       if (!isWithinBounds) {
         throw new AppError('RATE_LIMITED', {
@@ -91,7 +90,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       }
       const viewer = await admission.identify(authorization, address);
       await admission.count(viewer);
-      const enveloped: Enveloped = server.yoga.getEnveloped(contextOf(viewer, requestId!));
+      const enveloped: Enveloped = server.yoga.getEnveloped({ ...contextOf(viewer, requestId!), backlog });
       const { schema, parse, validate, contextFactory } = enveloped;
       const document = parse(payload.query);
       const errors: readonly GraphQLError[] = validate(schema, document);
@@ -148,17 +147,14 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       ),
     execute: (args) => run(args, () => (args.rootValue as Enveloped).execute(args)),
     subscribe: (args) => run(args, () => (args.rootValue as Enveloped).subscribe(args)),
-    onNext({ extra }) {
-      if (extra.socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-        extra.socket.close(CLOSE.tryAgainLater, 'Too slow; come back with the last cursor');
-      }
-    },
-    onClose: ({ extra }) => extra.release?.(),
   });
   carry(protocol, sockets, {
-    log,
+    ...{ log, backlogs: streams.backlogs },
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
-    extraOf: (handle) => ({ ...handle, address: options.addressOf(handle.request) }),
+    strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
+    extraOf: (handle): SocketState => ({ ...handle, address: options.addressOf(handle.request) }),
+    // Until then what waits for it is kept, so its place is too.
+    onGone: ({ release }) => release?.(),
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -4,10 +4,13 @@ import type { Database } from '../database/client.ts';
 import { notFound } from '../errors.ts';
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
 import type { Delivery, DeliveryStatus, Event, Payment, Replay } from '../generated/prisma/client.ts';
+import type { Backlog } from './backlog.ts';
 import { type Bus, topics } from './bus.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { lookAtDeliveries, lookAtEvents, lookAtPayments, lookAtReplays } from './looks.ts';
-import { type FoundRow, tail } from './tail.ts';
+import { createPrefetch } from './prefetch.ts';
+import { type FoundRow, type TailOptions, tail } from './tail.ts';
+import { createTurns } from './turns.ts';
 
 /** Hints may be lost; this often a subscription looks by itself. */
 const POLL_MILLISECONDS = 2_000;
@@ -28,6 +31,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   let subscriptionCount = 0;
+  const turns = createTurns(Math.max(1, Math.floor(db.pool.options.max / 2)));
 
   /** Counts who listens. */
   const listenTo = (topic: string) => (wake: () => void) => {
@@ -41,19 +45,30 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
 
   async function requireVisible(viewer: Viewer, projectId: string): Promise<void> {
     const where = visibleProject(viewer, projectId);
-    if ((await db.prisma.project.count({ where })) === 0) throw notFound();
+    const count = await turns.take(viewer.userId, () => db.prisma.project.count({ where }));
+    if (count === 0) throw notFound();
+  }
+
+  /** Follows a table, its reads in the turn of the viewer's account. */
+  function followInTurn<Row, Item>({ userId }: Viewer, options: TailOptions<Row, Item>) {
+    const { look, load } = options;
+    return tail<Row, Item>({
+      ...options,
+      look: (request) => turns.take(userId, () => look(request)),
+      load: (rows) => turns.take(userId, () => load(rows)),
+    });
   }
 
   return {
     subscriptionCount: () => subscriptionCount,
 
     /** @throws AppError `NOT_FOUND` for a project the viewer may not see, `VALIDATION_FAILED` for a bad cursor. */
-    async events(viewer: Viewer, { projectId, after, types }: EventFeedArguments) {
+    async events(viewer: Viewer, { projectId, after, types }: EventFeedArguments, backlog?: Backlog) {
       const reached = after != null ? decodeCursor('Event', after) : undefined;
       await requireVisible(viewer, projectId);
       const table = lookAtEvents(db.pool, projectId, types ?? null);
-      return tail<Event, { cursor: string; event: Event }>({
-        start: reached ?? (await table.present()),
+      return followInTurn<Event, { cursor: string; event: Event }>(viewer, {
+        start: reached ?? (await turns.take(viewer.userId, table.present)),
         look: table.look,
         async load(rows) {
           const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
@@ -61,12 +76,13 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         },
         present: (event, progress) => ({ cursor: encodeCursor(progress), event }),
         subscribe: listenTo(topics.events(projectId)),
+        prefetch: createPrefetch(backlog),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
 
     /** @throws AppError as `events` does. */
-    async deliveries(viewer: Viewer, { projectId, after, filter }: DeliveryFeedArguments) {
+    async deliveries(viewer: Viewer, { projectId, after, filter }: DeliveryFeedArguments, backlog?: Backlog) {
       const reached = after != null ? decodeCursor('Delivery', after) : undefined;
       await requireVisible(viewer, projectId);
       const table = lookAtDeliveries(db.pool, projectId, {
@@ -74,8 +90,8 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         eventTypes: filter?.eventTypes ?? null,
         createdSince: filter?.since ?? null,
       });
-      return tail<Delivery, { cursor: string; delivery: Delivery }>({
-        start: reached ?? (await table.present()),
+      return followInTurn<Delivery, { cursor: string; delivery: Delivery }>(viewer, {
+        start: reached ?? (await turns.take(viewer.userId, table.present)),
         look: table.look,
         async load(rows) {
           const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
@@ -83,18 +99,19 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         },
         present: (delivery, progress) => ({ cursor: encodeCursor(progress), delivery }),
         subscribe: listenTo(topics.deliveries(projectId)),
+        prefetch: createPrefetch(backlog),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
 
     /** @throws AppError as `events` does. */
-    async payments(viewer: Viewer, { projectId, after, filter }: PaymentFeedArguments) {
+    async payments(viewer: Viewer, { projectId, after, filter }: PaymentFeedArguments, backlog?: Backlog) {
       const reached = after != null ? decodeCursor('Payment', after) : undefined;
       const columns = toColumns(filter ?? {});
       await requireVisible(viewer, projectId);
       const table = lookAtPayments(db.pool, projectId, columns);
-      return tail<Payment, { cursor: string; payment: Payment }>({
-        start: reached ?? (await table.present()),
+      return followInTurn<Payment, { cursor: string; payment: Payment }>(viewer, {
+        start: reached ?? (await turns.take(viewer.userId, table.present)),
         look: table.look,
         async load(rows) {
           const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
@@ -102,17 +119,18 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         },
         present: (payment, progress) => ({ cursor: encodeCursor(progress), payment }),
         subscribe: listenTo(topics.payments(projectId)),
+        prefetch: createPrefetch(backlog),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },
 
     /** @throws AppError as `events` does. */
-    async replays(viewer: Viewer, { projectId, after }: ReplayFeedArguments) {
+    async replays(viewer: Viewer, { projectId, after }: ReplayFeedArguments, backlog?: Backlog) {
       const reached = after != null ? decodeCursor('Replay', after) : undefined;
       await requireVisible(viewer, projectId);
       const table = lookAtReplays(db.pool, projectId);
-      return tail<Replay, { cursor: string; replay: Replay }>({
-        start: reached ?? (await table.present()),
+      return followInTurn<Replay, { cursor: string; replay: Replay }>(viewer, {
+        start: reached ?? (await turns.take(viewer.userId, table.present)),
         look: table.look,
         async load(rows) {
           const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
@@ -120,6 +138,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
         },
         present: (replay, progress) => ({ cursor: encodeCursor(progress), replay }),
         subscribe: listenTo(topics.replays(projectId)),
+        prefetch: createPrefetch(backlog),
         pollMilliseconds: POLL_MILLISECONDS,
       });
     },

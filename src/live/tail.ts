@@ -1,4 +1,5 @@
 import { collectHints, type Hints } from './hints.ts';
+import { createPrefetch, type Prefetch } from './prefetch.ts';
 
 /** A place in a table that is ordered by time and, within a time, by id. */
 export type Position = { milliseconds: number; id: string };
@@ -42,6 +43,8 @@ export type TailOptions<Row, Item> = {
   present(row: Row, progress: Progress): Item;
   /** Registers for hints that there is something new; returns how to unregister. */
   subscribe(wake: () => void): () => void;
+  /** Decides how many rows are read at once, and has them counted. */
+  prefetch?: Prefetch;
   /** Hints may be lost: this often it looks by itself. */
   pollMilliseconds: number;
 };
@@ -56,8 +59,6 @@ export const MAX_LATENESS_MILLISECONDS = 30_000;
 const MIN_PAUSE_MILLISECONDS = 40;
 /** The pause after a look is at least this many times as long as the look took. */
 const PAUSES_PER_LOOK = 3;
-/** So many rows are read at once. */
-const LOAD_SIZE = 200;
 /** So many reads in a row may fail, as they do while the database is restarted. */
 const MAX_FAILURES = 15;
 
@@ -106,34 +107,60 @@ async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: Abort
  * transactions, so that whoever is cut off among them need not remember those it was shown, only where to go on.
  */
 export async function* lookOnce<Row, Item>(
-  { present }: Pick<TailOptions<Row, Item>, 'present'>,
+  { present, prefetch = createPrefetch() }: Pick<TailOptions<Row, Item>, 'present' | 'prefetch'>,
   reader: Pick<TailOptions<Row, Item>, 'look' | 'load'>,
   progress: Progress,
 ): AsyncGenerator<Item, { reached: Progress; isFull: boolean }> {
   const { position, horizon } = progress;
-  const seen = await reader.look({ position, horizon, sinceMilliseconds: oldestNews(progress) });
-  const late = seen.rows
-    .filter((row) => !isBehind(row, position) && !progress.shown.has(row.transaction))
-    .sort((a, b) => Number(a.transaction - b.transaction));
-  const unseen = [...late, ...seen.rows.filter((row) => isBehind(row, position))];
+  const request = { position, horizon, sinceMilliseconds: oldestNews(progress) };
+  const { seen, late, nextLate, behind, isFull } = choose(await reader.look(request), progress, prefetch);
+  const unseen = [...late, ...behind];
   const shown = new Map(progress.shown);
 
-  for (let start = 0; start < unseen.length; start += LOAD_SIZE) {
-    const rows = unseen.slice(start, start + LOAD_SIZE);
-    const loaded = await reader.load(rows);
-    for (const [offset, row] of rows.entries()) {
-      const nextLate = late[start + offset + 1];
-      // That a transaction was shown may be said only from its last late row on.
-      if (nextLate?.transaction !== row.transaction) shown.set(row.transaction, row.milliseconds);
-      const found = loaded.get(row.id);
-      if (found === undefined) continue;
-      const isLate = start + offset < late.length;
-      yield present(found, isLate ? reachLate(progress, seen, nextLate, shown) : reach(row, seen, shown));
+  const releasePlaces = prefetch.holdPlaces(unseen.length);
+  let releaseRows = () => {};
+  try {
+    for (let start = 0; start < unseen.length; ) {
+      const rows = unseen.slice(start, start + prefetch.rowCount());
+      const loaded = await reader.load(rows);
+      releaseRows = prefetch.holdRows(loaded.values());
+      for (const [offset, row] of rows.entries()) {
+        const following = late[start + offset + 1] ?? nextLate;
+        // That a transaction was shown may be said only from its last late row on.
+        if (following?.transaction !== row.transaction) shown.set(row.transaction, row.milliseconds);
+        const found = loaded.get(row.id);
+        if (found === undefined) continue;
+        const isLate = start + offset < late.length;
+        yield present(found, isLate ? reachLate(progress, seen, following, shown) : reach(row, seen, shown));
+      }
+      releaseRows();
+      start += rows.length;
     }
+  } finally {
+    releaseRows();
+    releasePlaces();
   }
-  const last = seen.rows.at(-1);
-  const end = last && isBehind(last, position) ? last : position;
-  return { reached: reach(end, seen, shown), isFull: seen.isFull };
+  if (nextLate) return { reached: reachLate(progress, seen, nextLate, shown), isFull };
+  return { reached: reach(behind.at(-1) ?? position, seen, shown), isFull };
+}
+
+type Moment = Pick<Look, 'horizon' | 'nowMilliseconds'>;
+
+/**
+ * Keeps of a look what is shown next, so that no more than that waits for a slow consumer; the rest is found by the look
+ * after it. What came late ends with a whole transaction, and when there is more of it, `nextLate` is where.
+ */
+function choose({ rows, isFull, ...seen }: Look, { position, shown }: Progress, prefetch: Prefetch) {
+  const late = rows
+    .filter((row) => !isBehind(row, position) && !shown.has(row.transaction))
+    .sort((a, b) => Number(a.transaction - b.transaction));
+  const lastKept = late[prefetch.lateCount() - 1]?.transaction;
+  const end = lastKept === undefined ? -1 : late.findIndex(({ transaction }) => transaction > lastKept);
+  if (end > 0) return { seen, late: late.slice(0, end), nextLate: late[end], behind: [], isFull: true };
+
+  const behind = rows.filter((row) => isBehind(row, position));
+  const count = prefetch.placeCount();
+  return { seen, late, nextLate: undefined, behind: behind.slice(0, count), isFull: isFull || behind.length > count };
 }
 
 /** Rows before this time cannot be new to one who has come so far. */
@@ -144,7 +171,7 @@ function oldestNews({ position, lookedAtMilliseconds }: Pick<Progress, 'position
 /** The progress before the late row `next`, or after the last. */
 function reachLate(
   before: Progress,
-  { horizon }: Look,
+  { horizon }: Moment,
   next: FoundRow | undefined,
   shown: ReadonlyMap<bigint, number>,
 ): Progress {
@@ -153,7 +180,7 @@ function reachLate(
 
 function reach(
   position: Position,
-  { horizon, nowMilliseconds: lookedAtMilliseconds }: Look,
+  { horizon, nowMilliseconds: lookedAtMilliseconds }: Moment,
   shown: ReadonlyMap<bigint, number>,
 ): Progress {
   const oldest = oldestNews({ position, lookedAtMilliseconds });

@@ -19,6 +19,10 @@ const WATCHED = {
     name: 'tollgate_live_subscriptions',
     help: 'Live subscriptions of this process; each reads the database when its project changes, and every 2 s. Only a process with the role api has it.',
   },
+  liveBacklog: {
+    name: 'tollgate_live_backlog_bytes',
+    help: 'What waits in this process for the clients of WebSockets and event streams to read, at most about 64 MiB; only one with the role api has it.',
+  },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',
     help: 'Deliveries this worker has in its hands, at most 2048; only a process with the role worker has it. Always full while deliveries are late: start more workers.',

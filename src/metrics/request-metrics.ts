@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { OperationFacts } from '../graphql/watch-operations.ts';
+import type { DropReason } from '../live/backlog.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
 /** What callers ask of this process. */
@@ -32,8 +33,15 @@ export function createRequestMetrics(registry: Registry) {
     labelNames: ['reason'],
     registers,
   });
+  const dropped = new Counter({
+    name: 'tollgate_live_streams_dropped_total',
+    help: 'WebSockets and event streams ended because their client did not read. stream, account, process: too much was waiting for the stream, its account, or all; stalled: nothing was read for long. Many process: start more processes.',
+    labelNames: ['reason'],
+    registers,
+  });
 
   return {
+    onStreamDropped: (reason: DropReason) => dropped.inc({ reason }),
     onAnswer(labels: { method: string; route: string; status: number }, seconds: number): void {
       requests.observe(labels, seconds);
     },

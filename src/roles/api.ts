@@ -37,6 +37,7 @@ import { registerConsole } from '../http/console.ts';
 import { consoleSettings, isLoopback, registerDevSignIn } from '../http/console-sign-in.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
 import { openRateLimiter } from '../limits/rate-limit.ts';
+import { createBacklogs } from '../live/backlog.ts';
 import { createLiveFeed } from '../live/feed.ts';
 import { registerRest } from '../rest/register.ts';
 import { ROUTES } from '../rest/routes.ts';
@@ -63,7 +64,9 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl, ...option
   const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
   const services = createServices(ground, options.retryScheduleSeconds);
 
-  const streams = createStreams(admission);
+  const backlogs = createBacklogs({ onDrop: metrics.onStreamDropped });
+  const streams = createStreams(admission, backlogs);
+  metrics.watch('liveBacklog', backlogs.bytes);
   metrics.watch('liveStreams', streams.count);
   metrics.watch('liveSubscriptions', services.feed.subscriptionCount);
   const ownDocuments = new Set(ROUTES.map(({ document }) => document));

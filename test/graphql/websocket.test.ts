@@ -11,6 +11,7 @@ import { serveWebSocket } from '../../src/graphql/websocket.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
 import type { Admission } from '../../src/http/admission.ts';
 import { newId } from '../../src/ids.ts';
+import { createBacklogs, type DropReason } from '../../src/live/backlog.ts';
 import { connectSocket, openSocket } from './socket-client.ts';
 
 const SUBSCRIPTION = `subscription { eventRecorded(projectId: "${newId('Project')}") { cursor } }`;
@@ -40,7 +41,8 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
     watch: () => () => {},
     ...options.admission,
   };
-  const streams = createStreams(admission);
+  const dropped: DropReason[] = [];
+  const streams = createStreams(admission, createBacklogs({ onDrop: (reason) => dropped.push(reason) }));
   const httpServer: Server = createServer().listen(0, '127.0.0.1');
   await once(httpServer, 'listening');
   const { pingMilliseconds } = options;
@@ -60,7 +62,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
     httpServer.close();
   });
   const url = `http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`;
-  return { url, streams, sockets, logged };
+  return { url, streams, sockets, logged, dropped };
 }
 
 /** A feed that gives nothing by itself and knows when it was ended. */
@@ -146,29 +148,76 @@ test('a feed that cannot be opened is a masked error and is logged', async () =>
   await client.close();
 });
 
-test('a consumer that does not read makes the feed wait, and is cut off when it answers no ping', async () => {
-  let produced = 0;
-  const filler = 'x'.repeat(10_000);
-  const feed = async function* () {
+/** A feed that never ends, and how much it was asked for. */
+function endlessFeed(filler: string) {
+  const made = { bytes: 0 };
+  async function* feed() {
     for (;;) {
-      produced += 1;
+      made.bytes += filler.length;
       yield { cursor: filler };
     }
-  };
-  const { url, streams } = await serve(feed, { pingMilliseconds: 300 });
+  }
+  return { feed, made };
+}
+
+async function subscribeWithoutReading(url: string, count: number) {
   const client = await connectSocket(url, 'token');
   client.socket.pause();
-  for (let index = 0; index < 20; index++) {
-    client.socket.send(JSON.stringify({ id: `${index}`, type: 'subscribe', payload: { query: SUBSCRIPTION } }));
+  for (let index = 0; index < count; index++) {
+    client.send({ id: `${index}`, type: 'subscribe', payload: { query: SUBSCRIPTION } });
   }
-  await expect.poll(() => produced).toBeGreaterThan(0);
-  await expect.poll(() => streams.count(), { timeout: 10_000 }).toBe(0);
+  return client;
+}
+
+test('a consumer that does not read makes the feed wait, and is dropped with a code though it sends pongs by itself', async () => {
+  const { feed, made } = endlessFeed('x'.repeat(10_000));
+  const { url, streams, dropped } = await serve(feed, { pingMilliseconds: 1_000 });
+  const client = await subscribeWithoutReading(url, 20);
+  const pongs = setInterval(() => client.socket.pong(), 100);
+  await expect.poll(() => dropped).toEqual(['stalled']);
+  clearInterval(pongs);
   // What fits into the buffers of two sockets, not what could be produced.
-  expect(produced * filler.length).toBeLessThan(50_000_000);
-  const producedInAll = produced;
+  expect(made.bytes).toBeLessThan(50_000_000);
+  const madeInAll = made.bytes;
   client.socket.resume();
-  expect(await client.closed).toMatchObject({ code: 1006 });
-  expect(produced).toBe(producedInAll);
+  expect(await client.closed).toEqual({ code: 1013, reason: 'You read too slowly; go on from your last cursor' });
+  expect(made.bytes).toBe(madeInAll);
+  await expect.poll(() => streams.count()).toBe(0);
+  expect(streams.backlogs.bytes()).toBe(0);
+});
+
+test('a client that answers pings with what they hold stays', async () => {
+  const { url, dropped } = await serve(() => silentFeed().feed, { pingMilliseconds: 1_000 });
+  const client = await connectSocket(url, 'token');
+  let pings = 0;
+  client.socket.on('ping', () => {
+    pings += 1;
+  });
+  await expect.poll(() => pings).toBe(3);
+  expect(dropped).toEqual([]);
+  await client.close();
+});
+
+test('a socket with more waiting than it may have is dropped with a code, also while every send waits', async () => {
+  const { feed } = endlessFeed('x'.repeat(200_000));
+  const { url, streams, dropped } = await serve(feed);
+  const client = await subscribeWithoutReading(url, 20);
+  await expect.poll(() => dropped).toEqual(['stream']);
+  expect(streams.backlogs.bytes()).toBeLessThan(500_000);
+  client.socket.resume();
+  expect(await client.closed).toMatchObject({ code: 1013 });
+  expect(streams.backlogs.bytes()).toBe(0);
+});
+
+test('messages count as long as their operations run', async () => {
+  const { url, dropped } = await serve(() => silentFeed().feed);
+  const client = await connectSocket(url, 'token');
+  const variables = { filler: 'x'.repeat(200_000) };
+  for (let index = 0; index < 20; index++) {
+    client.send({ id: `${index}`, type: 'subscribe', payload: { query: SUBSCRIPTION, variables } });
+  }
+  expect(await client.closed).toMatchObject({ code: 1013 });
+  expect(dropped).toEqual(['stream']);
 });
 
 test('an operation is refused, and the socket closed, once the credential is no longer good', async () => {

@@ -3,11 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { decodeCursor, encodeCursor } from '../../src/live/cursor.ts';
+import { createPrefetch, type Prefetch } from '../../src/live/prefetch.ts';
 import { type Look, type LookRequest, lookOnce, type Progress, type TailOptions, tail } from '../../src/live/tail.ts';
 import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 
 type Item = { cursor: string; row: SimulatedRow };
 const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
+
+/** Keeps next to nothing of a look. */
+const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2, lateCount: () => 2 };
 
 const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
   start: createSimulatedTable(10).beginning(),
@@ -71,7 +75,7 @@ describe('a follower', () => {
                 return table.load(rows);
               },
             };
-            const items = lookOnce(options({ ...reader }), reader, progress);
+            const items = lookOnce(options({ ...reader, prefetch: SHORT }), reader, progress);
             for (let count = 0; ; count++) {
               if (count === itemsUntilCut) {
                 progress = decodeCursor('Delivery', cursor);
@@ -116,7 +120,7 @@ describe('a follower', () => {
         let progress = table.beginning();
         for (const { kind, value } of actions) {
           table[kind](value);
-          const items = lookOnce({ present }, table, progress);
+          const items = lookOnce({ present, prefetch: SHORT }, table, progress);
           let next = await items.next();
           for (; !next.done; next = await items.next()) shown.push(`${next.value.row.id} ${next.value.row.version}`);
           progress = next.value.reached;

@@ -19,8 +19,10 @@ export async function startServiceNode(options: {
   clockShiftSeconds?: number;
   /** Where the URL of every module that it loads is written, a line each. */
   loadedModulesFile?: string;
+  /** How large its heap may grow. */
+  maxHeapMegabytes?: number;
 }) {
-  const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '' } = options;
+  const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '', maxHeapMegabytes } = options;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess;
@@ -29,7 +31,8 @@ export async function startServiceNode(options: {
     let output = '';
     const imports = ['shifted-clock.ts', ...(loadedModulesFile ? ['loaded-modules.ts'] : [])];
     const preloaded = imports.flatMap((file) => ['--import', join(import.meta.dirname, file)]);
-    child = spawn(NODE, [...preloaded, join(ROOT, 'src/main.ts')], {
+    const flags = maxHeapMegabytes ? [`--max-old-space-size=${maxHeapMegabytes}`] : [];
+    child = spawn(NODE, [...flags, ...preloaded, join(ROOT, 'src/main.ts')], {
       env: {
         ...{ PATH: process.env.PATH, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
         ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
@@ -61,5 +64,6 @@ export async function startServiceNode(options: {
   }
 
   await start();
-  return { role, url, start, end };
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+  return { role, url, start, end, isRunning };
 }

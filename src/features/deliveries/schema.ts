@@ -283,7 +283,7 @@ builder.subscriptionField('deliveryUpdated', (t) =>
       after: t.arg.string({ description: 'Cursor of the last one seen.' }),
       filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }),
     },
-    subscribe: (_root, args, { services, viewer }) => services.feed.deliveries(viewer, args),
+    subscribe: (_root, args, { services, viewer, backlog }) => services.feed.deliveries(viewer, args, backlog),
     resolve: (item) => item,
   }),
 );

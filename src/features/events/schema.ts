@@ -105,7 +105,7 @@ builder.subscriptionField('eventRecorded', (t) =>
       after: t.arg.string({ description: 'Cursor of the last one seen.' }),
       types: t.arg({ type: [EventTypeEnum], description: 'Only events of these kinds.' }),
     },
-    subscribe: (_root, args, { services, viewer }) => services.feed.events(viewer, args),
+    subscribe: (_root, args, { services, viewer, backlog }) => services.feed.events(viewer, args, backlog),
     resolve: (item) => item,
   }),
 );

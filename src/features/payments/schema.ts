@@ -189,7 +189,7 @@ builder.subscriptionField('paymentUpdated', (t) =>
       after: t.arg.string({ description: 'Cursor of the last one seen.' }),
       filter: t.arg({ type: PaymentFilter, description: 'Which ones.' }),
     },
-    subscribe: (_root, args, { services, viewer }) => services.feed.payments(viewer, args),
+    subscribe: (_root, args, { services, viewer, backlog }) => services.feed.payments(viewer, args, backlog),
     resolve: (item) => item,
   }),
 );

@@ -141,7 +141,7 @@ builder.subscriptionField('replayUpdated', (t) =>
       projectId: t.arg.id({ required: true, description: 'The project.' }),
       after: t.arg.string({ description: 'Cursor of the last one seen.' }),
     },
-    subscribe: (_root, args, { services, viewer }) => services.feed.replays(viewer, args),
+    subscribe: (_root, args, { services, viewer, backlog }) => services.feed.replays(viewer, args, backlog),
     resolve: (item) => item,
   }),
 );

@@ -1,0 +1,140 @@
+/** How many bytes may wait for clients that do not read them. */
+export const BACKLOG_LIMITS = {
+  /** A stream with more than this gets nothing more and is dropped. */
+  streamBytes: 2 * 1024 * 1024,
+  /** Beyond these the streams with the most waiting are dropped, of the account or of the account with the most. */
+  accountBytes: 16 * 1024 * 1024,
+  processBytes: 64 * 1024 * 1024,
+} as const;
+
+export type BacklogLimits = { streamBytes: number; accountBytes: number; processBytes: number };
+
+/** Why a stream was dropped: the bound it broke, or that its client did not read in time. */
+export type DropReason = 'stream' | 'account' | 'process' | 'stalled';
+
+/** How a stream ends whose client does not read. */
+export type Exits = {
+  /** Gives up what it can and tells the client. Returns the bytes that still wait, for the client to read up to the end. */
+  drop(): number;
+  /** Ends the stream at once, with all that waits. */
+  cut(): void;
+};
+
+/** What waits for the client of one stream: rows read ahead, frames, and whatever else is kept until it reads. */
+export type Backlog = {
+  /** Counts bytes as waiting until the returned function is called. May drop this stream or others. */
+  hold(bytes: number): () => void;
+  /** Whether so much waits already that nothing should be read ahead. */
+  isCrowded(): boolean;
+  /** Whose stream it is from now on. */
+  belongTo(accountId: string): void;
+  /** Drops the stream because its client does not read. */
+  drop(): void;
+  /** Forgets the stream: it has ended, and nothing waits. */
+  close(): void;
+};
+
+export type Backlogs = {
+  open(accountId: string, exits: Exits): Backlog;
+  /** What waits in this process. */
+  bytes(): number;
+};
+
+type Account = { bytes: number; streams: Set<Stream> };
+type Stream = { accountId: string; bytes: number; state: 'open' | 'dropped' | 'closed'; exits: Exits };
+
+/**
+ * Keeps what waits for slow clients within bounds: for a stream, for an account and for the process. Who exceeds the
+ * bound of the process pays for it: it is the account with the most that loses streams.
+ */
+export function createBacklogs(
+  options: { limits?: BacklogLimits; onDrop?: ((reason: DropReason) => void) | undefined } = {},
+): Backlogs {
+  const { limits = BACKLOG_LIMITS, onDrop } = options;
+  /** Those that have something waiting. */
+  const accounts = new Map<string, Account>();
+  let total = 0;
+
+  const bytesOf = (accountId: string) => accounts.get(accountId)?.bytes ?? 0;
+
+  function add(stream: Stream, bytes: number): void {
+    const account = accounts.get(stream.accountId) ?? { bytes: 0, streams: new Set() };
+    stream.bytes += bytes;
+    account.bytes += bytes;
+    total += bytes;
+    if (stream.bytes > 0) account.streams.add(stream);
+    else account.streams.delete(stream);
+    if (account.streams.size > 0) accounts.set(stream.accountId, account);
+    else accounts.delete(stream.accountId);
+  }
+
+  function drop(stream: Stream, reason: DropReason): void {
+    if (stream.state !== 'open') return;
+    stream.state = 'dropped';
+    add(stream, -stream.bytes);
+    onDrop?.(reason);
+    const left = stream.exits.drop();
+    if (isDropped(stream)) add(stream, left);
+  }
+
+  function close(stream: Stream): void {
+    stream.state = 'closed';
+    add(stream, -stream.bytes);
+  }
+
+  /** Takes from the stream with the most: first all but what is on its way, and then that too. */
+  function makeRoom(accountId: string, reason: DropReason): void {
+    const stream = heaviest(accounts.get(accountId)!.streams);
+    if (isOpen(stream)) {
+      drop(stream, reason);
+    } else {
+      close(stream);
+      stream.exits.cut();
+    }
+  }
+
+  function keepBounds(stream: Stream): void {
+    while (bytesOf(stream.accountId) > limits.accountBytes) makeRoom(stream.accountId, 'account');
+    while (total > limits.processBytes) {
+      const [accountId] = [...accounts].reduce((most, entry) => (entry[1].bytes > most[1].bytes ? entry : most));
+      makeRoom(accountId, 'process');
+    }
+  }
+
+  return {
+    open(accountId, exits) {
+      const stream: Stream = { accountId, bytes: 0, state: 'open', exits };
+      return {
+        hold(bytes) {
+          if (stream.bytes > limits.streamBytes) drop(stream, 'stream');
+          if (stream.state !== 'open') return () => {};
+          add(stream, bytes);
+          keepBounds(stream);
+          let isHeld = true;
+          return () => {
+            if (isHeld && stream.state === 'open') add(stream, -bytes);
+            isHeld = false;
+          };
+        },
+        isCrowded: () =>
+          bytesOf(stream.accountId) > limits.accountBytes / 4 || total > limits.processBytes / 2 || !isOpen(stream),
+        belongTo(nextAccountId) {
+          const { bytes } = stream;
+          add(stream, -bytes);
+          stream.accountId = nextAccountId;
+          add(stream, bytes);
+        },
+        drop: () => drop(stream, 'stalled'),
+        close: () => close(stream),
+      };
+    },
+    bytes: () => total,
+  };
+}
+
+const isOpen = ({ state }: Stream): boolean => state === 'open';
+const isDropped = ({ state }: Stream): boolean => state === 'dropped';
+
+function heaviest(streams: Iterable<Stream>): Stream {
+  return [...streams].reduce((most, stream) => (stream.bytes > most.bytes ? stream : most));
+}
