@@ -16,7 +16,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'No credential, or one that is not accepted: `detail` says why (expired, wrong audience, revoked, mistyped). Get a ' +
     'new one; see [authentication](authentication.md).',
   FORBIDDEN:
-    'An API key tried what only people may: create or delete a project, mint or revoke a key. Use a token of the owner.',
+    'An API key tried what only people may: create or delete a project, change its `walletAddress` or `gatewayHost`, create or ' +
+    'revoke a key. Use a token of the owner.',
   CONNECTOR_LIMIT_REACHED: 'Counted over all projects of the account; see [limits](limits.md).',
   NOT_FOUND:
     'It does not exist, has been deleted, or belongs to somebody else: these look the same. Also any unknown path.',
@@ -27,6 +28,9 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   CONFLICT:
     'Another endpoint of the project has this path, another project has this `gatewayHost`, five replays are running, or the ' +
     'delivery to resend is being sent at this moment: `detail` says which. Read the current state, then decide.',
+  HOST_RESERVED:
+    'A host name that a project lets go of stays reserved for its account for 30 days, since buyers may still pay under it: `detail` ' +
+    'says until when. If it is yours, take it back with the account that released it.',
   IDEMPOTENCY_IN_FLIGHT: 'Wait for `Retry-After`, then send the same request again: it gets the first answer.',
   PAYMENT_IN_PROGRESS:
     'Wait for `Retry-After`, then repeat the request with the same payment: it gets the first answer.',

@@ -15,6 +15,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   NOT_ACCEPTABLE: '`POST /graphql` with the header `Accept: image/png`.',
   REQUEST_TIMEOUT: 'A body of which half arrives, and the rest does not.',
   CONFLICT: '`POST /api/projects/proj_…/endpoints` with `{"path": "/weather", …}` for the second time.',
+  HOST_RESERVED: '`PATCH /api/projects/proj_…` with the `gatewayHost` that somebody else’s project had last week.',
   IDEMPOTENCY_IN_FLIGHT: 'Two `POST`s with one `Idempotency-Key` at the same moment: the second one gets this.',
   PAYMENT_IN_PROGRESS: 'The client has given up after 5 s and asks again, while the upstream still works.',
   PAYMENT_REUSED: 'The payment for `/weather?city=Bern` is sent with `/weather?city=Rome`.',

@@ -37,6 +37,10 @@ export const ERRORS = {
     status: 409,
     message: 'The change conflicts with something that exists already. Read its state, then decide.',
   },
+  HOST_RESERVED: {
+    status: 409,
+    message: 'Another account released this host name less than 30 days ago. Choose another one, or wait.',
+  },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
     message: 'The first request with this Idempotency-Key is still running. Wait and send it again.',

@@ -42,12 +42,13 @@ export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?
 
 /**
  * Projects are made and deleted, and keys minted and revoked, by people only: a leaked key must not be able to outlive
- * its own revocation.
+ * its own revocation. Nor may it redirect what buyers pay.
  *
+ * @param detail what is refused and who may do it, where that is less than the whole request.
  * @throws AppError `FORBIDDEN` for API keys.
  */
-export function requireUser(viewer: Viewer): asserts viewer is Extract<Viewer, { kind: 'user' }> {
-  if (viewer.kind !== 'user') throw new AppError('FORBIDDEN');
+export function requireUser(viewer: Viewer, detail?: string): asserts viewer is Extract<Viewer, { kind: 'user' }> {
+  if (viewer.kind !== 'user') throw new AppError('FORBIDDEN', detail === undefined ? {} : { detail });
 }
 
 /**

@@ -6,6 +6,7 @@ import { createDeliveryWorker, type DeliverySettings } from '../delivery/worker.
 import { sweepIdempotencyKeys } from '../features/idempotency-store.ts';
 import { sweepPaymentAnswers } from '../features/payments/answer-sweep.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
+import { sweepReleasedHosts } from '../features/projects/host-names.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { sweepRateLimits } from '../limits/rate-limit.ts';
 import { VERSION } from '../version.ts';
@@ -17,6 +18,7 @@ const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
   sweepIdempotencyKeys,
   sweepPaymentAnswers,
   sweepRefusedPayments,
+  sweepReleasedHosts,
 ];
 
 /** Starts what a process with the role `worker` runs: deliveries, replays, daily summaries, retention and sweeps. */
@@ -40,10 +42,10 @@ export function startWorkerRole(ground: Ground, delivery: Partial<DeliverySettin
     loop.start();
     onClose(() => loop.stop());
   }
-  const sweep = setInterval(() => {
+  const sweepTimer = setInterval(() => {
     Promise.all(SWEEPS.map((sweep) => sweep(db.pool))).catch((error) =>
       log.warn({ err: error }, 'sweep failed; the next one will do it'),
     );
   }, SWEEP_MILLISECONDS).unref();
-  onClose(() => clearInterval(sweep));
+  onClose(() => clearInterval(sweepTimer));
 }

@@ -65,7 +65,7 @@ builder.relayMutationField(
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({ required: true, description: 'EVM wallet that receives payments.' }),
       gatewayHost: t.string({
-        description: 'Host name that shall lead to the endpoints, such as "api.example.com".',
+        description: 'Host name that leads to the endpoints, such as "api.example.com".',
       }),
       milestonesUsd: t.stringList({
         description:
@@ -97,7 +97,9 @@ builder.relayMutationField(
         description: 'EVM wallet that receives payments. For users, not API keys, to change.',
       }),
       gatewayHost: t.string({
-        description: 'Host name that shall lead to the endpoints, such as "api.example.com"; null for none.',
+        description:
+          'Host name that leads to the endpoints, such as "api.example.com"; null for none. The old one stays reserved for the ' +
+          'account for 30 days. For users, not API keys, to change.',
       }),
       milestonesUsd: t.stringList({
         description: 'Spending in USD at which a customer reaches a milestone, at most 50. An empty list for none.',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database } from '../../database/client.ts';
+import type { Database, Transaction } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Prisma, Project } from '../../generated/prisma/client.ts';
@@ -14,6 +14,7 @@ import { changesBetween } from '../audit/diff.ts';
 import { recordAudit } from '../audit/record.ts';
 import { clearHistory } from '../deliveries/clear-history.ts';
 import { gatewayHostInput } from './gateway-host.ts';
+import { lockHost, queueForHosts, releaseHost, takeHost } from './host-names.ts';
 import { milestonesInput, milestonesUsdOf } from './milestones.ts';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -30,6 +31,9 @@ function isWallet(address: string): boolean {
   return isAddress(allUpper ? address.toLowerCase() : address, { strict: true });
 }
 
+const ONLY_THE_OWNER =
+  'An API key cannot change `walletAddress` or `gatewayHost`: they decide who is paid. Use a user token of the owner.';
+
 export type CreateProjectInput = {
   name: string;
   walletAddress: string;
@@ -41,7 +45,7 @@ export type ProjectService = ReturnType<typeof createProjectService>;
 
 /**
  * Projects of a user. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for a host name that leads to
- * another project and, for API keys, `FORBIDDEN`.
+ * another project, `HOST_RESERVED` for one that another account released and, for API keys, `FORBIDDEN`.
  *
  * @param options `ownHosts`: names under which the service itself is reached, which no project may have. `secretOf`: the
  *   secret of a project with which the gateway signs what it tells upstreams.
@@ -89,7 +93,9 @@ export function createProjectService(options: {
       const data = { id: newId('Project'), userId: viewer.userId, ...values };
       const project = await db.prisma
         .$transaction(async (tx) => {
+          if (values.gatewayHost) await queueForHosts(tx);
           const created = await tx.project.create({ data });
+          if (created.gatewayHost) await takeHost(tx, created.gatewayHost, viewer.userId);
           const changes = changesBetween(undefined, auditedOf(created));
           await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), ...changes });
           return created;
@@ -103,10 +109,11 @@ export function createProjectService(options: {
       const where = visibleProject(viewer, id);
       const data = toColumns(parseInput(updateInput, input));
       // Where the money goes is for people to say: a leaked key must not be able to redirect it.
-      if (data.walletAddress !== undefined) requireUser(viewer);
+      if (data.walletAddress !== undefined || data.gatewayHost !== undefined) requireUser(viewer, ONLY_THE_OWNER);
       const project = await db.prisma
         .$transaction(async (tx) => {
-          // Two changes at once must each tell what they really replaced.
+          if (data.gatewayHost) await queueForHosts(tx);
+          // Two changes at once must each record what they really replaced.
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${id} FOR NO KEY UPDATE`;
           const before = await tx.project.findFirst({ where });
           if (!before) throw notFound();
@@ -114,6 +121,7 @@ export function createProjectService(options: {
             where: { id },
             data: { ...data, updatedAt: new Date(sharedNow()) },
           });
+          await moveHost(tx, viewer, before.gatewayHost, updated.gatewayHost);
           const changes = changesBetween(auditedOf(before), auditedOf(updated));
           await recordAudit(tx, viewer, { action: 'project.updated', ...targetOf(updated), ...changes });
           return updated;
@@ -131,8 +139,10 @@ export function createProjectService(options: {
       if (!project) throw notFound();
       await clearHistory(db.pool, 'projectId', id);
       await db.prisma.$transaction(async (tx) => {
+        const host = await lockHost(tx, id);
         const { count } = await tx.project.deleteMany({ where });
         if (count === 0) throw notFound();
+        if (host) await releaseHost(tx, host, viewer.userId);
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
       });
@@ -140,6 +150,13 @@ export function createProjectService(options: {
       bus.publish(topics.gatewayHosts);
     },
   };
+}
+
+/** What a changed host name means beside the project's own row. */
+async function moveHost(tx: Transaction, { userId }: Viewer, before: string | null, after: string | null) {
+  if (after === before) return;
+  if (after) await takeHost(tx, after, userId);
+  if (before) await releaseHost(tx, before, userId);
 }
 
 const targetOf = ({ id }: Pick<Project, 'id'>) => ({ projectId: id, targetId: id });

@@ -1,0 +1,207 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createKey, createProject, GOOD, type Resource, WALLET } from '../../support/resources.ts';
+import { openRest, type Rest } from '../../support/rest.ts';
+
+const STRANGERS_WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
+
+let app: TestApp;
+let rest: Rest;
+let sql: pg.Client;
+let alice: TestUser;
+let mallory: TestUser;
+let made = 0;
+let host: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  rest = await openRest(app);
+  alice = await app.user('alice');
+  mallory = await app.user('mallory', 'ENTERPRISE');
+  sql = new pg.Client({ connectionString: app.databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql?.end();
+  await app?.stop();
+});
+beforeEach(() => {
+  made += 1;
+  host = `shop${made}.example`;
+});
+
+const setHost = (user: { token: string }, base: string, gatewayHost: string | null) =>
+  rest.send<Resource>(user, 'PATCH', base, { body: { gatewayHost } });
+const claim = (user: TestUser, gatewayHost: string) =>
+  rest.send<Resource>(user, 'POST', '/api/projects', {
+    body: { ...GOOD.project, walletAddress: STRANGERS_WALLET, gatewayHost },
+  });
+const holders = async () =>
+  (await sql.query<{ walletAddress: string }>('SELECT "walletAddress" FROM "Project" WHERE "gatewayHost" = $1', [host]))
+    .rows;
+const letDaysPass = (days: number) =>
+  sql.query(
+    `UPDATE "ReleasedHost" SET "reservedUntil" = "reservedUntil" - make_interval(days => $2) WHERE "host" = $1`,
+    [host, days],
+  );
+
+describe('an API key', () => {
+  test('cannot let go of the host name that buyers pay under, so that no stranger can take it', async () => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    const key = app.caller((await createKey(alice, shop.base)).key);
+    for (const gatewayHost of [null, 'elsewhere.example', host]) {
+      const refused = await setHost(key, shop.base, gatewayHost);
+      expect(refused).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+      expect(refused.body.detail).toMatch(/API key.*owner/);
+    }
+    const { errors } = await key.graphql(
+      `mutation { updateProject(input: { id: "${shop.id}", gatewayHost: null }) { project { id } } }`,
+    );
+    expect(errors).toMatchObject([
+      { message: expect.stringMatching(/API key.*owner/), extensions: { code: 'FORBIDDEN' } },
+    ]);
+    expect((await claim(mallory, host)).status).toBe(409);
+    expect(await holders()).toEqual([{ walletAddress: WALLET }]);
+    expect((await rest.send(key, 'PATCH', shop.base, { body: { name: 'Renamed' } })).status).toBe(200);
+  });
+});
+
+describe('a host name that was released', () => {
+  test.each([
+    ['cleared', (base: string) => setHost(alice, base, null)],
+    ['changed', (base: string) => setHost(alice, base, `new.${host}`)],
+    ['released with its project', (base: string) => rest.send(alice, 'DELETE', base)],
+  ])('because it was %s is refused to other accounts, over REST and GraphQL', async (_how, release) => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    expect((await release(shop.base)).status).toBeLessThan(300);
+    const stall = await createProject(mallory, { walletAddress: STRANGERS_WALLET });
+    for (const refused of [await claim(mallory, host), await setHost(mallory, stall.base, host.toUpperCase())]) {
+      expect(refused).toMatchObject({
+        status: 409,
+        body: { code: 'HOST_RESERVED', errors: [{ pointer: '/gatewayHost' }] },
+      });
+      expect(refused.body.detail).toMatch(/until \d{4}-\d\d-\d\d/);
+    }
+    const { errors } = await mallory.graphql(
+      `mutation { updateProject(input: { id: "${stall.id}", gatewayHost: "${host}" }) { project { id } } }`,
+    );
+    expect(errors![0]!.extensions.code).toBe('HOST_RESERVED');
+    expect(await holders()).toEqual([]);
+  });
+
+  test('can be taken back by its project, and by another project of the same account', async () => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    await setHost(alice, shop.base, null);
+    expect((await setHost(alice, shop.base, host)).status).toBe(200);
+    await rest.send(alice, 'DELETE', shop.base);
+    expect((await claim(mallory, host)).status).toBe(409);
+    const again = await createProject(alice, { gatewayHost: host });
+    expect((await setHost(alice, again.base, host)).status).toBe(200);
+    expect((await claim(mallory, host)).body.code).toBe('CONFLICT');
+  });
+
+  test('is free for everybody after 30 days, and not before', async () => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    await setHost(alice, shop.base, null);
+    await letDaysPass(29);
+    expect((await claim(mallory, host)).status).toBe(409);
+    await letDaysPass(1);
+    expect((await claim(mallory, host)).status).toBe(201);
+    expect(await holders()).toEqual([{ walletAddress: STRANGERS_WALLET }]);
+  });
+
+  test('does not reserve what was refused: a change that fails releases nothing', async () => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    await createProject(mallory, { gatewayHost: `taken.${host}` });
+    expect((await setHost(alice, shop.base, `taken.${host}`)).status).toBe(409);
+    expect(await holders()).toEqual([{ walletAddress: WALLET }]);
+    const { rows } = await sql.query('SELECT 1 FROM "ReleasedHost" WHERE "host" = $1', [host]);
+    expect(rows).toEqual([]);
+  });
+
+  test('is one of at most 100 that an account keeps from others; more are refused until some are free', async () => {
+    const hoarder = await app.user('hoarder');
+    const { base } = await createProject(hoarder, { gatewayHost: host });
+    await sql.query(
+      `INSERT INTO "ReleasedHost" ("host", "userId", "reservedUntil")
+       SELECT 'n' || n || '.hoard.example', (SELECT "userId" FROM "Project" WHERE "gatewayHost" = $1), now() + interval '1 day'
+       FROM generate_series(1, 100) n`,
+      [host],
+    );
+    expect(await setHost(hoarder, base, 'one-more.example')).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', errors: [{ pointer: '/gatewayHost' }] },
+    });
+    expect((await setHost(hoarder, base, 'n7.hoard.example')).status).toBe(200);
+  });
+});
+
+describe('at the same moment', () => {
+  test('a release and a stranger’s claim never give the host name to the stranger', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      host = `race${round}.example`;
+      const shop = await createProject(alice, { gatewayHost: host });
+      const release = round % 2 ? setHost(alice, shop.base, null) : rest.send(alice, 'DELETE', shop.base);
+      const [released, ...claims] = await Promise.all([release, ...[1, 2, 3].map(() => claim(mallory, host))]);
+      expect(released.status).toBeLessThan(300);
+      expect(claims.map(({ status }) => status)).toEqual([409, 409, 409]);
+      expect(await holders()).toEqual([]);
+    }
+  }, 60_000);
+
+  test('a claim that waits for the release to be committed is refused once it is', async () => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    // Holds the release between its two writes and its commit.
+    await sql.query('BEGIN');
+    await sql.query('LOCK TABLE "AuditEntry" IN ACCESS EXCLUSIVE MODE');
+    const release = setHost(alice, shop.base, null);
+    const waiting = async () =>
+      (
+        await sql.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+      ).rows.length;
+    await expect.poll(waiting).toBe(1);
+    const claimed = claim(mallory, host);
+    await expect.poll(waiting).toBe(2);
+    await sql.query('COMMIT');
+    expect((await release).status).toBe(200);
+    expect(await claimed).toMatchObject({ status: 409, body: { code: 'HOST_RESERVED' } });
+  });
+
+  test('of many claims of a name that is free again, one succeeds', async () => {
+    const shop = await createProject(alice, { gatewayHost: host });
+    await setHost(alice, shop.base, null);
+    await letDaysPass(30);
+    const bob = await app.user('bob');
+    const answers = await Promise.all([alice, bob, mallory, bob, mallory, alice].map((user) => claim(user, host)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    expect(await holders()).toHaveLength(1);
+  });
+
+  test('two projects that each ask for the other’s host name are both refused', async () => {
+    const one = await createProject(alice, { gatewayHost: host });
+    const two = await createProject(mallory, { gatewayHost: `two.${host}` });
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await Promise.all([setHost(alice, one.base, `two.${host}`), setHost(mallory, two.base, host)]);
+      expect(answers.map(({ body }) => body.code)).toEqual(['CONFLICT', 'CONFLICT']);
+    }
+  });
+});
+
+test('reservations that are over are swept, others stay', async () => {
+  const { sweepReleasedHosts } = await import('../../../src/features/projects/host-names.ts');
+  const shop = await createProject(alice, { gatewayHost: host });
+  await setHost(alice, shop.base, `kept.${host}`);
+  await setHost(alice, shop.base, null);
+  await letDaysPass(31);
+  const pool = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
+  expect(await sweepReleasedHosts(pool)).toBeGreaterThanOrEqual(1);
+  await pool.end();
+  const { rows } = await sql.query('SELECT "host" FROM "ReleasedHost" WHERE "host" IN ($1, $2)', [
+    host,
+    `kept.${host}`,
+  ]);
+  expect(rows).toEqual([{ host: `kept.${host}` }]);
+});
