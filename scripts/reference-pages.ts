@@ -85,6 +85,9 @@ Common to all:
 - A change of a field that decides where a connector sends (\`decidesAddress\` in that table: URLs, regions, sites) needs
   every secret of the config again, in full or \`null\`. Else it is refused with 422, which names each. So whoever may edit
   a connector cannot have its secrets sent to an address of their own.
+- Messages for people link to their event in the [console](../console.md). The address begins with
+  [\`PUBLIC_URL\`](../configuration.md). Without it, links lead to the address the process listens on; in production, and from a
+  process without the role \`api\`, messages then have no link.
 - How many an account may have is a matter of its [tier](../limits.md).
 `;
 }

@@ -89,22 +89,33 @@ export async function startApp(options: AppOptions): Promise<App> {
     gateway?.serve(http);
     if (roles.has('worker')) {
       const { startWorkerRole } = await import('./roles/worker.ts');
-      startWorkerRole(ground, delivery);
+      startWorkerRole(ground, { delivery, consoleOrigin: () => consoleOrigin(http) });
     }
 
     await http.listen({ port: config.port, host: config.host });
     onClose(() => http.close());
-    const address = http.server.address();
-    const port = typeof address === 'object' && address ? address.port : config.port;
-    const host = isIP(config.host) === 6 ? `[${config.host}]` : config.host;
     return {
-      url: config.publicUrl ?? `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`,
+      url: config.publicUrl ?? listeningUrl(http),
       http,
       async stop() {
         isDraining = true;
         await closeAll();
       },
     };
+  }
+
+  function listeningUrl({ server }: FastifyInstance): string {
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : config.port;
+    const host = isIP(config.host) === 6 ? `[${config.host}]` : config.host;
+    return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+  }
+
+  /** Where people open the console: undefined where that is not known, as in production without `PUBLIC_URL`. */
+  function consoleOrigin(http: FastifyInstance): string | undefined {
+    const { publicUrl, production, roles } = config;
+    const isHere = !production && roles.has('api') && http.server.listening;
+    return publicUrl ?? (isHere ? listeningUrl(http) : undefined);
   }
 
   async function openGround(): Promise<Ground> {

@@ -66,7 +66,7 @@ export const SETTINGS = {
   },
   PUBLIC_URL: {
     schema: url.optional(),
-    help: 'Address under which users reach this service; used in links. Default: the address it listens on. Production needs it before projects may have host names of their own, so that none takes this one.',
+    help: 'Address under which users reach this service; used in links, such as those in messages of connectors, so set it for workers too. Default: the address it listens on; messages then have no link in production, or from a process without the role `api`. Production needs it before projects may have host names of their own, so that none takes this one.',
   },
   AUTH_ISSUERS: {
     schema: z.string().optional(),

@@ -88,7 +88,7 @@ export type BuildContext = {
   now: Date;
   /** The answer to `lookBack`, read anew before an answer is judged. */
   history?: EndpointHistory;
-  /** Address of the event in the console, when the deployment has a public URL. */
+  /** Address of the event in the console, where it is known. */
   consoleUrl?: string;
 };
 

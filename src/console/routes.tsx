@@ -88,7 +88,7 @@ export const ROUTES: readonly Route[] = [
     page: lazyPart(() => import('./pages/connectors.tsx'), 'ConnectorsPage'),
   },
   {
-    path: '/events',
+    path: '/events/:eventId?',
     label: 'Events',
     icon: IconTimelineEvent,
     group: 'Delivery',

@@ -31,8 +31,8 @@ import type {
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
-  /** Address of an event in the console, when the deployment has a public one. */
-  consoleUrl?: (event: { id: string; projectId: string }) => string;
+  /** Address of an event in the console, where it is known. */
+  consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
   readHistory?: ReadHistory;
 };
 
@@ -100,6 +100,7 @@ async function sendGroup(
       const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
       const question = definition.lookBack?.(events[0], config);
       const lookBack = async () => (question && readHistory ? { history: await readHistory(events[0], question) } : {});
+      const eventUrl = consoleUrl?.({ id: first.event.id, projectId: first.projectId });
       const context: BuildContext = {
         connectorId: connector.id,
         projectId: first.projectId,
@@ -111,7 +112,7 @@ async function sendGroup(
           ? isAmbiguous(previous.attempt?.errorClass ?? null)
           : group.some(({ previousErrorClass }) => isAmbiguous(previousErrorClass)),
         now: new Date(startedAt),
-        ...(consoleUrl && { consoleUrl: consoleUrl({ id: first.event.id, projectId: first.projectId }) }),
+        ...(eventUrl && { consoleUrl: eventUrl }),
         ...(await lookBack()),
       };
 

@@ -50,8 +50,8 @@ export type DeliverySettings = {
   retryScheduleSeconds: readonly number[];
   quickRetries: QuickRetryPolicy;
   failingLimitSeconds: number;
-  /** Address of an event in the console, when the deployment has a public one. */
-  consoleUrl?: (event: { id: string; projectId: string }) => string;
+  /** Address of an event in the console, where it is known. */
+  consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
 };
 
 const DEFAULTS: Omit<DeliverySettings, 'version'> = {

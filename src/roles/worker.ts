@@ -22,8 +22,15 @@ const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
 ];
 
 /** Starts what a process with the role `worker` runs: deliveries, replays, daily summaries, retention and sweeps. */
-export function startWorkerRole(ground: Ground, delivery: Partial<DeliverySettings>): void {
+export function startWorkerRole(
+  ground: Ground,
+  { delivery, consoleOrigin }: { delivery: Partial<DeliverySettings>; consoleOrigin: () => string | undefined },
+): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, payloadVersions, onClose } = ground;
+  const consoleUrl = ({ id, projectId }: { id: string; projectId: string }) => {
+    const origin = consoleOrigin();
+    return origin && `${origin}/console/projects/${projectId}/events/${id}`;
+  };
   const queuePool = openQueuePool({ url: db.url, log });
   onClose(() => queuePool.end());
   metrics.watchPool('queue', queuePool);
@@ -31,7 +38,7 @@ export function startWorkerRole(ground: Ground, delivery: Partial<DeliverySettin
     ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
-    settings: { version: VERSION, ...delivery },
+    settings: { version: VERSION, consoleUrl, ...delivery },
   });
   metrics.watch('deliveriesInFlight', () => worker.stats().inFlight);
   metrics.watch('failingDestinations', () => worker.stats().failingDestinations);

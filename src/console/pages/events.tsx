@@ -1,7 +1,8 @@
 import { Anchor, Badge, Code, Group } from '@mantine/core';
 import { IconTimelineEvent } from '@tabler/icons-react';
-import { useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
+import { Link, useLocation, useParams } from 'wouter';
 import { EventsDocument, type EventsQuery, type EventType } from '../../generated/console/events.ts';
 import { toProblem } from '../api/problem.ts';
 import { useProject } from '../layout/current-project.tsx';
@@ -10,17 +11,21 @@ import { type Column, DataTable, Pager, usePaging } from '../parts/data-table.ts
 import { EmptyState } from '../parts/empty-state.tsx';
 import { EventTypesField } from '../parts/event-types-field.tsx';
 import { formatEventType } from '../parts/format.ts';
-import { JsonDialog } from '../parts/json-dialog.tsx';
+import { lazyPart } from '../parts/lazy-part.ts';
 import { Page, Panel } from '../parts/page.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { Time } from '../parts/time.tsx';
+
+const EventDrawer = lazyPart(() => import('./event-drawer.tsx'), 'EventDrawer');
 
 type Row = NonNullable<EventsQuery['project']>['events']['nodes'][number];
 
 export function EventsPage() {
   const project = useProject();
+  const base = `/projects/${project.id}/events`;
+  const { eventId } = useParams<{ eventId?: string }>();
+  const [, go] = useLocation();
   const [types, setTypes] = useState<EventType[]>([]);
-  const [shown, setShown] = useState<Row>();
   const paging = usePaging();
   const variables = { projectId: project.id, ...(types.length > 0 && { types }), ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: EventsDocument, variables, requestPolicy: 'cache-and-network' });
@@ -29,7 +34,7 @@ export function EventsPage() {
       title: 'Kind',
       render: (row) => (
         <Group gap={6} wrap="nowrap">
-          <Anchor component="button" type="button" onClick={() => setShown(row)}>
+          <Anchor component={Link} href={`${base}/${row.id}`}>
             {formatEventType(row.type)}
           </Anchor>
           {row.test && <Badge color="gray">test</Badge>}
@@ -68,7 +73,7 @@ export function EventsPage() {
           columns={columns}
           rows={data?.project?.events.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
-          onOpen={setShown}
+          onOpen={({ id }) => go(`${base}/${id}`)}
           empty={
             <EmptyState icon={IconTimelineEvent} title={types.length > 0 ? 'No events of these kinds' : 'No events'}>
               {types.length > 0
@@ -79,12 +84,7 @@ export function EventsPage() {
         />
         <Pager pageInfo={data?.project?.events.pageInfo} paging={paging} />
       </Panel>
-      <JsonDialog
-        title={shown ? formatEventType(shown.type) : ''}
-        value={shown?.data}
-        isOpen={shown !== undefined}
-        onClose={() => setShown(undefined)}
-      />
+      <Suspense>{eventId && <EventDrawer eventId={eventId} onClose={() => go(base)} />}</Suspense>
     </Page>
   );
 }
