@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newPayment, openTestLedger, settled, type TestLedger } from '../features/payments/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
+import { createConnector, createEndpoint, createProject, createWebhook, WALLET } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
 describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
@@ -124,6 +124,65 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await left.waitFor();
     expect(Number(await left.innerText())).toBeLessThan(300);
     expect(page.complaints).toEqual([]);
+  });
+
+  test('a changed wallet and host name are saved only after the new values were typed beside the old ones', async () => {
+    const page = await open('/settings');
+    const wallet = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
+    const project = async () =>
+      (await alice.rest<{ name: string; walletAddress: string; gatewayHost: string | null }>('GET', base)).body;
+    await page.getByLabel('Name').fill('Climate');
+    await page.getByLabel('Wallet address').fill(wallet.toLowerCase());
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change the wallet' });
+    await dialog.getByText(WALLET, { exact: true }).waitFor();
+    await dialog.getByText(wallet.toLowerCase(), { exact: true }).waitFor();
+    expect(await project()).toMatchObject({ name: 'Weather', walletAddress: WALLET });
+    const change = dialog.getByRole('button', { name: 'Change' });
+    await dialog.getByRole('textbox').fill(WALLET);
+    expect(await change.isDisabled()).toBe(true);
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await dialog.getByRole('textbox').inputValue()).toBe('');
+    await dialog.getByRole('textbox').fill(wallet.toLowerCase());
+    await change.click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Saved').first().waitFor();
+    expect(await project()).toMatchObject({ name: 'Climate', walletAddress: wallet });
+    await expect.poll(() => page.getByLabel('Wallet address').inputValue()).toBe(wallet);
+
+    const both = page.getByRole('dialog', { name: 'Change the wallet and the gateway host' });
+    await page.getByLabel('Wallet address').fill(WALLET);
+    await page.getByLabel('Gateway host').fill('pay.climate.example');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await both.getByRole('textbox').nth(0).fill(WALLET);
+    expect(await both.getByRole('button', { name: 'Change' }).isDisabled()).toBe(true);
+    await both.getByRole('textbox').nth(1).fill('pay.climate.example');
+    await both.getByRole('button', { name: 'Change' }).click();
+    await expect.poll(project).toMatchObject({ walletAddress: WALLET, gatewayHost: 'pay.climate.example' });
+
+    await both.waitFor({ state: 'detached' });
+    await page.getByLabel('Gateway host').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const removal = page.getByRole('dialog', { name: 'Change the gateway host' });
+    await removal.getByText('reserved for your account for 30 days').waitFor();
+    await removal.getByLabel('Type pay.climate.example to confirm').fill('pay.climate.example');
+    await removal.getByRole('button', { name: 'Change' }).click();
+    await expect.poll(project).toMatchObject({ gatewayHost: null });
+    expect(page.complaints).toEqual([]);
+  }, 60_000);
+
+  test('a wallet that is refused is marked in the form, and nothing else is saved', async () => {
+    const page = await open('/settings');
+    await page.getByLabel('Wallet address').fill('0x0');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change the wallet' });
+    await dialog.getByRole('textbox').fill('0x0');
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByLabel('Wallet address').getAttribute('aria-invalid')).toBe('true');
+    expect((await alice.rest('GET', base)).body).toMatchObject({ walletAddress: WALLET });
   });
 
   test('settings are kept, and the project is deleted only after its name was typed', async () => {

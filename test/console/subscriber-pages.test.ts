@@ -3,7 +3,7 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createProject } from '../support/resources.ts';
+import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
 describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a browser', () => {
@@ -123,6 +123,75 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     receiver.handle(() => ({}));
   });
 
+  test('switching a webhook off is confirmed, says that events are skipped, and a test event is not promised', async () => {
+    const page = await open('/webhooks');
+    const { id } = await createWebhook(alice, base, { url: `${receiver.url}/off` });
+    await page.reload();
+    const act = async (action: string) => {
+      await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+    };
+    await act('Delete');
+    const deletion = page.getByRole('dialog', { name: 'Delete webhook' });
+    await deletion.getByText('events that happen while it is off are skipped').waitFor();
+    await deletion.getByRole('button', { name: 'Cancel' }).click();
+    await act('Switch off');
+    const dialog = page.getByRole('dialog', { name: 'Switch off webhook' });
+    await dialog.getByText('Events that happen while it is off are skipped').waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const isActive = async () =>
+      (await alice.rest<{ isActive: boolean }>('GET', `${base}/webhooks/${id}`)).body.isActive;
+    expect(await isActive()).toBe(true);
+    await act('Switch off');
+    await dialog.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByText('Its events are skipped').waitFor();
+    expect(await isActive()).toBe(false);
+
+    await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
+    const trial = page.getByRole('menuitem', { name: 'Send a test event' });
+    await trial.getByText('Switch it on first').waitFor();
+    expect(await trial.isDisabled()).toBe(true);
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await trial.waitFor({ state: 'detached' });
+
+    // What was skipped is sent once it is on again and somebody asks for it.
+    await createEndpoint(alice, base, { path: '/while-off' });
+    await act('Switch on');
+    await page.getByText('Active', { exact: true }).waitFor();
+    const skipped = { filter: { status: ['SKIPPED'], webhookId: id } };
+    expect((await alice.rest('POST', `${base}/replays`, skipped)).status).toBe(200);
+    await expect.poll(() => receiver.requests.some(({ body }) => body.toString().includes('/while-off'))).toBe(true);
+    expect(page.complaints).toEqual([]);
+  }, 60_000);
+
+  test('a test event for a webhook that somebody else has just switched off is said not to be sent', async () => {
+    const page = await open('/webhooks');
+    const { id } = await createWebhook(alice, base, { url: `${receiver.url}/quiet` });
+    await page.reload();
+    await page.getByText('Active', { exact: true }).waitFor();
+    await alice.rest('PATCH', `${base}/webhooks/${id}`, { isActive: false });
+    await page.getByRole('button', { name: `Actions for ${receiver.url}/quiet` }).click();
+    await page.getByRole('menuitem', { name: 'Send a test event' }).click();
+    await page.getByText('The test event was not sent').waitFor();
+    expect(await page.getByText('on its way').count()).toBe(0);
+    expect(receiver.requests.some(({ path }) => path === '/quiet')).toBe(false);
+  });
+
+  test('a connector that is off cannot be sent a test event, and its menu says why', async () => {
+    const page = await open('/connectors');
+    const config = { webhookUrl: 'https://n8n.example.com/webhook/off' };
+    const { id } = await createConnector(alice, base, { type: 'n8n', config });
+    await alice.rest('PATCH', `${base}/connectors/${id}`, { isActive: false });
+    await page.reload();
+    await page.getByRole('button', { name: /^Actions for n8n/ }).click();
+    const trial = page.getByRole('menuitem', { name: 'Send a test event' });
+    await trial.getByText('Switch it on first').waitFor();
+    expect(await trial.isDisabled()).toBe(true);
+    await expectAccessible(page);
+  });
+
   test('a signing secret is replaced, and how to check signatures is explained', async () => {
     const page = await open('/webhooks');
     const { id } = (
@@ -177,7 +246,11 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     await page.getByRole('dialog', { name: 'Slack' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: /^Actions for Slack/ }).click();
     await page.getByRole('menuitem', { name: 'Switch off' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Switch off connector' });
+    await dialog.getByText('Events that happen while it is off are skipped').waitFor();
+    await dialog.getByRole('button', { name: 'Switch off' }).click();
     await page.getByText('Off', { exact: true }).waitFor();
+    await page.getByText('Its events are skipped').waitFor();
     expect(page.complaints).toEqual([]);
   });
 });

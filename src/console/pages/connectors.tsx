@@ -25,6 +25,7 @@ import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { RowMenu } from '../parts/row-menu.tsx';
 import { SubscriberState } from '../parts/subscriber-state.tsx';
 import { describeEvents } from '../parts/subscription.ts';
+import { announceTestEvent, INSTEAD_OF_DELETING, SWITCH_ON_FIRST, SwitchOffDialog } from '../parts/switch-off.tsx';
 import { Time } from '../parts/time.tsx';
 
 const ConnectorPicker = lazyPart(() => import('./connector-picker.tsx'), 'ConnectorPicker');
@@ -35,7 +36,7 @@ export type ConnectorInfo = NonNullable<ConnectorTypesQuery['connectorTypes']>[n
 type Opened =
   | { what: 'picker' }
   | { what: 'form'; info: ConnectorInfo; connector?: ConnectorRow }
-  | { what: 'delete'; connector: ConnectorRow };
+  | { what: 'delete' | 'switchOff'; connector: ConnectorRow };
 
 export function ConnectorsPage() {
   const project = useProject();
@@ -56,11 +57,15 @@ export function ConnectorsPage() {
   const close = () => setOpened(undefined);
   const infoOf = (type: string) => types?.connectorTypes?.find((info) => info.type === type);
 
+  const setActive = ({ id }: ConnectorRow, isActive: boolean) => update.submit({ input: { id, isActive } });
   const deliveriesTo = ({ id }: Pick<ConnectorRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
   async function test({ id }: ConnectorRow) {
     const result = (await trial.submit({ input: { id } }))?.testConnector;
     if (!result) return;
-    if (result.delivery) return go(deliveriesTo({ id }));
+    if (result.delivery) {
+      announceTestEvent(result.delivery);
+      return go(deliveriesTo({ id }));
+    }
     const { ok = false, message = '' } = result.probe ?? {};
     notifications.show({ title: ok ? 'The credentials work' : 'Refused', message, color: ok ? 'teal' : 'red' });
   }
@@ -108,13 +113,16 @@ export function ConnectorsPage() {
               {
                 label: info?.canProbe ? 'Check the credentials' : 'Send a test event',
                 onClick: () => test(connector),
+                // A check of the credentials sends no event, so it works for one that is off too.
+                obstacle: connector.isActive || info?.canProbe ? undefined : SWITCH_ON_FIRST,
               },
               { label: 'Deliveries', onClick: () => go(deliveriesTo(connector)) },
               { label: 'Send many again', onClick: () => go(`${deliveriesTo(connector)}&replay`) },
               { label: 'Edit', onClick: () => info && setOpened({ what: 'form', info, connector }) },
               {
                 label: connector.isActive ? 'Switch off' : 'Switch on',
-                onClick: () => update.submit({ input: { id: connector.id, isActive: !connector.isActive } }),
+                onClick: () =>
+                  connector.isActive ? setOpened({ what: 'switchOff', connector }) : setActive(connector, true),
               },
               { label: 'Delete', onClick: () => setOpened({ what: 'delete', connector }), isDangerous: true },
             ]}
@@ -162,6 +170,17 @@ export function ConnectorsPage() {
           />
         )}
       </Suspense>
+      {opened?.what === 'switchOff' && (
+        <SwitchOffDialog
+          what="connector"
+          isBusy={update.isBusy}
+          problem={update.problem}
+          onClose={close}
+          onConfirm={async () => {
+            if (await setActive(opened.connector, false)) close();
+          }}
+        />
+      )}
       <ConfirmDialog
         isOpen={opened?.what === 'delete'}
         title="Delete connector"
@@ -175,7 +194,7 @@ export function ConnectorsPage() {
           refresh();
         }}
       >
-        Its deliveries, those under way among them, are deleted as well. To stop it for a while, switch it off.
+        Its deliveries, those under way among them, are deleted as well. {INSTEAD_OF_DELETING}
       </ConfirmDialog>
     </Page>
   );

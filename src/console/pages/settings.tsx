@@ -2,6 +2,7 @@ import { Button, Group, PasswordInput, Skeleton, Stack, TagsInput, Text, TextInp
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
 import { useQuery } from 'urql';
 import { useLocation } from 'wouter';
 import {
@@ -18,6 +19,7 @@ import { Copy } from '../parts/copy-button.tsx';
 import { FormProblem, useServerErrors } from '../parts/form.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
+import { type PayeeChange, PayeeDialog, payeeChanges } from './payee-dialog.tsx';
 
 type Settings = NonNullable<ProjectSettingsQuery['project']>;
 
@@ -41,22 +43,31 @@ export function SettingsPage() {
 
 function ProjectForm({ settings }: { settings: Settings }) {
   const form = useForm({
-    initialValues: {
-      name: settings.name,
-      walletAddress: settings.walletAddress,
-      gatewayHost: settings.gatewayHost ?? '',
-      milestonesUsd: settings.milestonesUsd,
-    },
+    initialValues: valuesOf(settings),
   });
+  const [toConfirm, setToConfirm] = useState<PayeeChange[]>();
   const { submit, problem, isBusy } = useSubmit(UpdateProjectDocument);
   useServerErrors(form, problem);
-  const save = form.onSubmit(async (values) => {
-    const input = { id: settings.id, ...values, gatewayHost: values.gatewayHost || null };
-    if (await submit({ input })) notifications.show({ message: 'Saved', color: 'teal' });
+  async function save(changes: PayeeChange[]) {
+    const { name, milestonesUsd } = form.getValues();
+    const payee = Object.fromEntries(changes.map(({ field, after }) => [field, after]));
+    const saved = (await submit({ input: { id: settings.id, name, milestonesUsd, ...payee } }))?.updateProject?.project;
+    setToConfirm(undefined);
+    if (!saved) return;
+    // As the service has it now: the address of a wallet, say, with its checksum.
+    const values = valuesOf(saved);
+    form.setInitialValues(values);
+    form.setValues(values);
+    notifications.show({ message: 'Saved', color: 'teal' });
+  }
+  const submitForm = form.onSubmit((values) => {
+    const changes = payeeChanges(settings, values);
+    if (changes.length > 0) setToConfirm(changes);
+    else void save([]);
   });
   return (
     <Panel title="Project">
-      <form onSubmit={save}>
+      <form onSubmit={submitForm}>
         <Stack gap="md" maw={560}>
           <FormProblem form={form} problem={problem} />
           <TextInput label="Name" required {...form.getInputProps('name')} />
@@ -86,8 +97,20 @@ function ProjectForm({ settings }: { settings: Settings }) {
           </Group>
         </Stack>
       </form>
+      {toConfirm && (
+        <PayeeDialog
+          changes={toConfirm}
+          isBusy={isBusy}
+          onClose={() => setToConfirm(undefined)}
+          onConfirm={() => save(toConfirm)}
+        />
+      )}
     </Panel>
   );
+}
+
+function valuesOf({ name, walletAddress, gatewayHost, milestonesUsd }: Omit<Settings, 'id' | 'upstreamSecret'>) {
+  return { name, walletAddress, gatewayHost: gatewayHost ?? '', milestonesUsd };
 }
 
 function UpstreamSecret({ secret }: { secret: string }) {
@@ -123,7 +146,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
         isOpen={isOpen}
         title="Delete project"
         action="Delete for good"
-        typed={name}
+        typed={[name]}
         isBusy={isBusy}
         problem={problem}
         onClose={dialog.close}

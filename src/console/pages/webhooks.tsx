@@ -1,5 +1,4 @@
 import { Anchor, Button, Code, Group, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { IconPlus, IconWebhook } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
@@ -24,6 +23,7 @@ import { RowMenu } from '../parts/row-menu.tsx';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { SubscriberState } from '../parts/subscriber-state.tsx';
 import { describeEvents } from '../parts/subscription.ts';
+import { announceTestEvent, INSTEAD_OF_DELETING, SWITCH_ON_FIRST, SwitchOffDialog } from '../parts/switch-off.tsx';
 import { Time } from '../parts/time.tsx';
 
 const WebhookForm = lazyPart(() => import('./webhook-form.tsx'), 'WebhookForm');
@@ -33,7 +33,7 @@ const SignatureHelp = lazyPart(() => import('./signature-help.tsx'), 'SignatureH
 export type WebhookRow = NonNullable<WebhooksQuery['project']>['webhooks']['nodes'][number];
 type Opened =
   | { what: 'form'; webhook?: WebhookRow }
-  | { what: 'delete' | 'rotate'; webhook: WebhookRow }
+  | { what: 'delete' | 'rotate' | 'switchOff'; webhook: WebhookRow }
   | { what: 'help' };
 
 export function WebhooksPage() {
@@ -53,10 +53,12 @@ export function WebhooksPage() {
   const removal = useSubmit(DeleteWebhookDocument);
   const trial = useSubmit(SendWebhookTestEventDocument);
   const close = () => setOpened(undefined);
+  const setActive = ({ id }: WebhookRow, isActive: boolean) => update.submit({ input: { id, isActive } });
   const deliveriesTo = ({ id }: Pick<WebhookRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
   async function sendTest({ id }: WebhookRow) {
-    if (!(await trial.submit({ input: { id } }))) return;
-    notifications.show({ message: 'The test event is on its way', color: 'teal' });
+    const delivery = (await trial.submit({ input: { id } }))?.sendWebhookTestEvent?.delivery;
+    if (!delivery) return;
+    announceTestEvent(delivery);
     go(deliveriesTo({ id }));
   }
   const add = (
@@ -93,14 +95,18 @@ export function WebhooksPage() {
         <RowMenu
           name={webhook.url}
           actions={[
-            { label: 'Send a test event', onClick: () => sendTest(webhook) },
+            {
+              label: 'Send a test event',
+              onClick: () => sendTest(webhook),
+              obstacle: webhook.isActive ? undefined : SWITCH_ON_FIRST,
+            },
             { label: 'Deliveries', onClick: () => go(deliveriesTo(webhook)) },
             { label: 'Send many again', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
             { label: 'Edit', onClick: () => setOpened({ what: 'form', webhook }) },
             { label: 'New signing secret', onClick: () => setOpened({ what: 'rotate', webhook }) },
             {
               label: webhook.isActive ? 'Switch off' : 'Switch on',
-              onClick: () => update.submit({ input: { id: webhook.id, isActive: !webhook.isActive } }),
+              onClick: () => (webhook.isActive ? setOpened({ what: 'switchOff', webhook }) : setActive(webhook, true)),
             },
             { label: 'Delete', onClick: () => setOpened({ what: 'delete', webhook }), isDangerous: true },
           ]}
@@ -165,6 +171,17 @@ export function WebhooksPage() {
       <SecretDialog secret={secret} title="The signing secret" onClose={() => setSecret(undefined)}>
         Your receiver checks with it that a request comes from here.
       </SecretDialog>
+      {opened?.what === 'switchOff' && (
+        <SwitchOffDialog
+          what="webhook"
+          isBusy={update.isBusy}
+          problem={update.problem}
+          onClose={close}
+          onConfirm={async () => {
+            if (await setActive(opened.webhook, false)) close();
+          }}
+        />
+      )}
       <ConfirmDialog
         isOpen={opened?.what === 'delete'}
         title="Delete webhook"
@@ -178,7 +195,7 @@ export function WebhooksPage() {
           refresh();
         }}
       >
-        Its deliveries, those under way among them, are deleted as well. To stop it for a while, switch it off.
+        Its deliveries, those under way among them, are deleted as well. {INSTEAD_OF_DELETING}
       </ConfirmDialog>
     </Page>
   );

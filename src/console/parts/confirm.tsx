@@ -6,23 +6,24 @@ import { ProblemNotice } from './problem-notice.tsx';
 /**
  * Asks before something that cannot be undone.
  *
- * @param typed what has to be typed first, for what would hurt most.
+ * @param typed what has to be typed first, each in a field of its own, for what would hurt most.
  */
 export function ConfirmDialog(props: {
   isOpen: boolean;
   title: string;
   children: ReactNode;
   action: string;
-  typed?: string;
+  typed?: readonly string[];
   isBusy: boolean;
   problem?: Problem | undefined;
   onConfirm(): void;
   onClose(): void;
 }) {
-  const { isOpen, title, children, action, typed, isBusy, problem, onConfirm, onClose } = props;
-  const [text, setText] = useState('');
+  const { isOpen, title, children, action, typed = [], isBusy, problem, onConfirm, onClose } = props;
+  const [texts, setTexts] = useState<readonly string[]>([]);
+  const isTyped = typed.every((wanted, index) => texts[index] === wanted);
   const close = () => {
-    setText('');
+    setTexts([]);
     onClose();
   };
   return (
@@ -32,19 +33,23 @@ export function ConfirmDialog(props: {
         <Text size="sm" component="div">
           {children}
         </Text>
-        {typed !== undefined && (
+        {typed.map((wanted, index) => (
           <TextInput
-            label={`Type ${typed} to confirm`}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
+            key={wanted}
+            label={`Type ${wanted} to confirm`}
+            value={texts[index] ?? ''}
+            onChange={({ currentTarget: { value } }) =>
+              setTexts((before) => typed.map((_wanted, place) => (place === index ? value : (before[place] ?? ''))))
+            }
             autoComplete="off"
+            spellCheck={false}
           />
-        )}
+        ))}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             Cancel
           </Button>
-          <Button color="red" loading={isBusy} disabled={typed !== undefined && text !== typed} onClick={onConfirm}>
+          <Button color="red.9" loading={isBusy} disabled={!isTyped} onClick={onConfirm}>
             {action}
           </Button>
         </Group>

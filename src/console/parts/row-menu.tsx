@@ -1,7 +1,13 @@
-import { ActionIcon, Menu } from '@mantine/core';
+import { ActionIcon, Menu, Text } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 
-export type RowAction = { label: string; onClick(): void; isDangerous?: boolean };
+export type RowAction = {
+  label: string;
+  onClick(): void;
+  isDangerous?: boolean;
+  /** Why it cannot be done now. */
+  obstacle?: string | undefined;
+};
 
 /** What can be done with a row of a table. `name` tells rows apart for screen readers. */
 export function RowMenu({ name, actions }: { name: string; actions: readonly RowAction[] }) {
@@ -13,9 +19,17 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {actions.map(({ label, onClick, isDangerous }) => (
-          <Menu.Item key={label} onClick={onClick} {...(isDangerous && { c: 'var(--mantine-color-error)' })}>
+        {actions.map(({ label, onClick, isDangerous, obstacle }) => (
+          <Menu.Item
+            key={label}
+            // Not `disabled`: the keyboard must reach the reason, and the menu needs the focus to be closed with Escape.
+            {...(obstacle === undefined
+              ? { onClick }
+              : { 'aria-disabled': true, closeMenuOnClick: false, c: 'dimmed', style: { cursor: 'not-allowed' } })}
+            {...(isDangerous && { c: 'var(--mantine-color-error)' })}
+          >
             {label}
+            {obstacle && <Text size="xs">{obstacle}</Text>}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

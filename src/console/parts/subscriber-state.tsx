@@ -16,6 +16,8 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'Nothing succeeded for five days. Mend the receiver, then switch it on.',
 };
 
+const SKIPPED = 'Its events are skipped, and are not delivered later by themselves.';
+
 /** Whether a webhook or connector gets its events, and if not, why. */
 export function SubscriberState({ subscriber }: { subscriber: Subscriber }) {
   const { word, color, why } = stateOf(subscriber);
@@ -37,9 +39,9 @@ function stateOf(subscriber: Subscriber): State {
     return { word: 'Paused', color: 'orange', why: `${pausedReason} Deliveries are held until you save its config.` };
   }
   if (!isActive && disabledReason) {
-    return { word: 'Disabled', color: 'red', why: REASONS[disabledReason] ?? disabledReason };
+    return { word: 'Disabled', color: 'red', why: `${REASONS[disabledReason] ?? disabledReason} ${SKIPPED}` };
   }
-  if (!isActive) return { word: 'Off', color: 'gray', why: 'Switched off by hand.' };
+  if (!isActive) return { word: 'Off', color: 'gray', why: `Switched off by hand. ${SKIPPED}` };
   if (circuitOpenUntil) {
     const why = `It failed several times in a row. Deliveries wait until one arrives; the next is tried after ${formatTime(circuitOpenUntil)}.`;
     return { word: 'Down', color: 'red', why };

@@ -191,7 +191,9 @@ builder.relayMutationField(
       }),
       maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
       isActive: t.boolean({
-        description: 'Whether events are sent. True also forgets why it had been disabled or paused.',
+        description:
+          'Whether events are sent. While it is false they are skipped, and not delivered later by themselves. True also forgets ' +
+          'why it had been disabled or paused.',
       }),
     }),
   },

@@ -157,7 +157,11 @@ builder.relayMutationField(
         description: 'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same.',
       }),
       maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
-      isActive: t.boolean({ description: 'Whether events are sent. True also forgets why it had been disabled.' }),
+      isActive: t.boolean({
+        description:
+          'Whether events are sent. While it is false they are skipped, and not delivered later by themselves. True also forgets ' +
+          'why it had been disabled.',
+      }),
       description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
     }),
   },
