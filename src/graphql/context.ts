@@ -10,6 +10,12 @@ export type GraphQLContext = {
   requestId: string;
   /** What waits for the client, where it can be a stream: what is read ahead for it counts there. */
   backlog?: Backlog;
+  /**
+   * Counts so many requests beside the one that carries the operation. Left out where an operation is one request.
+   *
+   * @throws AppError `RATE_LIMITED`.
+   */
+  countMore?: (requests: number) => Promise<void>;
   /** For Pothos to load relations with; resolvers use the services. */
   prisma: PrismaClient;
 };

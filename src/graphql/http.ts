@@ -63,12 +63,23 @@ export function registerGraphQL(
     // Before anything runs, so that nothing has happened when there is no place.
     if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
     const backlog = openBacklog(request, reply);
+    let refusal: unknown;
+    const countMore = async (requests: number) => {
+      try {
+        reply.headers(await admission.countMore(request.viewer!, requests));
+      } catch (error) {
+        refusal = error;
+        throw error;
+      }
+    };
     const response = await server.yoga.handleNodeRequestAndResponse(
       // Yoga takes a body that is parsed already from here.
       Object.assign(request.raw, { body: request.body }),
       reply.raw,
-      { ...contextOf(request), backlog },
+      { ...contextOf(request), backlog, countMore },
     );
+    // Answered as a request over the limit is, with its status and headers.
+    if (refusal) throw refusal;
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
     const isStream = response.headers.get('content-type')?.startsWith(EVENT_STREAM);

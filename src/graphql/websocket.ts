@@ -90,7 +90,8 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       }
       const viewer = await admission.identify(authorization, address);
       await admission.count(viewer);
-      const enveloped: Enveloped = server.yoga.getEnveloped({ ...contextOf(viewer, requestId!), backlog });
+      const countMore = async (requests: number) => void (await admission.countMore(viewer, requests));
+      const enveloped: Enveloped = server.yoga.getEnveloped({ ...contextOf(viewer, requestId!), backlog, countMore });
       const { schema, parse, validate, contextFactory } = enveloped;
       const document = parse(payload.query);
       const errors: readonly GraphQLError[] = validate(schema, document);

@@ -2,6 +2,7 @@ import type { DocumentNode, ExecutionResult, GraphQLError } from 'graphql';
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { GraphQLContext } from './context.ts';
+import { countMutations } from './count-mutations.ts';
 import { createErrorMask, unavailableStatus } from './errors.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
@@ -40,6 +41,7 @@ export function createGraphQLServer(options: {
     },
     plugins: [
       ...limitPlugins((document) => ownDocuments.has(document)),
+      countMutations(),
       maskValidationErrors(maskError),
       traceOperations(),
       ...(onOperation ? [watchOperations(onOperation)] : []),

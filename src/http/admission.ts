@@ -27,6 +27,8 @@ export type Admission = {
    * @throws AppError `RATE_LIMITED`, which carries them too.
    */
   count(viewer: Viewer): Promise<Record<string, string>>;
+  /** Counts so many more for what a request asks for, as `count` does. With it they amount to the whole limit at most. */
+  countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
   /** Calls back once when the credential of an open stream ends: expired or revoked. Returns how to stop watching. */
   watch(viewer: Viewer, authorization: string, onEnd: () => void): () => void;
 };
@@ -74,6 +76,19 @@ export function createAdmission(options: {
     }
   }
 
+  /** @param before requests that are counted before this when all is sent again. */
+  async function take(viewer: Viewer, requests: number, before: number): Promise<Record<string, string>> {
+    const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
+    if (requestsPerMinute === null) return {};
+    const cost = Math.min(requests, requestsPerMinute - before);
+    const result = await rateLimiter.take(rateLimitScope(viewer), requestsPerMinute, cost);
+    if (result.allowed) return rateLimitHeaders(result);
+    onRateLimited?.('rate');
+    const retryAfterSeconds = result.retryAfterSeconds + Math.ceil((before * 60) / requestsPerMinute);
+    const headers = rateLimitHeaders({ ...result, retryAfterSeconds });
+    throw new AppError('RATE_LIMITED', { retryAfterSeconds, headers });
+  }
+
   return {
     async identify(authorization, address) {
       // A missing credential is no attempt.
@@ -82,17 +97,9 @@ export function createAdmission(options: {
       return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address);
     },
 
-    async count(viewer) {
-      const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
-      if (requestsPerMinute === null) return {};
-      const result = await rateLimiter.take(rateLimitScope(viewer), requestsPerMinute);
-      const headers = rateLimitHeaders(result);
-      if (!result.allowed) {
-        onRateLimited?.('rate');
-        throw new AppError('RATE_LIMITED', { retryAfterSeconds: result.retryAfterSeconds, headers });
-      }
-      return headers;
-    },
+    count: (viewer) => take(viewer, 1, 0),
+
+    countMore: (viewer, requests) => take(viewer, requests, 1),
 
     watch(viewer, authorization, onEnd) {
       let ended = false;

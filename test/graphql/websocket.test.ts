@@ -38,6 +38,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
   const admission: Admission = {
     identify: async () => viewer,
     count: async () => ({}),
+    countMore: async () => ({}),
     watch: () => () => {},
     ...options.admission,
   };

@@ -1,0 +1,41 @@
+import { type DocumentNode, type FragmentDefinitionNode, getOperationAST, Kind, type SelectionSetNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { GraphQLContext } from './context.ts';
+
+/** Counts each mutation of a document as a request, before any of them runs: thirty in one are no cheaper than thirty. */
+export function countMutations(): Plugin {
+  return {
+    async onExecute({ args }) {
+      const { countMore } = args.contextValue as Partial<GraphQLContext>;
+      const more = mutationsIn(args.document, args.operationName) - 1;
+      if (more > 0) await countMore?.(more);
+    },
+  };
+}
+
+/** How many mutations an operation has, those that `@skip` or `@include` may leave out too. */
+export function mutationsIn(document: DocumentNode, operationName?: string | null): number {
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== 'mutation') return 0;
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  // By the names in the answer: the same one twice runs once.
+  const names = new Set<string>();
+
+  function collect({ selections }: SelectionSetNode): void {
+    for (const selection of selections) {
+      if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
+      else if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        const fragment = fragments.get(selection.name.value);
+        // Once is enough.
+        fragments.delete(selection.name.value);
+        if (fragment) collect(fragment.selectionSet);
+      } else if (!selection.name.value.startsWith('__')) names.add((selection.alias ?? selection.name).value);
+    }
+  }
+
+  collect(operation.selectionSet);
+  return names.size;
+}

@@ -1,0 +1,101 @@
+import { parse } from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mutationsIn } from '../../src/graphql/count-mutations.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createProject, WALLET } from '../support/resources.ts';
+import { connectSocket } from './socket-client.ts';
+
+test.each([
+  ['a query', '{ viewer { tier } }', 0],
+  ['one mutation', 'mutation { a }', 1],
+  ['aliases', 'mutation { one: a two: a a }', 3],
+  ['one that is written twice', 'mutation { a a }', 1],
+  [
+    'fragments',
+    'mutation { ...F ...F ... on Mutation { b } } fragment F on Mutation { c ...G } fragment G on Mutation { d }',
+    3,
+  ],
+  ['fields of an answer', 'mutation { a { b c } __typename }', 1],
+  ['a mutation that may be left out', 'mutation { a @skip(if: true) b }', 2],
+])('%s is counted by what it runs', (_what, document, count) => {
+  expect(mutationsIn(parse(document))).toBe(count);
+});
+
+test('only the operation that is asked for is counted', () => {
+  const document = parse('mutation One { a } mutation Two { a b }');
+  expect(mutationsIn(document, 'One')).toBe(1);
+  expect(mutationsIn(document, 'Two')).toBe(2);
+});
+
+describe('a document with thirty mutations', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app?.stop());
+
+  const field = (index: number) =>
+    `p${index}: createProject(input: { name: "P${index}", walletAddress: "${WALLET}" }) { project { id } }`;
+  const THIRTY = `mutation { ${Array.from({ length: 30 }, (_, index) => field(index)).join('\n')} }`;
+
+  const post = (token: string, query: string) =>
+    fetch(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query }),
+    });
+  const countOf = async (token: string) => {
+    const answer = await post(token, '{ projects(first: 100) { nodes { id } } }');
+    const { data } = (await answer.json()) as { data: { projects: { nodes: unknown[] } } };
+    return data.projects.nodes.length;
+  };
+  // So few a minute that none comes back while the test runs.
+  const agreed = (subject: string, requestsPerMinute: number) =>
+    app.issuer.sign({ subject, tier: 'ENTERPRISE', requestsPerMinute });
+
+  test('counts as thirty requests', async () => {
+    const token = await agreed('thirty', 40);
+    const answer = await post(token, THIRTY);
+    expect(answer.status).toBe(200);
+    expect(await countOf(token)).toBe(30);
+    expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
+    expect(Number(/r=(\d+)/.exec(answer.headers.get('ratelimit')!)![1])).toBeLessThan(20);
+  });
+
+  test('is refused whole when there is not enough left, like any request over the limit', async () => {
+    const token = await agreed('refused', 31);
+    for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
+    const answer = await post(token, THIRTY);
+    expect(answer.status).toBe(429);
+    const body = (await answer.json()) as { errors: { extensions: unknown }[]; data?: unknown };
+    expect(body.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED', retryable: true } }]);
+    expect(body.data).toBeUndefined();
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=\d+;t=\d+$/);
+    expect(await countOf(token)).toBe(0);
+  });
+
+  test('is admitted with the whole limit free, however low that is', async () => {
+    const token = await agreed('few', 5);
+    expect((await post(token, THIRTY)).status).toBe(200);
+    expect((await post(token, '{ viewer { tier } }')).status).toBe(429);
+  });
+
+  test('is refused over a WebSocket, too', async () => {
+    const token = await agreed('socket', 31);
+    const client = await connectSocket(app.url, token);
+    for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
+    client.send({ id: '1', type: 'subscribe', payload: { query: THIRTY } });
+    const { payload } = await client.next(({ id }) => id === '1');
+    expect(payload).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
+    await client.close();
+    expect(await countOf(token)).toBe(0);
+  });
+
+  test('of which each is a request of its own over REST, counted once', async () => {
+    const user = await app.user('rest', 'STARTER');
+    await createProject(user);
+    const { headers } = await user.rest('POST', '/api/projects', { name: 'Shop', walletAddress: WALLET });
+    expect(Number(/r=(\d+)/.exec(headers.get('ratelimit')!)![1])).toBeGreaterThanOrEqual(58);
+  });
+});
