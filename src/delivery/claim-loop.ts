@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Claim, claimDeliveries } from './claim.ts';
 import type { createDestinations } from './destinations.ts';
+import type { createShares } from './shares.ts';
 import type { ClaimedDelivery } from './types.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
@@ -9,6 +10,7 @@ export type ClaimLoopOptions = {
   pool: pg.Pool;
   log: Logger;
   destinations: ReturnType<typeof createDestinations>;
+  shares: ReturnType<typeof createShares>;
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
   freeSlots: () => number;
   beforeClaim: () => Promise<void>;
@@ -27,7 +29,7 @@ const LOG_EVERY_MILLISECONDS = 10_000;
 
 /** Keeps the worker's slots filled: claims when told that something is due, when it falls due, and now and then. */
 export function createClaimLoop(options: ClaimLoopOptions) {
-  const { pool, log, destinations, settings, freeSlots, onClaimed } = options;
+  const { pool, log, destinations, shares, settings, freeSlots, onClaimed } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
   const enough = Math.ceil(Math.min(claimBatch, maxInFlight) / 2);
   const signal = createWakeSignal();
@@ -40,8 +42,9 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
   async function claim(): Promise<Claim> {
     const room = destinations.room();
-    const isCrowded = [...room.values()].some((slots) => slots <= 0);
-    const limit = Math.min(claimBatch, freeSlots());
+    const [accountRoom, originRoom] = [shares.accountRoom(freeSlots()), shares.originRoom()];
+    const isCrowded = [room, accountRoom.known, originRoom.known].some(isUsedUp);
+    const limit = Math.min(claimBatch, shares.mostAtOnce(freeSlots()));
     const retryLimit = Math.min(destinations.retryRoom(), limit);
     freed = 0;
     const startedAt = performance.now();
@@ -49,7 +52,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       limit,
       retryLimit,
       leaseSeconds,
-      room,
+      ...{ room, accountRoom, originRoom },
       defaultRoom: destinations.share(),
       ...(isCrowded && { after }),
     });
@@ -135,4 +138,9 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     },
     finished: () => finished,
   };
+}
+
+/** Whether somebody has no room. */
+function isUsedUp(room: ReadonlyMap<string, number>): boolean {
+  return [...room.values()].some((slots) => slots <= 0);
 }

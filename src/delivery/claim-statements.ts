@@ -3,8 +3,9 @@ import { earliestDue, IS_FREE, LANE } from './queue.ts';
 
 /**
  * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations whose
- * room is known and that room, $5 the room of the others, $6 the most that were tried before; around the destinations
- * also $7 the one to go on after and $8 the most to look at.
+ * room is known and that room, $5 the room of the others, $6 the most that were tried before; $7, $8 and $9 as $3, $4 and
+ * $5 for accounts, $10, $11 and $12 for origins; around the destinations also $13 the one to go on after and $14 the most
+ * to look at.
  */
 
 // The same expression as in the index "Delivery_destination_due".
@@ -13,14 +14,41 @@ const DESTINATION = `coalesce("webhookId", "connectorId")`;
 // Stored times are rounded to milliseconds, so what was made due this moment may lie a little ahead.
 const DUE = `now() + interval '1 millisecond'`;
 
-/** The room of each destination, as a table. */
-const ROOM = `room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots))`;
+/** The room of each destination, account and origin, as tables. */
+const ROOM = `
+  room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots)),
+  account_room AS (SELECT * FROM unnest($7::text[], $8::int[]) AS room(account, slots)),
+  origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
+
+/**
+ * Whose the destinations are and where they lead, with the room of both. A connector is its own origin. They are looked up
+ * one by one, because a planner that takes them for many would read whole tables.
+ */
+const placesOf = (destinations: string) => `
+  SELECT
+    d.destination, owner.account, site.origin,
+    coalesce(account_room.slots, $9::int) AS account_slots, coalesce(origin_room.slots, $12::int) AS origin_slots
+  FROM (${destinations}) AS d
+  CROSS JOIN LATERAL (
+    SELECT "projectId", coalesce("origin", "id") AS origin FROM "Webhook" WHERE "id" = d.destination
+    UNION ALL SELECT "projectId", "id" FROM "Connector" WHERE "id" = d.destination
+    LIMIT 1
+  ) AS site
+  CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
+  LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)`;
+
+/** Which of an account's and of an origin's a delivery is: destinations take turns, and chance decides who begins. */
+const POSITIONS = `
+  row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
+  row_number() OVER (PARTITION BY origin ORDER BY turn, random()) AS of_origin`;
+
+const IS_WITHIN_SHARES = `of_account <= account_slots AND of_origin <= origin_slots`;
 
 /** What is true of a webhook or connector, whatever is sent to it. */
 const subscribers = (table: string, reference: string, columns: string) => `
   SELECT coalesce(json_agg(row_to_json(subscriber)), '[]') FROM (
     SELECT
-      s."id", s."projectId", p."name" AS "projectName", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
+      s."id", s."projectId", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
       s."maxPerSecond",
       coalesce(extract(epoch FROM s."circuitOpenUntil" - now()), 0)::float8 AS "circuitOpenSeconds",
       ${columns}
@@ -31,14 +59,14 @@ const subscribers = (table: string, reference: string, columns: string) => `
 const WEBHOOKS = subscribers(
   '"Webhook"',
   '"webhookId"',
-  `s."url", s."payloadVersion", s."secret",
+  `s."url", coalesce(s."origin", s."id") AS "origin", s."payloadVersion", s."secret",
    CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`,
 );
 
 const CONNECTORS = subscribers(
   '"Connector"',
   '"connectorId"',
-  `s."type", s."secretConfig", s."eventTypes", s."memory", s."pausedAt" IS NOT NULL AS "isPaused"`,
+  `s."type", s."id" AS "origin", s."secretConfig", s."eventTypes", s."memory", s."pausedAt" IS NOT NULL AS "isPaused"`,
 );
 
 /**
@@ -105,19 +133,21 @@ const oldestTo = (destination: string, condition: string, most: string) =>
 
 const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
 
-/** The oldest due deliveries, first tries and retries by turns. What exceeds the room of its destination is left. */
+/** The oldest due deliveries, first tries and retries by turns. What exceeds the room there is for it is left. */
 export const CLAIM_OLDEST = `
   WITH ${ROOM},
   due AS (
     SELECT oldest.*, ${TURN} AS turn FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
     CROSS JOIN LATERAL (${oldestOf(`${LANE} = queue.number`, 'queue.most')}) AS oldest
   ),
+  place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
   ranked AS (
-    SELECT due.*, row_number() OVER (PARTITION BY destination ORDER BY turn, lane) AS position FROM due
+    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY turn, lane) AS position, ${POSITIONS}
+    FROM due JOIN place USING (destination)
   ),
   picked AS (
     SELECT ${ORDERING_COLUMNS} FROM ranked LEFT JOIN room USING (destination)
-    WHERE position <= coalesce(room.slots, $5)
+    WHERE position <= coalesce(room.slots, $5) AND ${IS_WITHIN_SHARES}
     ORDER BY turn, lane LIMIT $1
   ),
   meta AS (
@@ -133,20 +163,28 @@ const NEXT_DESTINATION = (after: string) => `
 
 /**
  * Goes from destination to destination by the index and takes from each what it has room for, so that the backlog of a
- * destination without room costs nothing: the claim for when there is one. Looks at $8 destinations at most. Of those
- * whose room is negative only what was asked for by hand is taken.
+ * destination without room costs nothing: the claim for when there is one, or an account or origin without room. Looks at
+ * $14 destinations at most. Of those whose room is negative only what was asked for by hand is taken.
  */
 export const CLAIM_AROUND = `
   WITH RECURSIVE ${ROOM},
   around AS (
-    (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$7::text')}) AS first)
+    (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$13::text')}) AS first)
     UNION ALL
     SELECT (${NEXT_DESTINATION('around.destination')}), position + 1
-    FROM around WHERE around.destination IS NOT NULL AND position < $8
+    FROM around WHERE around.destination IS NOT NULL AND position < $14
   ),
+  by_hand AS (
+    SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM room CROSS JOIN LATERAL (
+      ${oldestTo('room.destination', `"trigger" = 'MANUAL'`, '-room.slots')}
+    ) AS due
+    WHERE room.slots < 0
+  ),
+  place AS (${placesOf('SELECT destination FROM around WHERE destination IS NOT NULL UNION SELECT destination FROM by_hand')}),
   open AS (
-    SELECT around.destination, greatest(coalesce(room.slots, $5), 0) AS slots
-    FROM around LEFT JOIN room USING (destination) WHERE around.destination IS NOT NULL
+    SELECT destination, greatest(least(coalesce(room.slots, $5), account_slots, origin_slots), 0) AS slots
+    FROM around JOIN place USING (destination) LEFT JOIN room USING (destination)
+    ORDER BY position
   ),
   due AS (
     SELECT due.* FROM open CROSS JOIN LATERAL (
@@ -158,22 +196,20 @@ export const CLAIM_AROUND = `
     ) AS due
     LIMIT $1
   ),
-  by_hand AS (
-    SELECT due.* FROM room CROSS JOIN LATERAL (
-      ${oldestTo('room.destination', `"trigger" = 'MANUAL'`, '-room.slots')}
-    ) AS due
-    WHERE room.slots < 0
+  counted AS (
+    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due UNION ALL SELECT * FROM by_hand
+  ),
+  ranked AS (
+    SELECT *, ${POSITIONS} FROM counted JOIN place USING (destination) WHERE lane = 0 OR retries <= $6
   ),
   picked AS (
-    SELECT ${ORDERING_COLUMNS} FROM (SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due) AS counted
-    WHERE lane = 0 OR retries <= $6
-    UNION ALL SELECT ${ORDERING_COLUMNS} FROM by_hand
+    SELECT ${ORDERING_COLUMNS} FROM ranked WHERE ${IS_WITHIN_SHARES}
   ),
   seen AS (
     SELECT count(*) >= $1 AS "isFull", max(destination) AS last FROM due
   ),
   progress AS (
-    SELECT count(destination) >= $8 AS "isCut", max(destination) AS last FROM around
+    SELECT count(destination) >= $14 AS "isCut", max(destination) AS last FROM around
   ),
   meta AS (
     SELECT

@@ -1,5 +1,6 @@
 import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
 import type { Queryable } from './queue.ts';
+import type { Room } from './shares.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from './types.ts';
 
 export type ClaimRequest = {
@@ -11,7 +12,10 @@ export type ClaimRequest = {
   room: ReadonlyMap<string, number>;
   /** The room of every other destination. */
   defaultRoom: number;
-  /** Set while some destination has no room: where `claimAround` goes on, '' for the beginning. */
+  /** The same of accounts and of origins; left out where there is no bound. */
+  accountRoom?: Room;
+  originRoom?: Room;
+  /** Set while some destination, account or origin has no room: where `claimAround` goes on, '' for the beginning. */
   after?: string;
 };
 
@@ -26,6 +30,7 @@ export type Claim = {
 };
 
 const MAX_DESTINATIONS_A_CLAIM = 256;
+const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
 
 /**
  * Takes due deliveries under a lease: nobody else gets them until it ends. One statement, so that a killed process
@@ -33,7 +38,12 @@ const MAX_DESTINATIONS_A_CLAIM = 256;
  */
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Claim> {
   const { limit, retryLimit, leaseSeconds, room, defaultRoom, after } = request;
-  const values = [limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom, retryLimit];
+  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
+  const values = [
+    ...[limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom, retryLimit],
+    ...columnsOf(accountRoom),
+    ...columnsOf(originRoom),
+  ];
   const query =
     after === undefined
       ? { name: 'delivery_claim_oldest', text: CLAIM_OLDEST, values }
@@ -52,6 +62,10 @@ export async function claimDeliveries(db: Queryable, request: ClaimRequest): Pro
   return { deliveries, hasMore, nextDueInMilliseconds, after: meta.after };
 }
 
+function columnsOf({ known, others }: Room): [ids: string[], slots: number[], others: number] {
+  return [[...known.keys()], [...known.values()], others];
+}
+
 type MetaRow = {
   meta: {
     databaseTime: number;
@@ -64,6 +78,8 @@ type MetaRow = {
 };
 
 type SubscriberColumns = {
+  account: string;
+  origin: string;
   projectId: string;
   projectName: string;
   maxPerSecond: number | null;
@@ -100,7 +116,7 @@ function toDelivery(
   webhook: (ClaimedWebhook & SubscriberColumns) | null,
   connector: (ClaimedConnector & SubscriberColumns) | null,
 ): ClaimedDelivery {
-  const { projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
+  const { account, origin, projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
   return {
     id: row.id,
     projectId,
@@ -114,6 +130,8 @@ function toDelivery(
     previousErrorClass: row.errorClass,
     traceContext: row.traceContext,
     destination: row.destination,
+    account,
+    origin,
     maxPerSecond,
     circuitOpenSeconds,
     event: {

@@ -1,3 +1,4 @@
+import { MOST_OF_ONE_ACCOUNT } from './shares.ts';
 import type { ClaimedDelivery } from './types.ts';
 
 type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
@@ -14,7 +15,7 @@ export type DestinationLimits = {
 /** What is known of single destinations; negative: only what is asked for by hand. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
-/** Of the slots, what is kept for first tries: however many retries are due, new events go out. */
+/** Of what an account may have, the part kept for first tries: however many retries are due, its new events go out. */
 const FIRST_TRIES_SHARE = 1 / 4;
 
 /**
@@ -31,7 +32,7 @@ export function createDestinations(
   paces?: Restrictions,
 ) {
   // A worker with a single slot has to send retries too.
-  const maxRetries = Math.max(Math.floor(maxInFlight * (1 - FIRST_TRIES_SHARE)), 1);
+  const maxRetries = Math.max(Math.floor(maxInFlight * MOST_OF_ONE_ACCOUNT * (1 - FIRST_TRIES_SHARE)), 1);
   const inFlight = new Map<string, number>();
   let retriesInFlight = 0;
 

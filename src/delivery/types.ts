@@ -22,6 +22,10 @@ export type ClaimedDelivery = {
   ageSeconds: number;
   /** The id of the webhook or connector. */
   destination: string;
+  /** The id of the user whose project it is. */
+  account: string;
+  /** Scheme, host and port that the destination leads to; its id where these are not known before a request is built. */
+  origin: string;
   /** The most requests a second that the destination takes. */
   maxPerSecond: number | null;
   /** Seconds for which another process has found that the destination is to be left alone; 0 or less when not. */

@@ -25,6 +25,7 @@ import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './
 import { createConnectorSender } from './send-connector.ts';
 import { createWebhookSender, failedTry } from './send-webhook.ts';
 import { type Settlement, settle } from './settle.ts';
+import { createShares } from './shares.ts';
 import type { ClaimedDelivery, SendResult } from './types.ts';
 
 export type DeliverySettings = {
@@ -38,6 +39,8 @@ export type DeliverySettings = {
   maxPerDestination: number;
   /** What may be claimed for it beyond that, and wait in this process for its turn. */
   claimedAhead: number;
+  /** What one origin (scheme, host and port) may have in flight, whoever sends there. */
+  maxPerOrigin: number;
   /** The most taken from the database at once. */
   claimBatch: number;
   leaseSeconds: number;
@@ -59,6 +62,7 @@ const DEFAULTS: Omit<DeliverySettings, 'version'> = {
   perDestination: 64,
   maxPerDestination: 128,
   claimedAhead: 128,
+  maxPerOrigin: 256,
   claimBatch: 256,
   leaseSeconds: 30,
   timeoutMilliseconds: 15_000,
@@ -116,6 +120,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     [circuits],
     pacing,
   );
+  const shares = createShares(settings);
+  const inHand = [destinations, shares];
   const reporter = createReporter({ log, ...(metrics && { metrics }) });
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
@@ -139,7 +145,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     findConnector: options.connectors,
   };
   const claimLoop = createClaimLoop({
-    ...{ pool: db.pool, log, destinations, settings },
+    ...{ pool: db.pool, log, destinations, shares, settings },
     freeSlots: () => maxInFlight - leases.count(),
     // After a long pause of this process its own deliveries would look as if nobody had them.
     beforeClaim: leases.prolong,
@@ -161,7 +167,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   async function onClaimed(deliveries: ClaimedDelivery[]): Promise<void> {
     if (isStopping) return giveBack(deliveries, null);
     leases.hold(deliveries);
-    for (const delivery of deliveries) destinations.take(delivery);
+    for (const delivery of deliveries) for (const part of inHand) part.take(delivery);
     dispatch.take(deliveries);
   }
 
@@ -181,7 +187,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       () => job.run({ mayRetry, signal: controller.signal }),
     ).catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
     underWay.delete(controller);
-    for (const delivery of job.deliveries) destinations.free(delivery);
+    for (const delivery of job.deliveries) for (const part of inHand) part.free(delivery);
     if (isAbandoned) return;
     const random = Math.random();
     const settlements = job.deliveries.map((delivery, index) =>
@@ -251,7 +257,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   function letGo(deliveries: readonly ClaimedDelivery[]): void {
     leases.release(deliveries);
-    for (const delivery of deliveries) destinations.free(delivery);
+    for (const delivery of deliveries) for (const part of inHand) part.free(delivery);
     claimLoop.onFreed(deliveries.length);
     if (leases.count() === 0) onIdle();
   }

@@ -46,8 +46,9 @@ async function load(name: string, webhooks: string[], count: number, state: stri
   );
 }
 
-const TYPES = 'int, float8, text[], int[], int, int';
-const request = (room: number) => `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256`;
+const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[], int[], int';
+const request = (room: number) =>
+  `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048`;
 const EXECUTE = {
   oldest: (room: number) => `EXECUTE claim_oldest(${request(room)})`,
   around: (room: number) => `EXECUTE claim_around(${request(room)}, '', 256)`,

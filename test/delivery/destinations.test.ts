@@ -69,14 +69,14 @@ describe('createDestinations', () => {
     expect(createDestinations({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
   });
 
-  it('keeps a quarter of all slots for first tries', () => {
+  it('keeps a quarter of what one account may have for first tries', () => {
     const destinations = createDestinations(limits);
-    expect(destinations.retryRoom()).toBe(750);
-    for (let index = 0; index < 800; index++) destinations.take(of(`a${index}`, 1));
+    expect(destinations.retryRoom()).toBe(562);
+    for (let index = 0; index < 600; index++) destinations.take(of(`a${index}`, 1));
     expect(destinations.retryRoom()).toBe(0);
     for (let index = 0; index < 100; index++) destinations.take(of('b'));
     for (let index = 0; index < 60; index++) destinations.free(of(`a${index}`, 1));
-    expect(destinations.retryRoom()).toBe(10);
+    expect(destinations.retryRoom()).toBe(22);
   });
 
   it('forgets what is no longer in flight', () => {

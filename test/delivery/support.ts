@@ -38,13 +38,16 @@ export async function openStage() {
   const secretBox = createSecretBox(parseKeyring(`k1:${randomBytes(32).toString('base64')}`));
   const egress = createEgress({ allow: parseEgressAllow('127.0.0.1/32:*'), log });
   const workers = new Set<DeliveryWorker>();
-  const projectId = newId('Project');
-  const userId = newId('User');
-  await pool.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ($1, 'https://id.example', $1)`, [userId]);
-  await pool.query(
-    `INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ($1, $2, 'Weather', '0x0')`,
-    [projectId, userId],
-  );
+  const ownProjectId = await addProject();
+
+  /** Another project, of an account of its own. */
+  async function addProject(): Promise<string> {
+    const userId = newId('User');
+    await insert(pool, 'User', { id: userId, issuer: 'https://id.example', subject: userId });
+    const id = newId('Project');
+    await insert(pool, 'Project', { id, userId, name: 'Weather', walletAddress: '0x0' });
+    return id;
+  }
 
   async function one(sql: string, values: unknown[]): Promise<Row> {
     const result = await pool.query<Row>(sql, values);
@@ -54,7 +57,7 @@ export async function openStage() {
 
   const stage = {
     url: database.url,
-    ...{ pool, bus, log, lines, secretBox, egress, projectId },
+    ...{ pool, bus, log, lines, secretBox, egress, projectId: ownProjectId },
 
     startWorker(
       settings: Partial<DeliverySettings> = {},
@@ -72,16 +75,23 @@ export async function openStage() {
       return worker;
     },
 
-    async addWebhook(url: string, values: Row = {}): Promise<{ id: string; secret: string }> {
+    addProject,
+
+    async addWebhook(
+      url: string,
+      { projectId = ownProjectId, ...values }: Row & { projectId?: string } = {},
+    ): Promise<{ id: string; secret: string }> {
       const id = newId('Webhook');
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId });
-      await insert(pool, 'Webhook', { id, projectId, url, eventTypes: ['*'], secret: sealed, ...values });
+      const { origin } = new URL(url);
+      await insert(pool, 'Webhook', { id, projectId, url, origin, eventTypes: ['*'], secret: sealed, ...values });
       return { id, secret };
     },
 
     async addConnector(type: string, config: Row, values: Row = {}): Promise<string> {
       const id = newId('Connector');
+      const projectId = ownProjectId;
       const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
       const secretConfig = secretBox.seal(JSON.stringify(config), cell);
       await insert(pool, 'Connector', { id, projectId, type, config: {}, eventTypes: ['*'], secretConfig, ...values });
@@ -97,14 +107,15 @@ export async function openStage() {
         priceUsd: '0.01',
         description: null,
       };
-      await insert(pool, 'Event', { id, projectId, type: 'endpoint.created', data, ...values });
+      await insert(pool, 'Event', { id, projectId: ownProjectId, type: 'endpoint.created', data, ...values });
       return id;
     },
 
     /** Puts an event, a new one if none is named, in the queue for a webhook or connector. */
     async addDelivery(destinationId: string, values: Row = {}, eventValues: Row = {}): Promise<string> {
       const id = newId('Delivery');
-      const eventId = values.eventId ?? (await stage.addEvent(eventValues));
+      const { projectId = ownProjectId } = values;
+      const eventId = values.eventId ?? (await stage.addEvent({ projectId, ...eventValues }));
       const destination = destinationId.startsWith('wh_')
         ? { webhookId: destinationId }
         : { connectorId: destinationId };
@@ -119,8 +130,8 @@ export async function openStage() {
       return id;
     },
 
-    async addDeliveries(destinationId: string, count: number): Promise<string[]> {
-      return Promise.all(Array.from({ length: count }, () => stage.addDelivery(destinationId)));
+    async addDeliveries(destinationId: string, count: number, values: Row = {}): Promise<string[]> {
+      return Promise.all(Array.from({ length: count }, () => stage.addDelivery(destinationId, values)));
     },
 
     delivery: (id: string) => one(`SELECT * FROM "Delivery" WHERE "id" = $1`, [id]),

@@ -105,7 +105,14 @@ export function createWebhookService(options: {
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
         .$transaction(async (tx) => {
-          const data = { ...values, id, projectId: project.id, payloadVersion, secret: sealed };
+          const data = {
+            ...values,
+            ...originOf(values.url),
+            id,
+            projectId: project.id,
+            payloadVersion,
+            secret: sealed,
+          };
           const created = await tx.webhook.create({ data });
           const changes = changesBetween(undefined, auditedOf(created));
           await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), ...changes });
@@ -129,8 +136,9 @@ export function createWebhookService(options: {
           where: { id },
           data: {
             ...values,
+            ...originOf(values.url),
             updatedAt: new Date(sharedNow()),
-            ...(url && { url, failingSince: null, circuitOpenUntil: null }),
+            ...(url && { url, ...originOf(url), failingSince: null, circuitOpenUntil: null }),
             ...activity(values.isActive),
           },
         });
@@ -218,6 +226,11 @@ function auditedOf({ url, description, eventTypes, filter, payloadVersion, isAct
   const { ordering, orderingEscapeAfterAttempts, maxPerSecond } = rest;
   const how = { payloadVersion, ordering, orderingEscapeAfterAttempts, maxPerSecond };
   return { url, description, eventTypes, filter, ...how, isActive };
+}
+
+/** What workers count the requests to a host by: spelled the same however the URL is. */
+function originOf(url: string): { origin: string } {
+  return { origin: new URL(url).origin };
 }
 
 /** Left out, or null, for what it is or would be by itself. */
