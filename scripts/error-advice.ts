@@ -19,6 +19,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'An API key tried what only people may: create or delete a project, change its `walletAddress` or `gatewayHost`, create or ' +
     'revoke a key. Use a token of the owner.',
   CONNECTOR_LIMIT_REACHED: 'Counted over all projects of the account; see [limits](limits.md).',
+  WEBHOOK_LIMIT_REACHED: 'Counted for each project, those that are off too; see [limits](limits.md).',
   NOT_FOUND:
     'It does not exist, has been deleted, or belongs to somebody else: these look the same. Also any unknown path.',
   METHOD_NOT_ALLOWED: 'The header `Allow` lists the methods of the path.',

@@ -10,6 +10,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   UNAUTHENTICATED: '`GET /api/projects` without the header `Authorization`.',
   FORBIDDEN: '`POST /api/projects/proj_…/keys` with an API key.',
   CONNECTOR_LIMIT_REACHED: '`POST /api/projects/proj_…/connectors` by a Starter, or the sixth one of a Pro.',
+  WEBHOOK_LIMIT_REACHED: '`POST /api/projects/proj_…/webhooks` by a Starter whose project has ten.',
   NOT_FOUND: '`GET /api/projects/proj_…` with the id of somebody else’s project.',
   METHOD_NOT_ALLOWED: '`PUT /api/projects`: the answer has `Allow: GET, HEAD, OPTIONS, POST`.',
   NOT_ACCEPTABLE: '`POST /graphql` with the header `Accept: image/png`.',

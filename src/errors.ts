@@ -26,6 +26,10 @@ export const ERRORS = {
     status: 403,
     message: 'Your tier allows no more connectors. Delete one or move to a higher tier.',
   },
+  WEBHOOK_LIMIT_REACHED: {
+    status: 403,
+    message: 'Your tier allows no more webhooks in this project. Delete one or move to a higher tier.',
+  },
   NOT_FOUND: { status: 404, message: 'There is no such resource. Check the path and the identifiers in it.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not answer that method. See the `Allow` header.' },
   NOT_ACCEPTABLE: {

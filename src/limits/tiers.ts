@@ -1,12 +1,16 @@
 /** What an account of a tier may do. null means unlimited. */
-export type Limits = { requestsPerMinute: number | null; maxConnectors: number | null };
+export type Limits = {
+  requestsPerMinute: number | null;
+  maxConnectors: number | null;
+  maxWebhooksPerProject: number | null;
+};
 
 /** The tiers and their limits. An enterprise account may carry a rate of its own, see `limitsOf`. */
 export const TIERS = {
-  STARTER: { requestsPerMinute: 60, maxConnectors: 0 },
-  PRO: { requestsPerMinute: 300, maxConnectors: 5 },
-  BUSINESS: { requestsPerMinute: 1000, maxConnectors: 15 },
-  ENTERPRISE: { requestsPerMinute: null, maxConnectors: null },
+  STARTER: { requestsPerMinute: 60, maxConnectors: 0, maxWebhooksPerProject: 10 },
+  PRO: { requestsPerMinute: 300, maxConnectors: 5, maxWebhooksPerProject: 50 },
+  BUSINESS: { requestsPerMinute: 1000, maxConnectors: 15, maxWebhooksPerProject: 200 },
+  ENTERPRISE: { requestsPerMinute: null, maxConnectors: null, maxWebhooksPerProject: null },
 } as const satisfies Record<string, Limits>;
 
 export type Tier = keyof typeof TIERS;

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { isRequestsPerMinute, limitsOf, parseTier } from '../../src/limits/tiers.ts';
 
 test.each([
-  ['STARTER', null, 60, 0],
-  ['PRO', null, 300, 5],
-  ['BUSINESS', null, 1000, 15],
-  ['ENTERPRISE', null, null, null],
-  ['ENTERPRISE', 12_000, 12_000, null],
-  ['STARTER', 12_000, 60, 0],
+  ['STARTER', null, 60, 0, 10],
+  ['PRO', null, 300, 5, 50],
+  ['BUSINESS', null, 1000, 15, 200],
+  ['ENTERPRISE', null, null, null, null],
+  ['ENTERPRISE', 12_000, 12_000, null, null],
+  ['STARTER', 12_000, 60, 0, 10],
 ] as const)(
-  'the tier %s with an agreed rate of %s has %s requests a minute and %s connectors',
-  (tier, rate, requestsPerMinute, maxConnectors) => {
-    expect(limitsOf(tier, rate)).toEqual({ requestsPerMinute, maxConnectors });
+  'the tier %s with an agreed rate of %s has %s requests a minute, %s connectors and %s webhooks in a project',
+  (tier, rate, requestsPerMinute, maxConnectors, maxWebhooksPerProject) => {
+    expect(limitsOf(tier, rate)).toEqual({ requestsPerMinute, maxConnectors, maxWebhooksPerProject });
   },
 );
 

@@ -34,6 +34,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   NOT_FOUND: 'It may have been deleted, or belongs to another account. Choose a project on the left, or go back.',
   FORBIDDEN: 'Sign in as the owner of the project: API keys may not do this.',
   CONNECTOR_LIMIT_REACHED: 'See “Limits & usage” for what your tier includes.',
+  WEBHOOK_LIMIT_REACHED: 'See “Limits & usage” for what your tier includes.',
   RATE_LIMITED: 'Your account asked too often this minute. Wait a moment, then try again.',
   VALIDATION_FAILED: 'Correct what is marked and send it again.',
   CONFLICT: 'Reload to see what is there now, then try again.',

@@ -9,11 +9,11 @@ import { Page, Panel } from '../parts/page.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { Stat, Stats } from '../parts/stat.tsx';
 
-const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: string }[] = [
-  { tier: 'STARTER', requestsPerMinute: '60', connectors: '0' },
-  { tier: 'PRO', requestsPerMinute: '300', connectors: '5' },
-  { tier: 'BUSINESS', requestsPerMinute: '1,000', connectors: '15' },
-  { tier: 'ENTERPRISE', requestsPerMinute: 'as agreed', connectors: 'unlimited' },
+const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: string; webhooks: string }[] = [
+  { tier: 'STARTER', requestsPerMinute: '60', connectors: '0', webhooks: '10' },
+  { tier: 'PRO', requestsPerMinute: '300', connectors: '5', webhooks: '50' },
+  { tier: 'BUSINESS', requestsPerMinute: '1,000', connectors: '15', webhooks: '200' },
+  { tier: 'ENTERPRISE', requestsPerMinute: 'as agreed', connectors: 'unlimited', webhooks: 'unlimited' },
 ];
 
 export function LimitsPage() {
@@ -38,6 +38,13 @@ export function LimitsPage() {
           value={limits && formatCount(limits.connectorCount)}
           hint={limits && (isUnlimited ? 'no limit' : `of ${formatCount(limits.maxConnectors ?? 0)}`)}
         />
+        <Stat
+          label="Webhooks"
+          value={
+            limits && (limits.maxWebhooksPerProject === null ? 'Unlimited' : formatCount(limits.maxWebhooksPerProject))
+          }
+          hint="in each project"
+        />
       </Stats>
       {limits && limits.maxConnectors !== null && limits.maxConnectors > 0 && (
         <Panel title="Connectors in use">
@@ -56,10 +63,11 @@ export function LimitsPage() {
               <Table.Th>Tier</Table.Th>
               <Table.Th ta="right">Requests a minute</Table.Th>
               <Table.Th ta="right">Connectors</Table.Th>
+              <Table.Th ta="right">Webhooks in a project</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {TIERS.map(({ tier, requestsPerMinute, connectors }) => (
+            {TIERS.map(({ tier, requestsPerMinute, connectors, webhooks }) => (
               <Table.Tr key={tier} fw={tier === viewer?.tier ? 600 : undefined}>
                 <Table.Td>
                   {formatEnum(tier)}
@@ -67,6 +75,7 @@ export function LimitsPage() {
                 </Table.Td>
                 <Table.Td ta="right">{requestsPerMinute}</Table.Td>
                 <Table.Td ta="right">{connectors}</Table.Td>
+                <Table.Td ta="right">{webhooks}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

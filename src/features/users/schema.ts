@@ -17,6 +17,10 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
   fields: (t) => ({
     requestsPerMinute: t.int({ nullable: true, description: 'Requests a minute; null means unlimited.' }),
     maxConnectors: t.int({ nullable: true, description: 'Connectors in all projects; null means unlimited.' }),
+    maxWebhooksPerProject: t.int({
+      nullable: true,
+      description: 'Webhooks in each project; null means unlimited.',
+    }),
     connectorCount: t.int({ description: 'Connectors that exist now.' }),
   }),
 });

@@ -6,9 +6,10 @@ import type { Database } from '../../database/client.ts';
 import { releaseWaiting } from '../../delivery/ordering.ts';
 import { newWebhookSecret } from '../../delivery/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { notFound } from '../../errors.ts';
+import { AppError, notFound } from '../../errors.ts';
 import type { Delivery, Prisma, Webhook, WebhookOrdering } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
+import { limitsOf } from '../../limits/tiers.ts';
 import { type Bus, topics } from '../../live/bus.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
@@ -49,8 +50,8 @@ const rotateInput = z.strictObject({
 const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 
 /**
- * Webhooks of a project. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. A signing secret leaves this
- * service only in the answer that made it.
+ * Webhooks of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. A signing
+ * secret leaves this service only in the answer that made it.
  */
 export function createWebhookService(options: {
   db: Database;
@@ -105,6 +106,7 @@ export function createWebhookService(options: {
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
         .$transaction(async (tx) => {
+          await requireRoom(tx, viewer, project.id);
           const data = {
             ...values,
             ...originOf(values.url),
@@ -218,6 +220,17 @@ export function createWebhookService(options: {
       return events.sendTest(webhook.projectId, type, { webhookId: id });
     },
   };
+}
+
+/** Those that exist stay when the limit is lower than their number. */
+async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, projectId: string): Promise<void> {
+  const { maxWebhooksPerProject: most } = limitsOf(viewer.tier, viewer.requestsPerMinute);
+  if (most === null) return;
+  // The lock makes two creations at once count one after the other.
+  await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
+  if ((await tx.webhook.count({ where: { projectId } })) < most) return;
+  const detail = `Your tier includes ${most} webhooks in each project, and this one has them. Delete one or move to a higher tier.`;
+  throw new AppError('WEBHOOK_LIMIT_REACHED', { detail });
 }
 
 const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });

@@ -1,0 +1,103 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createKey, createProject, createWebhook, GOOD, type Resource } from '../../support/resources.ts';
+
+let app: TestApp;
+let pool: pg.Pool;
+beforeAll(async () => {
+  app = await startTestApp();
+  pool = new pg.Pool({ connectionString: app.databaseUrl });
+});
+afterAll(async () => {
+  await pool?.end();
+  await app?.stop();
+});
+
+const LIMIT_REACHED = { status: 403, body: { code: 'WEBHOOK_LIMIT_REACHED' } };
+const post = (user: TestUser, base: string) => user.rest<Resource>('POST', `${base}/webhooks`, GOOD.webhook);
+
+/** The same person, with a token that names another tier. */
+const movedTo = async (subject: string, tier: 'STARTER') => app.caller(await app.issuer.sign({ subject, tier }));
+
+describe('the tier limits webhooks', () => {
+  test('of a starter to ten in a project, of which a deleted one makes room for another', async () => {
+    const starter = await app.user('starter', 'STARTER');
+    const { base } = await createProject(starter);
+    const first = await createWebhook(starter, base);
+    for (let count = 1; count < 10; count++) await createWebhook(starter, base);
+    const refused = await post(starter, base);
+    expect(refused).toMatchObject(LIMIT_REACHED);
+    expect(refused.body.detail).toBe(
+      'Your tier includes 10 webhooks in each project, and this one has them. Delete one or move to a higher tier.',
+    );
+    await starter.rest('DELETE', `${base}/webhooks/${first.id}`);
+    expect((await post(starter, base)).status).toBe(201);
+    expect(await post(starter, base)).toMatchObject(LIMIT_REACHED);
+    const another = await createProject(starter);
+    expect((await post(starter, another.base)).status).toBe(201);
+  });
+
+  test('also when fifteen are created at once, by a person and an API key', async () => {
+    const racer = await app.user('racer', 'STARTER');
+    const { base, id } = await createProject(racer);
+    const key = app.caller((await createKey(racer, base)).key);
+    const answers = await Promise.all(Array.from({ length: 15 }, (_, index) => post(index % 2 ? racer : key, base)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(10).fill(201), ...Array(5).fill(403)]);
+    const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "Webhook" WHERE "projectId" = $1`, [id]);
+    expect(rows).toEqual([{ n: 10 }]);
+  });
+
+  test('also when they are aliases of one mutation', async () => {
+    const starter = await app.user('aliases', 'STARTER');
+    const { id } = await createProject(starter);
+    const field = `createWebhook(input: { projectId: "${id}", url: "https://hooks.example.com/in", eventTypes: ALL }) { webhook { id } }`;
+    const { errors } = await starter.graphql(
+      `mutation { ${Array.from({ length: 12 }, (_, index) => `w${index}: ${field}`).join(' ')} }`,
+    );
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(Array(2).fill('WEBHOOK_LIMIT_REACHED'));
+  });
+
+  test('and leaves a project those that it has: they can be changed, and no more can be added', async () => {
+    const pro = await app.user('moved', 'PRO');
+    const { base } = await createProject(pro);
+    const webhooks = [];
+    for (let count = 0; count < 12; count++) webhooks.push(await createWebhook(pro, base));
+    const starter = await movedTo('moved', 'STARTER');
+    expect(await post(starter, base)).toMatchObject(LIMIT_REACHED);
+    const path = `${base}/webhooks/${webhooks[11]!.id}`;
+    expect((await starter.rest('PATCH', path, { description: 'Kept' })).status).toBe(200);
+    const { body } = await starter.rest<{ data: Resource[] }>('GET', `${base}/webhooks?limit=100`);
+    expect(JSON.stringify(body).match(/"wh_/g)).toHaveLength(12);
+  });
+
+  test('to a number that the account can read', async () => {
+    const query = '{ viewer { limits { maxWebhooksPerProject } } }';
+    const read = async (tier: 'STARTER' | 'PRO' | 'BUSINESS' | 'ENTERPRISE') => {
+      const user = await app.user(`reads-${tier}`, tier);
+      const { data } = await user.graphql<{ viewer: { limits: { maxWebhooksPerProject: number | null } } }>(query);
+      return data!.viewer.limits.maxWebhooksPerProject;
+    };
+    expect([await read('STARTER'), await read('PRO'), await read('BUSINESS'), await read('ENTERPRISE')]).toEqual([
+      ...[10, 50, 200],
+      null,
+    ]);
+  });
+});
+
+test('webhooks to one host have one origin, however their URLs are spelled', async () => {
+  const user = await app.user('speller');
+  const { base } = await createProject(user);
+  const originOf = async (id: string) =>
+    (await pool.query('SELECT "origin" FROM "Webhook" WHERE "id" = $1', [id])).rows[0].origin;
+  for (const url of [
+    'https://hooks.example.com/a',
+    'HTTPS://Hooks.Example.COM:443/b',
+    'https://%68ooks.example.com?c',
+  ]) {
+    const { id } = await createWebhook(user, base, { url });
+    expect(await originOf(id)).toBe('https://hooks.example.com');
+    await user.rest('PATCH', `${base}/webhooks/${id}`, { url: 'https://Other.example.com:8443/in' });
+    expect(await originOf(id)).toBe('https://other.example.com:8443');
+  }
+});
