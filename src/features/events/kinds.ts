@@ -100,7 +100,7 @@ export function expandEventTypes(eventTypes: readonly string[]): ReadonlySet<Eve
 export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   'payment.verified': 'A payment signature was verified.',
   'payment.settled': 'A payment was settled on-chain.',
-  'payment.failed': 'A payment failed at any stage.',
+  'payment.failed': 'A payment failed once it was verified.',
   'customer.first_payment': 'A new customer made their first payment.',
   'customer.milestone': 'A customer reached a spending milestone.',
   'endpoint.created': 'A new endpoint was configured.',

@@ -7,6 +7,7 @@ import type { EventService } from '../events/service.ts';
 import { bookFailure, bookingTime, bookSettlement, findOrCreateCustomer } from './books.ts';
 import { enterBooks } from './books-lock.ts';
 import { holdFunds, type InFlight } from './in-flight.ts';
+import { createKeptAnswers } from './kept-answers.ts';
 import { alreadyAt, alreadySettled, LeaseLost, type PaymentLease, type Reconciled } from './lease.ts';
 import { paymentPayload } from './payload.ts';
 import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
@@ -45,8 +46,6 @@ export type UpstreamAnswer = {
   /** Replaces the one of the claim: the digest of a streamed body is known only now. */
   requestFingerprint?: string;
 };
-
-export type StoredAnswer = Pick<UpstreamAnswer, 'statusCode' | 'headers' | 'body'>;
 
 export type Settlement = { transactionHash: string; settledAt: Date };
 
@@ -275,25 +274,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
       return payment ?? null;
     },
 
-    /** How large the body of a kept answer is; 0 without one. */
-    async answerBytes(paymentId: string): Promise<number> {
-      const { rows } = await db.pool.query<{ bytes: number }>({
-        name: 'payment-answer-bytes',
-        text: 'SELECT octet_length("body") AS bytes FROM "PaymentAnswer" WHERE "paymentId" = $1',
-        values: [paymentId],
-      });
-      return rows[0]?.bytes ?? 0;
-    },
-
-    /** The upstream's answer to a payment, while it is kept. Whether it is paid for is the payment's status. */
-    async answerOf(paymentId: string): Promise<StoredAnswer | null> {
-      const { rows } = await db.pool.query<StoredAnswer>({
-        name: 'payment-answer',
-        text: `SELECT "statusCode", "headers", "body" FROM "PaymentAnswer" WHERE "paymentId" = $1 AND "expiresAt" > now()`,
-        values: [paymentId],
-      });
-      return rows[0] ?? null;
-    },
+    ...createKeptAnswers(db),
   };
 }
 

@@ -135,7 +135,7 @@ const PaymentTotals = builder.simpleObject('PaymentTotals', {
     settledCount: t.int({ description: 'Those that are settled.' }),
     settledUsd: t.string({ description: 'What was settled, decimal USD.' }),
     settledAtomic: t.string({ description: 'The same in millionths of a dollar.' }),
-    failedCount: t.int({ description: 'Those that have failed.' }),
+    failedCount: t.int({ description: 'Those that failed once they were verified. Others are soon deleted.' }),
     openCount: t.int({ description: 'Those that are neither.' }),
   }),
 });

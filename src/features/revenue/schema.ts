@@ -19,7 +19,7 @@ const RevenueBucket = builder.simpleObject('RevenueBucket', {
     totalUsd: t.string({ description: 'What was settled, decimal USD.' }),
     totalAtomic: t.string({ description: 'The same in millionths of a dollar.' }),
     paymentCount: t.int({ description: 'Payments that were settled.' }),
-    failedCount: t.int({ description: 'Payments that failed.' }),
+    failedCount: t.int({ description: 'Payments that failed once they were verified.' }),
   }),
 });
 
@@ -57,7 +57,10 @@ const RevenueTotals = builder.objectRef<RevenueModel>('RevenueTotals').implement
       resolve: ({ totals }) => totals.totalAtomic.toString(),
     }),
     paymentCount: t.int({ description: 'Payments that were settled.', resolve: ({ totals }) => totals.paymentCount }),
-    failedCount: t.int({ description: 'Payments that failed.', resolve: ({ totals }) => totals.failedCount }),
+    failedCount: t.int({
+      description: 'Payments that failed once they were verified.',
+      resolve: ({ totals }) => totals.failedCount,
+    }),
     customerCount: t.int({
       description: 'Customers with a settled payment.',
       resolve: (revenue, _args, { services }) => services.revenue.customerCount(revenue),

@@ -171,7 +171,7 @@ describe('payments', () => {
     expect(await ids(`payer=${payer.toUpperCase().replace('0X', '0x')}`)).toEqual([made.failed, second, first]);
     expect(await ids(`transactionHash=${transactionHash}`)).toEqual([second]);
     const { customerId } = (await books.db.prisma.payment.findUnique({ where: { id: first } }))!;
-    expect(await ids(`customerId=${customerId}`)).toEqual([second, first]);
+    expect(await ids(`customerId=${customerId}`)).toEqual([made.failed, second, first]);
     expect(await ids(`customerId=${customerId}&endpointId=${endpointId}&status=SETTLED`)).toEqual([first]);
   });
 

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await books.ledger.verified(failing);
   await books.ledger.failed(failing, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
   // Nothing proves who made this one.
-  const forged = leaseOf(await claimed(books.ledger, newPayment(shop.id, { endpointId: maps })));
+  const forged = leaseOf(await claimed(books.ledger, newPayment(shop.id, { endpointId: maps, endpointPath: '/maps' })));
   await books.ledger.failed(forged, { stage: 'VERIFY', reason: 'invalid_signature', message: 'Forged.' });
 });
 
