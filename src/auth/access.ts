@@ -1,5 +1,5 @@
 import { AppError, notFound } from '../errors.ts';
-import type { Prisma } from '../generated/prisma/client.ts';
+import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { type IdType, isId } from '../ids.ts';
 import type { Viewer } from './viewer.ts';
 
@@ -25,6 +25,18 @@ export function visibleProject(viewer: Viewer, id: string) {
 /** The same filter for everything that hangs under a project. */
 export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } {
   return { project: visibleProjects(viewer) };
+}
+
+/**
+ * The filter for what is listed under one project. Whether it is visible is found out first: beside the project itself a
+ * condition on it makes the planner expect next to nothing, and sort all that there is. An empty list matches nothing.
+ */
+export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
+  const isVisible =
+    viewer.kind === 'user'
+      ? (await prisma.project.findFirst({ where: visibleProject(viewer, projectId), select: { id: true } })) !== null
+      : viewer.projectId === projectId;
+  return { projectId: isVisible ? projectId : { in: [] as string[] } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, requireUser, visibleItem } from '../../auth/access.ts';
+import { inProject, requireUser, visibleItem } from '../../auth/access.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
@@ -25,10 +25,10 @@ export type ApiKeyService = ReturnType<typeof createApiKeyService>;
 export function createApiKeyService(options: { db: Database; bus: Bus; keyring: Keyring; production: boolean }) {
   const { db, bus, keyring } = options;
   return {
-    list(viewer: Viewer, projectId: string, query: Prisma.ApiKeyFindManyArgs): Promise<ApiKey[]> {
+    async list(viewer: Viewer, projectId: string, query: Prisma.ApiKeyFindManyArgs): Promise<ApiKey[]> {
       return db.prisma.apiKey.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { projectId, revokedAt: null, ...inVisibleProject(viewer) }] },
+        where: { AND: [query.where ?? {}, { ...(await inProject(db.prisma, viewer, projectId)), revokedAt: null }] },
         orderBy: { id: 'desc' },
       });
     },

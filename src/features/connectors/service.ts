@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
@@ -83,10 +83,10 @@ export function createConnectorService(options: {
   });
 
   return {
-    list(viewer: Viewer, projectId: string, query: Prisma.ConnectorFindManyArgs): Promise<Connector[]> {
+    async list(viewer: Viewer, projectId: string, query: Prisma.ConnectorFindManyArgs): Promise<Connector[]> {
       return db.prisma.connector.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
         orderBy: { id: 'desc' },
       });
     },

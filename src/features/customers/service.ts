@@ -1,5 +1,5 @@
 import { getAddress, isAddress } from 'viem';
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { invalidField } from '../../errors.ts';
@@ -18,7 +18,7 @@ export function createCustomerService({ db }: { db: Database }) {
      *
      * @param slice behind and before which cursors; a negative `take` counts from the end.
      */
-    list(
+    async list(
       viewer: Viewer,
       projectId: string,
       query: { orderBy: CustomerOrder; walletAddress?: string | null },
@@ -30,8 +30,7 @@ export function createCustomerService({ db }: { db: Database }) {
       }
       return db.prisma.customer.findMany({
         where: {
-          projectId,
-          ...inVisibleProject(viewer),
+          ...(await inProject(db.prisma, viewer, projectId)),
           paymentCount: { gt: 0 },
           ...(walletAddress && { walletAddress: getAddress(walletAddress.toLowerCase()) }),
           AND: [after ? beyond(orderBy, after, 'lt') : {}, before ? beyond(orderBy, before, 'gt') : {}],

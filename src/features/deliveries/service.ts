@@ -1,4 +1,4 @@
-import { inVisibleProject, requireId, visibleItem } from '../../auth/access.ts';
+import { inProject, requireId, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { requeue } from '../../delivery/queue.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -31,14 +31,14 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
       return explain(delivery);
     },
 
-    list(viewer: Viewer, projectId: string, filter: DeliveryFilter, query: Prisma.DeliveryFindManyArgs) {
+    async list(viewer: Viewer, projectId: string, filter: DeliveryFilter, query: Prisma.DeliveryFindManyArgs) {
       const { webhookId, connectorId, status, eventTypes, since } = filter;
       return db.prisma.delivery.findMany({
         ...query,
         where: {
           AND: [
             query.where ?? {},
-            { projectId, ...inVisibleProject(viewer) },
+            await inProject(db.prisma, viewer, projectId),
             webhookId ? { webhookId: requireId('Webhook', webhookId) } : {},
             connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
             status ? { status: { in: status } } : {},

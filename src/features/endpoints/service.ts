@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
@@ -76,10 +76,10 @@ export function createEndpointService(options: {
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
 
   return {
-    list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs): Promise<Endpoint[]> {
+    async list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs): Promise<Endpoint[]> {
       return db.prisma.endpoint.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
         orderBy: { id: 'desc' },
       });
     },

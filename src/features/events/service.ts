@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
@@ -111,13 +111,13 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       ];
     },
 
-    list(viewer: Viewer, projectId: string, types: readonly string[] | null, query: Prisma.EventFindManyArgs) {
+    async list(viewer: Viewer, projectId: string, types: readonly string[] | null, query: Prisma.EventFindManyArgs) {
       return db.prisma.event.findMany({
         ...query,
         where: {
           AND: [
             query.where ?? {},
-            { projectId, ...inVisibleProject(viewer) },
+            await inProject(db.prisma, viewer, projectId),
             types ? { type: { in: [...types] } } : {},
           ],
         },

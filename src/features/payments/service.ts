@@ -1,4 +1,4 @@
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import type { Payment, PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
@@ -16,10 +16,10 @@ export type PaymentService = ReturnType<typeof createPaymentService>;
 /** Payments of a project as its owner sees them. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
 export function createPaymentService({ db }: { db: Database }) {
   return {
-    list(viewer: Viewer, projectId: string, filter: PaymentFilter, query: Prisma.PaymentFindManyArgs) {
+    async list(viewer: Viewer, projectId: string, filter: PaymentFilter, query: Prisma.PaymentFindManyArgs) {
       return db.prisma.payment.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }, ...matching(filter)] },
+        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId), ...matching(filter)] },
         orderBy: { id: 'desc' },
       });
     },
@@ -32,7 +32,7 @@ export function createPaymentService({ db }: { db: Database }) {
     async totals(viewer: Viewer, projectId: string, filter: PaymentFilter): Promise<PaymentTotals> {
       const groups = await db.prisma.payment.groupBy({
         by: ['status'],
-        where: { AND: [{ projectId, ...inVisibleProject(viewer) }, COUNTED, ...matching(filter)] },
+        where: { AND: [await inProject(db.prisma, viewer, projectId), COUNTED, ...matching(filter)] },
         _count: { _all: true },
         _sum: { amountAtomic: true },
       });

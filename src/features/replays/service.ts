@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { countReplay, type ReplayFilter } from '../../delivery/replay-batch.ts';
@@ -42,10 +42,10 @@ const pace = z.strictObject({
 /** Replays: many deliveries sent again by a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
 export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
   return {
-    list(viewer: Viewer, projectId: string, query: Prisma.ReplayFindManyArgs): Promise<Replay[]> {
+    async list(viewer: Viewer, projectId: string, query: Prisma.ReplayFindManyArgs): Promise<Replay[]> {
       return db.prisma.replay.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
         orderBy: { id: 'desc' },
       });
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inVisibleProject, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
@@ -81,10 +81,10 @@ export function createWebhookService(options: {
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
 
   return {
-    list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs): Promise<Webhook[]> {
+    async list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs): Promise<Webhook[]> {
       return db.prisma.webhook.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { projectId, ...inVisibleProject(viewer) }] },
+        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
         orderBy: { id: 'desc' },
       });
     },
@@ -138,7 +138,6 @@ export function createWebhookService(options: {
           where: { id },
           data: {
             ...values,
-            ...originOf(values.url),
             updatedAt: new Date(sharedNow()),
             ...(url && { url, ...originOf(url), failingSince: null, circuitOpenUntil: null }),
             ...activity(values.isActive),

@@ -1,0 +1,171 @@
+import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { schema } from '../../src/graphql/schema.ts';
+import { type IdType, newId } from '../../src/ids.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createKey, createProject } from '../support/resources.ts';
+
+const ROWS = 1_600;
+const OTHERS = 100;
+const ROWS_OF_OTHERS = 20;
+
+type Statement = { text: string; values: unknown[] };
+type Plan = { 'Node Type': string; Plans?: Plan[] };
+
+let database: TestDatabase;
+let app: TestApp;
+let sql: pg.Pool;
+const callers: Record<string, TestUser> = {};
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  app = await startTestApp({ databaseUrl: database.url, env: { ROLES: 'api' } });
+  sql = new pg.Pool({ connectionString: database.url });
+  const alice = await app.user('alice', 'ENTERPRISE');
+  const { id: projectId, base } = await createProject(alice);
+  const { rows } = await sql.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [projectId]);
+  Object.assign(callers, { 'a person': alice, 'an API key': app.caller((await createKey(alice, base)).key) });
+  ids.projectId = projectId;
+  const last = await fill(projectId, rows[0].userId, ROWS);
+  Object.assign(ids, { webhookId: last.Webhook, connectorId: last.Connector, customerId: last.Customer });
+  for (let index = 0; index < OTHERS; index++) await fill(...(await stranger(index)), ROWS_OF_OTHERS);
+  await sql.query(
+    `INSERT INTO "Project" ("id", "userId", "name", "walletAddress") SELECT id, $2, 'x', '0x' FROM unnest($1::text[]) AS id`,
+    [Array.from({ length: ROWS }, () => newId('Project')), rows[0].userId],
+  );
+  await sql.query('VACUUM ANALYZE');
+}, 120_000);
+
+afterAll(async () => {
+  await app?.stop();
+  await sql?.end();
+  await database?.drop();
+});
+
+async function stranger(index: number): Promise<[projectId: string, userId: string]> {
+  const [projectId, userId] = [newId('Project'), newId('User')];
+  await sql.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ($1, 'https://issuer.test', $2)`, [
+    userId,
+    `u${index}`,
+  ]);
+  await sql.query(`INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ($1, $2, 'x', '0x')`, [
+    projectId,
+    userId,
+  ]);
+  return [projectId, userId];
+}
+
+/** Gives a project so many of everything that can be listed. Returns the last of each; all that belongs to one is its own. */
+async function fill(projectId: string, userId: string, count: number): Promise<Record<string, string>> {
+  const last: Record<string, string> = {};
+  const insert = async (type: IdType, columns: string, values: string) => {
+    const made = Array.from({ length: count }, () => newId(type));
+    last[type] = made.at(-1)!;
+    await sql.query(
+      `INSERT INTO "${type}" ("id", "projectId", ${columns})
+       SELECT id, $2::text, ${values} FROM unnest($1::text[], $3::text[]) AS made (id, owner)`,
+      [made, projectId, made.map(() => userId)],
+    );
+  };
+  await insert('Endpoint', '"path", "upstreamUrl", "priceAtomic"', `'/' || id, 'https://x.test/', 1`);
+  await insert('ApiKey', '"name", "environment", "hash", "last4"', `id, 'TEST', id, '1234'`);
+  await insert('Webhook', '"url", "eventTypes", "secret"', `'https://x.test/', '{*}', 'x'`);
+  await insert('Connector', '"type", "config", "secretConfig", "eventTypes"', `'slack', '{}', 'x', '{*}'`);
+  await insert('Event', '"type", "data"', `'endpoint.created', '{}'`);
+  for (const by of ['Webhook', 'Connector'] as const) {
+    await insert(
+      'Delivery',
+      `"eventId", "eventType", "status", "nextAttemptAt", "${by.toLowerCase()}Id"`,
+      `'${last.Event}', 'endpoint.created', 'SUCCEEDED', NULL, '${last[by]}'`,
+    );
+  }
+  await insert('Replay', '"filter", "maxPerSecond", "total", "startedBy"', `'{}', 1, 1, owner`);
+  const who = '"userId", "actorKind", "actorId", "actorName"';
+  await insert(
+    'AuditEntry',
+    `${who}, "action", "targetId", "changes"`,
+    `owner, 'USER', owner, 'x', 'webhook.created', id, '{}'`,
+  );
+  const first = '"paymentCount", "totalAtomic", "firstPaymentAt", "lastPaymentAt"';
+  await insert('Customer', `"walletAddress", ${first}`, `id, 1, 1 + length(id), now(), now()`);
+  const what =
+    '"network", "asset", "assetAddress", "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore"';
+  await insert(
+    'Payment',
+    `"endpointId", "endpointPath", "method", "customerId", "status", "x402Version", ${what}, "requestFingerprint", "settledAt"`,
+    `'x', '/x', 'GET', '${last.Customer}', 'SETTLED', 2, 'eip155:84532', 'USDC', id, id, id, id, 1, now(), now(), id, now()`,
+  );
+  return last;
+}
+
+/** How the lists of a type are asked for. */
+const PLACES: Record<string, (list: string) => string> = {
+  Query: (list) => list,
+  Viewer: (list) => `viewer { ${list} }`,
+  Project: (list) => `project(id: "${ids.projectId}") { ${list} }`,
+  Webhook: (list) => `node(id: "${ids.webhookId}") { ... on Webhook { ${list} } }`,
+  Connector: (list) => `node(id: "${ids.connectorId}") { ... on Connector { ${list} } }`,
+  Customer: (list) => `node(id: "${ids.customerId}") { ... on Customer { ${list} } }`,
+};
+
+const lists = Object.values(schema.getTypeMap())
+  .filter((type) => isObjectType(type))
+  .flatMap((type) =>
+    Object.values((type as GraphQLObjectType).getFields()).map((field) => ({ type: type.name, field })),
+  )
+  .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
+  .map(({ type, field }) => ({ type, list: field.name, name: `${type}.${field.name}` }));
+
+/** The statements that the service sends over its connections meanwhile. */
+async function statementsOf(work: () => Promise<void>): Promise<Statement[]> {
+  const sent: Statement[] = [];
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const { text, values = [] } = (args[0] ?? {}) as Partial<Statement>;
+    if (text) sent.push({ text, values });
+    return Reflect.apply(query, this, args);
+  } as typeof query;
+  try {
+    await work();
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  return sent;
+}
+
+async function planOf({ text, values }: Statement): Promise<string[]> {
+  const { rows } = await sql.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
+  const nodes = (plan: Plan): string[] => [plan['Node Type'], ...(plan.Plans ?? []).flatMap(nodes)];
+  return nodes(rows[0]['QUERY PLAN'][0].Plan);
+}
+
+test('there are lists to look at', () => {
+  expect(lists.length).toBeGreaterThan(12);
+  for (const { type } of lists) expect(Object.keys(PLACES), 'say in PLACES how it is asked for').toContain(type);
+});
+
+describe.each(['a person', 'an API key'])('for %s', (who) => {
+  test.each(lists)(
+    'a page of $name is read by an index in its order, and not sorted out of all there is',
+    async ({ type, list }) => {
+      const sent = await statementsOf(async () => {
+        const { errors } = await callers[who]!.graphql(
+          `{ ${PLACES[type]!(`${list}(first: 20) { edges { cursor } }`)} }`,
+        );
+        expect(errors).toBeUndefined();
+      });
+      const pages = sent.filter(({ text }) => /^SELECT.*\sORDER BY\s.*\sLIMIT\s/s.test(text));
+      expect(pages, JSON.stringify(sent)).toHaveLength(1);
+      const plan = await planOf(pages[0]!);
+      expect(plan).toContain('Limit');
+      expect(
+        plan.filter((node) => /Sort|Seq Scan|Bitmap/.test(node)),
+        pages[0]!.text,
+      ).toEqual([]);
+      expect(plan.some((node) => /^Index (Only )?Scan$/.test(node))).toBe(true);
+    },
+  );
+});
