@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import { openDatabase } from './database/client.ts';
 import { openDatabaseClock } from './database/clock.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
-import type { DeliverySettings } from './delivery/worker.ts';
+import type { DeliverySettings } from './delivery/delivery-settings.ts';
 import { createEgress } from './egress/egress.ts';
 import { createEventService } from './features/events/service.ts';
 import type { PayloadVersions } from './features/events/versions.ts';

@@ -9,69 +9,23 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import { inSpan } from '../tracing/tracer.ts';
 import { createCircuits } from './circuits.ts';
 import { createClaimLoop } from './claim-loop.ts';
+import { DELIVERY_DEFAULTS, type DeliverySettings } from './delivery-settings.ts';
 import { createDestinations } from './destinations.ts';
 import { createDispatch } from './dispatch.ts';
 import { createEndpointHistory } from './endpoint-history.ts';
 import { createHealth } from './health.ts';
 import { type Job, spanOf } from './jobs.ts';
-import { FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import { createLeases } from './leases.ts';
 import { recheckWaiting } from './ordering.ts';
 import { createPacing } from './pacing.ts';
 import { releaseLeases, releaseStranded } from './queue.ts';
 import { createRecorder } from './recorder.ts';
 import { createReporter, type DeliveryMetrics } from './reporter.ts';
-import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './retry-policy.ts';
 import { createConnectorSender } from './send-connector.ts';
 import { createWebhookSender, failedTry } from './send-webhook.ts';
 import { type Settlement, settle } from './settle.ts';
 import { createShares } from './shares.ts';
 import type { ClaimedDelivery, SendResult } from './types.ts';
-
-export type DeliverySettings = {
-  /** Shown to receivers as `user-agent: Tollgate/<version>`. */
-  version: string;
-  /** Deliveries this process has in its hands at once. */
-  maxInFlight: number;
-  /** What one destination may always have in flight. */
-  perDestination: number;
-  /** What it may have in flight while others leave room. */
-  maxPerDestination: number;
-  /** What may be claimed for it beyond that, and wait in this process for its turn. */
-  claimedAhead: number;
-  /** What one origin (scheme, host and port) may have in flight, whoever sends there. */
-  maxPerOrigin: number;
-  /** The most taken from the database at once. */
-  claimBatch: number;
-  leaseSeconds: number;
-  /** Of one request, all in all; a connector type may have its own. */
-  timeoutMilliseconds: number;
-  /** How often the queue is looked at when nothing announces itself. */
-  pollMilliseconds: number;
-  /** How long `stop` waits for what is in flight. */
-  drainMilliseconds: number;
-  retryScheduleSeconds: readonly number[];
-  quickRetries: QuickRetryPolicy;
-  failingLimitSeconds: number;
-  /** Address of an event in the console, where it is known. */
-  consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
-};
-
-const DEFAULTS: Omit<DeliverySettings, 'version'> = {
-  maxInFlight: 2_048,
-  perDestination: 64,
-  maxPerDestination: 128,
-  claimedAhead: 128,
-  maxPerOrigin: 256,
-  claimBatch: 256,
-  leaseSeconds: 30,
-  timeoutMilliseconds: 15_000,
-  pollMilliseconds: 1_000,
-  drainMilliseconds: 25_000,
-  retryScheduleSeconds: RETRY_SCHEDULE_SECONDS,
-  quickRetries: QUICK_RETRIES,
-  failingLimitSeconds: FAILING_LIMIT_SECONDS,
-};
 
 export type DeliveryWorkerOptions = {
   db: Pick<Database, 'pool'>;
@@ -102,7 +56,7 @@ const STRANDED_EVERY_ROUNDS = 10;
  */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
-  const settings: DeliverySettings = { ...DEFAULTS, ...options.settings };
+  const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
   const { maxInFlight, leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
   const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });

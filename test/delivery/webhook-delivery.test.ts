@@ -1,7 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DeliverySettings } from '../../src/delivery/delivery-settings.ts';
 import { newWebhookSecret } from '../../src/delivery/signing.ts';
-import type { DeliverySettings, DeliveryWorker } from '../../src/delivery/worker.ts';
+import type { DeliveryWorker } from '../../src/delivery/worker.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { FAST, openStage, type Stage, until } from './support.ts';
 

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
-import type { DeliverySettings } from '../../../src/delivery/worker.ts';
+import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
 import type { EventKind, EventPayload } from '../../../src/features/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
 import { createEventService, type NewEvent } from '../../../src/features/events/service.ts';
