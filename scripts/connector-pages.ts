@@ -6,9 +6,9 @@ import type {
   ConnectorEvent,
   ConnectorRequest,
 } from '../src/connectors/definition.ts';
-import { listConnectors } from '../src/connectors/registry.ts';
-import { EVENT_KINDS, type EventKind } from '../src/features/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../src/features/events/samples.ts';
+import { listConnectors } from '../src/connectors/types/registry.ts';
+import { EVENT_KINDS, type EventKind } from '../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
 import { MARK, sampleConfig } from '../test/connectors/support/configs.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');

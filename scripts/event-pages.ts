@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { webhookBody } from '../src/delivery/payload.ts';
+import { webhookBody } from '../src/delivery/send/payload.ts';
 import {
   EVENT_KIND_DESCRIPTIONS,
   EVENT_KINDS,
   EVENT_PAYLOAD_VERSION,
   EVENT_PAYLOADS,
   type EventKind,
-} from '../src/features/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../src/features/events/samples.ts';
-import { PAYLOAD_VERSIONS } from '../src/features/events/versions.ts';
+} from '../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
+import { PAYLOAD_VERSIONS } from '../src/events/versions.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 

@@ -3,9 +3,9 @@
  * as the server. Exits with 1 while something is left under another key; it may be run again at any time.
  */
 import pino from 'pino';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { openDatabase } from '../src/database/client.ts';
-import { startEmbeddedPostgres } from '../src/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts';
 import { type Keyring, loadKeyring } from '../src/secrets/keyring.ts';
 import { rotateSecrets } from '../src/secrets/rotate.ts';
 import { createSecretBox } from '../src/secrets/secret-box.ts';

@@ -12,7 +12,7 @@ import pino from 'pino';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { startApp } from '../src/app.ts';
 import { openDevIssuer } from '../src/auth/dev-issuer.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { plantBusiness } from './screenshot-business.ts';
 import { startThrowawayPostgres } from './throwaway-postgres.ts';
 

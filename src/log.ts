@@ -1,5 +1,5 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
-import { currentRequest } from './http/request-context.ts';
+import { currentRequest } from './request-context.ts';
 import { MASK } from './secrets/mask.ts';
 
 /** Names under which a credential could come into a log line, at the top and one level down. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { startApp } from './app.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { startEmbeddedPostgres } from './database/embedded-postgres.ts';
+import { type Config, ConfigError, readConfig } from './config/config.ts';
+import { startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
 import { growHeapSlowly } from './heap-growth.ts';
 import { createLog } from './log.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';

@@ -3,7 +3,7 @@
  * workers are killed (`faults`), a wait for them that is short.
  */
 import { startApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
 
 const config = readConfig(process.env);

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
-import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
 import type { LedgerLine } from './receiver.ts';
 
 const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');

@@ -14,7 +14,7 @@ import pino from 'pino';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { milliseconds, print, rate } from '../delivery/table.ts';
 import { fillHistory } from './fill.ts';
 import { explain, statementsOf } from './plans.ts';

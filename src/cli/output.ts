@@ -1,4 +1,4 @@
-import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
+import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
 import type { EventType } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 

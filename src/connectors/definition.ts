@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { EventKind, EventPayload } from '../features/events/kinds.ts';
+import type { EventKind, EventPayload } from '../events/kinds.ts';
 
 /** The connector types of the documented interface, exact values. */
 export const CONNECTOR_TYPES = [

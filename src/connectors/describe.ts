@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_KINDS, type EventKind } from '../features/events/kinds.ts';
+import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
 import { redactSecret } from '../secrets/redact.ts';
 import type { ConnectorDefinition } from './definition.ts';
 import { type FieldMeta, fieldMeta } from './fields.ts';

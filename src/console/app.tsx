@@ -6,7 +6,7 @@ import { Router } from 'wouter';
 import { ApiContext, createApi } from './api/client.ts';
 import { Shell } from './layout/shell.tsx';
 import { type OpenSession, openSession } from './session/open-session.ts';
-import { SignInFailed, SignInPage } from './session/sign-in.tsx';
+import { SignInFailed, SignInPage } from './layout/sign-in.tsx';
 import { cssVariables, theme } from './theme.ts';
 
 export function App() {

@@ -1,5 +1,5 @@
-import { FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
-import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './retry-policy.ts';
+import { FAILING_LIMIT_SECONDS } from './outcome/lasting-failure.ts';
+import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './send/retry-policy.ts';
 
 export type DeliverySettings = {
   /** Shown to receivers as `user-agent: Tollgate/<version>`. */

@@ -1,6 +1,6 @@
 import { type DocumentNode, type FragmentDefinitionNode, getOperationAST, Kind, type SelectionSetNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { GraphQLContext } from './context.ts';
+import type { GraphQLContext } from '../schema/context.ts';
 
 /** Counts each mutation of a document as a request, before any of them runs: thirty in one are no cheaper than thirty. */
 export function countMutations(): Plugin {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { unavailability } from '../database/unavailable.ts';
 import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
 import { errorHeaders } from '../http/problem.ts';
-import { currentRequest } from '../http/request-context.ts';
+import { currentRequest } from '../request-context.ts';
 import { withoutValues } from './error-message.ts';
 
 /** Errors of a document quote it, and it may be long. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Backlog } from '../live/backlog.ts';
+import type { Backlog } from '../limits/backlog.ts';
 
 /** What is written must have left this process by then. */
 export const STALL_MILLISECONDS = 30_000;

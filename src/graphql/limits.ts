@@ -5,7 +5,7 @@ import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
-import { MAX_COST } from './cost.ts';
+import { MAX_COST } from '../schema/cost.ts';
 import { deadlinePlugin } from './deadline.ts';
 
 const MAX_LENGTH = 32_768;

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import type { Backlog } from '../live/backlog.ts';
+import type { Backlog } from '../limits/backlog.ts';
 
 /**
  * So much is handed to the socket before its client reads. The rest waits here, where it can be taken back, so that a

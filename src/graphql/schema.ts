@@ -1,4 +1,4 @@
-import './scalars.ts';
+import '../schema/scalars.ts';
 import '../features/users/schema.ts';
 import '../features/projects/schema.ts';
 import '../features/endpoints/schema.ts';
@@ -15,7 +15,7 @@ import '../features/revenue/schema.ts';
 import '../features/audit/schema.ts';
 import '../features/delivery-stats/schema.ts';
 import type { GraphQLSchema } from 'graphql';
-import { builder } from './builder.ts';
+import { builder } from '../schema/builder.ts';
 import { stopAtDeadline } from './deadline.ts';
 
 /** The whole schema. `schema.graphql` is its printed form. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from 'graphql-ws';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
-import type { Backlog, Backlogs } from '../live/backlog.ts';
+import type { Backlog, Backlogs } from '../limits/backlog.ts';
 import { createOutbox } from './outbox.ts';
 
 /** What the protocol's hooks get to know of a socket. */

@@ -1,7 +1,7 @@
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
-import { type Backlogs, createBacklogs } from '../live/backlog.ts';
+import { type Backlogs, createBacklogs } from '../limits/backlog.ts';
 
 /** Open WebSockets and event streams an account may have at once, on one process. */
 const MAX_STREAMS_PER_ACCOUNT = 50;

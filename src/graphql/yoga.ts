@@ -1,7 +1,7 @@
 import type { DocumentNode, ExecutionResult, GraphQLError } from 'graphql';
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { GraphQLContext } from './context.ts';
+import type { GraphQLContext } from '../schema/context.ts';
 import { countMutations } from './count-mutations.ts';
 import { createErrorMask, unavailableStatus } from './errors.ts';
 import { limitPlugins } from './limits.ts';

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { limitsOf } from '../limits/tiers.ts';
-import { type Bus, topics } from '../live/bus.ts';
+import { type Bus, topics } from '../bus/bus.ts';
 
 /** How often an open stream makes sure that its credential is still good, besides being told. */
 const RECHECK_MILLISECONDS = 5_000;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { DevIssuer } from '../auth/dev-issuer.ts';
 import { isSubject } from '../auth/jwt.ts';
-import type { ConsoleClient } from '../config.ts';
+import type { ConsoleClient } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import { TIERS, type Tier } from '../limits/tiers.ts';
 import { parseInput } from '../validation.ts';

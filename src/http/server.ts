@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import type { TrustsProxy } from './client-address.ts';
 import { parseJsonBody } from './json-body.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
-import { runInRequest } from './request-context.ts';
+import { runInRequest } from '../request-context.ts';
 import { traceRequest } from './trace-request.ts';
 import { answerUnreadable } from './unreadable.ts';
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Database } from '../database/client.ts';
 import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './gcra.ts';
 

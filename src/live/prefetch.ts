@@ -1,4 +1,4 @@
-import type { Backlog } from './backlog.ts';
+import type { Backlog } from '../limits/backlog.ts';
 
 /** So many bytes of rows a follower reads ahead. One row at least is read, however large. */
 const PREFETCH_BYTES = 32 * 1024;

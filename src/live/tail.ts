@@ -1,4 +1,4 @@
-import { collectHints, type Hints } from './hints.ts';
+import { collectHints, type Hints } from '../bus/hints.ts';
 import { createPrefetch, type Prefetch } from './prefetch.ts';
 
 /** A place in a table that is ordered by time and, within a time, by id. */

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { DeliveryMetrics } from '../delivery/reporter.ts';
+import type { DeliveryMetrics } from '../delivery/outcome/reporter.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
 /** What the delivery worker of this process does. */

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { OperationFacts } from '../graphql/watch-operations.ts';
-import type { DropReason } from '../live/backlog.ts';
+import type { DropReason } from '../limits/backlog.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
 /** What callers ask of this process. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { AppError, invalidField } from '../errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../features/idempotency-store.ts';
+import type { IdempotencyStore, StoredAnswer } from '../features/idempotency/store.ts';
 
 /**
  * Runs a request at most once under its Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a repeated one gets

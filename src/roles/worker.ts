@@ -1,10 +1,10 @@
-import { findConnector } from '../connectors/registry.ts';
+import { findConnector } from '../connectors/types/registry.ts';
 import { type Database, openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import type { DeliverySettings } from '../delivery/delivery-settings.ts';
-import { createReplayRunner } from '../delivery/replay-runner.ts';
+import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
-import { sweepIdempotencyKeys } from '../features/idempotency-store.ts';
+import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
 import { sweepPaymentAnswers } from '../features/payments/answer-sweep.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepReleasedHosts } from '../features/projects/host-names.ts';

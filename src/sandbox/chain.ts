@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTestClient, defineChain, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import type { Network } from '../gateway/networks.ts';
+import type { Network } from '../gateway/chain/networks.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Made by `scripts/compile-contracts.ts` of the Solidity files beside it. */

@@ -11,8 +11,8 @@ import {
   readSettlement,
   readSupported,
   readVerification,
-} from '../gateway/facilitator.ts';
-import type { Network } from '../gateway/networks.ts';
+} from '../gateway/chain/facilitator.ts';
+import type { Network } from '../gateway/chain/networks.ts';
 import { viemChain } from './chain.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../src/connectors/definition.ts';
 import { secretsOf } from '../../src/connectors/describe.ts';
-import { getConnector } from '../../src/connectors/registry.ts';
+import { getConnector } from '../../src/connectors/types/registry.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { rotateSecrets } from '../../src/secrets/rotate.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';

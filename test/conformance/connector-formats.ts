@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ConnectorEvent, ConnectorRequest, ConnectorType } from '../../src/connectors/definition.ts';
-import { gsmLength } from '../../src/connectors/gsm-text.ts';
+import { gsmLength } from '../../src/connectors/types/gsm-text.ts';
 import { readBody } from './connector-requests.ts';
 
 /** Expects that text of others has stayed text in the format of a vendor, and that no field is longer than it takes. */

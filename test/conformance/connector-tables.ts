@@ -1,5 +1,5 @@
 import type { ConnectorType } from '../../src/connectors/definition.ts';
-import type { EventKind } from '../../src/features/events/kinds.ts';
+import type { EventKind } from '../../src/events/kinds.ts';
 
 export const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectorDefinition, ConnectorType, Outcome } from '../../src/connectors/definition.ts';
 import { secretsOf } from '../../src/connectors/describe.ts';
-import { listConnectors } from '../../src/connectors/registry.ts';
-import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
+import { listConnectors } from '../../src/connectors/types/registry.ts';
+import { EVENT_KINDS } from '../../src/events/kinds.ts';
 import { MARK, sampleConfig } from '../connectors/support/configs.ts';
 import { answer, classifyContext, EVENT_TIME, sampleEvent } from '../connectors/support/samples.ts';
 import { VENDORS } from '../connectors/support/vendors/vendors.ts';

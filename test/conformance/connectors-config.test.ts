@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorCategory, type ConnectorType } from '../../src/connectors/definition.ts';
 import { describeFields, redactConfig, secretsOf } from '../../src/connectors/describe.ts';
-import { getConnector, listConnectors } from '../../src/connectors/registry.ts';
+import { getConnector, listConnectors } from '../../src/connectors/types/registry.ts';
 import type { AppError, FieldError } from '../../src/errors.ts';
 import { parseInput } from '../../src/validation.ts';
 import { MARK, sampleConfig } from '../connectors/support/configs.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectorDefinition, ConnectorEvent } from '../../src/connectors/definition.ts';
 import { carriedKinds } from '../../src/connectors/describe.ts';
-import { listConnectors } from '../../src/connectors/registry.ts';
-import type { EventKind } from '../../src/features/events/kinds.ts';
+import { listConnectors } from '../../src/connectors/types/registry.ts';
+import type { EventKind } from '../../src/events/kinds.ts';
 import { sampleConfig } from '../connectors/support/configs.ts';
 import { deliver } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';

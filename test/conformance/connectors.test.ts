@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectorDefinition, ConnectorEvent, ConnectorType } from '../../src/connectors/definition.ts';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
-import { derivedId, derivedUuid } from '../../src/connectors/derived-id.ts';
-import { listConnectors } from '../../src/connectors/registry.ts';
-import { EVENT_KINDS, type EventKind } from '../../src/features/events/kinds.ts';
+import { derivedId, derivedUuid } from '../../src/connectors/shared/derived-id.ts';
+import { listConnectors } from '../../src/connectors/types/registry.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
 import { MARK, N8N_HOST, sampleConfig } from '../connectors/support/configs.ts';
 import { deliver, respond } from '../connectors/support/deliver.ts';
 import { CONNECTOR_ID, EVENT_TIME, sampleContext, sampleEvent } from '../connectors/support/samples.ts';

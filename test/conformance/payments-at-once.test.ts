@@ -1,8 +1,8 @@
 import pg from 'pg';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { FacilitatorRequest } from '../../src/gateway/facilitator.ts';
-import type { Misbehaviour } from '../gateway/facilitator-server.ts';
+import type { FacilitatorRequest } from '../../src/gateway/chain/facilitator.ts';
+import type { Misbehaviour } from '../gateway/chain/facilitator-server.ts';
 import { type GatewayProcess, startGatewayProcess } from '../gateway/gateway-processes.ts';
 import { sign, v2Headers } from '../gateway/sign.ts';
 import { createShop, payingFetch, payingFetchV1, type Rails, SELLER, startRails } from '../gateway/support.ts';

@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Misbehaviour } from '../gateway/facilitator-server.ts';
+import type { Misbehaviour } from '../gateway/chain/facilitator-server.ts';
 import { type GatewayProcess, startGatewayProcess } from '../gateway/gateway-processes.ts';
 import { type Signed, sign, v2Headers } from '../gateway/sign.ts';
 import { createShop, NETWORK, type Rails, startRails } from '../gateway/support.ts';

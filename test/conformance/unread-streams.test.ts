@@ -8,7 +8,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { newId } from '../../src/ids.ts';
-import { BACKLOG_LIMITS } from '../../src/live/backlog.ts';
+import { BACKLOG_LIMITS } from '../../src/limits/backlog.ts';
 import { encodeCursor } from '../../src/live/cursor.ts';
 import { connectSocket, type SocketClient } from '../graphql/socket-client.ts';
 import { caller, type TestUser } from '../support/app.ts';

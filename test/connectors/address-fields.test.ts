@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../src/connectors/definition.ts';
 import { describeFields } from '../../src/connectors/describe.ts';
-import { getConnector } from '../../src/connectors/registry.ts';
-import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
+import { getConnector } from '../../src/connectors/types/registry.ts';
+import { EVENT_KINDS } from '../../src/events/kinds.ts';
 import { OTHER_ADDRESSES, sampleConfig } from './support/configs.ts';
 import { sampleContext, sampleEvent } from './support/samples.ts';
 

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { buildSchema, type GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
 import { EVENT_TYPES, formatAuditAction, formatEventType } from '../../src/console/parts/format.ts';
-import { AUDIT_ACTIONS } from '../../src/features/audit/actions.ts';
-import { EVENT_KINDS } from '../../src/features/events/kinds.ts';
+import { AUDIT_ACTIONS } from '../../src/audit/actions.ts';
+import { EVENT_KINDS } from '../../src/events/kinds.ts';
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, '../../schema.graphql'), 'utf8'));
 const namesOf = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ name }) => name);

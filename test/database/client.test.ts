@@ -2,7 +2,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Database, openDatabase, openQueuePool } from '../../src/database/client.ts';
-import { claimDeliveries } from '../../src/delivery/claim.ts';
+import { claimDeliveries } from '../../src/delivery/queue/claim.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });

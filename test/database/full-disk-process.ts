@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { openDatabase } from '../../src/database/client.ts';
-import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
 import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { createReadiness } from '../../src/database/readiness.ts';
 

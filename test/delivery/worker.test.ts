@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { z } from 'zod';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import { openQueuePool } from '../../src/database/client.ts';
-import { claimDeliveries } from '../../src/delivery/claim.ts';
-import { topics } from '../../src/live/bus.ts';
+import { claimDeliveries } from '../../src/delivery/queue/claim.ts';
+import { topics } from '../../src/bus/bus.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
 import { openStage, type Stage, until } from './support.ts';

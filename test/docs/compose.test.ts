@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SETTINGS } from '../../src/settings.ts';
+import { SETTINGS } from '../../src/config/variables.ts';
 import { ROOT } from './pages.ts';
 
 /** What compose.yaml says itself, or leaves at its default. */

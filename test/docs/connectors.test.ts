@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import { describeFields } from '../../src/connectors/describe.ts';
-import { listConnectors } from '../../src/connectors/registry.ts';
+import { listConnectors } from '../../src/connectors/types/registry.ts';
 import { listPages, readPage, section } from './pages.ts';
 
 const SECTIONS = [

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newWebhookSecret, signWebhook } from '../../src/delivery/signing.ts';
+import { newWebhookSecret, signWebhook } from '../../src/delivery/send/signing.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';

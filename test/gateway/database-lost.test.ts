@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import type { Misbehaviour } from './facilitator-server.ts';
+import type { Misbehaviour } from './chain/facilitator-server.ts';
 import { sign, v2Headers } from './sign.ts';
 import { createShop, decodeHeader, type Rails, startRails } from './support.ts';
 

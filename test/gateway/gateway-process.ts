@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { startApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 
 /** The service in a process of its own, for tests that end it. Argument: its environment as JSON. Prints its URL. */
 const env = JSON.parse(process.argv[2]!) as Record<string, string>;

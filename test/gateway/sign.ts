@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { Network } from '../../src/gateway/networks.ts';
+import type { Network } from '../../src/gateway/chain/networks.ts';
 import { NETWORK, SELLER } from './support.ts';
 
 export type Authorization = {

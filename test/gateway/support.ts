@@ -7,13 +7,13 @@ import type { Hex } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/egress.ts';
-import { findNetwork, type Network } from '../../src/gateway/networks.ts';
-import { egressTransport } from '../../src/gateway/rpc.ts';
+import { findNetwork, type Network } from '../../src/gateway/chain/networks.ts';
+import { egressTransport } from '../../src/gateway/chain/rpc.ts';
 import { findAnvil, startAnvil } from '../../src/sandbox/anvil.ts';
 import { type LocalChain, prepareChain } from '../../src/sandbox/chain.ts';
 import { createLocalFacilitator } from '../../src/sandbox/facilitator.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
-import { type FacilitatorServer, startFacilitatorServer } from './facilitator-server.ts';
+import { type FacilitatorServer, startFacilitatorServer } from './chain/facilitator-server.ts';
 
 export const NETWORK: Network = findNetwork('eip155:84532')!;
 export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';

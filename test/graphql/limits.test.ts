@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MAX_COST } from '../../src/graphql/cost.ts';
+import { MAX_COST } from '../../src/schema/cost.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 
 const MAX_ANSWER_BYTES = 4096;

@@ -7,7 +7,7 @@ import { createAdmission } from '../../src/http/admission.ts';
 import { newId } from '../../src/ids.ts';
 import { createFailedCredentials } from '../../src/limits/failed-credentials.ts';
 import { createMemoryRateLimiter } from '../../src/limits/rate-limit.ts';
-import { topics } from '../../src/live/bus.ts';
+import { topics } from '../../src/bus/bus.ts';
 
 const account = { userId: newId('User'), tier: 'STARTER', requestsPerMinute: null } as const;
 const user = (lifetimeMilliseconds: number): Viewer => ({

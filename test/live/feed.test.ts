@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { type Database, openDatabase } from '../../src/database/client.ts';
 import { firstIdAt, newId } from '../../src/ids.ts';
-import type { Bus } from '../../src/live/bus.ts';
+import type { Bus } from '../../src/bus/bus.ts';
 import { createLiveFeed, type LiveFeed } from '../../src/live/feed.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EVENT_TYPE_FILTERS } from '../../src/features/events/kinds.ts';
-import { enumName } from '../../src/graphql/scalars.ts';
+import { EVENT_TYPE_FILTERS } from '../../src/events/kinds.ts';
+import { enumName } from '../../src/schema/scalars.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createConnector, createEndpoint, createProject, createWebhook, GOOD, WALLET } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';

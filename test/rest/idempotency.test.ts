@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sweepIdempotencyKeys } from '../../src/features/idempotency-store.ts';
+import { sweepIdempotencyKeys } from '../../src/features/idempotency/store.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createEndpoint, createKey, createProject, createWebhook, GOOD, type Resource } from '../support/resources.ts';
 import { openRest, type Rest, type RestAnswer } from '../support/rest.ts';

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import { ERRORS } from '../../src/errors.ts';
-import { EVENT_KINDS, EVENT_TYPE_FILTERS } from '../../src/features/events/kinds.ts';
+import { EVENT_KINDS, EVENT_TYPE_FILTERS } from '../../src/events/kinds.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import { ROUTES } from '../../src/rest/routes.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { AppError } from '../../src/errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../../src/features/idempotency-store.ts';
+import type { IdempotencyStore, StoredAnswer } from '../../src/features/idempotency/store.ts';
 import { runOnce } from '../../src/rest/idempotency.ts';
 
 const ANSWER: StoredAnswer = { status: 201, headers: { location: '/x' }, body: { id: 'x' } };

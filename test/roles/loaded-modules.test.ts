@@ -38,7 +38,7 @@ const GRAPHQL = [
   ...['/src/graphql/', '/src/rest/', '/src/roles/api.ts'],
 ];
 const EXPLORER = packages('@graphql-yoga/render-graphiql');
-const PAYMENTS = ['/src/roles/gateway.ts', '/src/gateway/pay.ts'];
+const PAYMENTS = ['/src/roles/gateway.ts', '/src/gateway/payment/pay.ts'];
 const CHAIN_CLIENT = packages('viem');
 const DELIVERIES = ['/src/roles/worker.ts', '/src/delivery/worker.ts'];
 const SANDBOX = ['/src/sandbox/'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { type DevIssuer, openDevIssuer } from '../../src/auth/dev-issuer.ts';
-import { type Config, readConfig } from '../../src/config.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Tier } from '../../src/limits/tiers.ts';
 import { createTestDatabase } from './database.ts';
 

@@ -3,7 +3,7 @@ import { access, chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isRoot, unprivilegedAccount } from '../../src/database/postgres-account.ts';
+import { isRoot, unprivilegedAccount } from '../../src/database/embedded/account.ts';
 import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Command } from 'commander';
-import { webhookBody } from '../../delivery/payload.ts';
-import { signWebhook } from '../../delivery/signing.ts';
+import { webhookBody } from '../../delivery/send/payload.ts';
+import { signWebhook } from '../../delivery/send/signing.ts';
 import { type CliEventFragment, CliWebhookDocument, type EventType } from '../../generated/cli-documents.ts';
 import { VERSION } from '../../version.ts';
 import { Failure } from '../failure.ts';

@@ -1,7 +1,7 @@
 import pino from 'pino';
-import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { type Config, ConfigError, readConfig } from '../../config/config.ts';
 import { type Database, openDatabase } from '../../database/client.ts';
-import { startEmbeddedPostgres } from '../../database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../database/embedded/embedded-postgres.ts';
 import { createEgress } from '../../egress/egress.ts';
 import { checkClock, checkConnections, checkMigrations, checkNotifications, checkVersion } from './database.ts';
 import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';

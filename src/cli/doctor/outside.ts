@@ -2,9 +2,9 @@ import pino from 'pino';
 import type { IssuerConfig } from '../../auth/issuer-config.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { createFacilitatorAuth } from '../../gateway/facilitator-auth.ts';
-import { createHttpFacilitator } from '../../gateway/facilitator-http.ts';
-import { egressTransport } from '../../gateway/rpc.ts';
+import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
+import { createHttpFacilitator } from '../../gateway/chain/facilitator-http.ts';
+import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { isOffered } from '../../gateway/start.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { actorOf, eventProperties, revenueUsd } from '../analytics.ts';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { actorOf, eventProperties, revenueUsd } from '../shared/analytics.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorEvent, defineConnector } from '../definition.ts';
-import { derivedId } from '../derived-id.ts';
+import { derivedId } from '../shared/derived-id.ts';
 import { choiceField, secretField } from '../fields.ts';
 
 const URLS = {

@@ -8,11 +8,11 @@ import {
   retryAfterSeconds,
   valueAt,
   vendorText,
-} from '../classify.ts';
+} from '../shared/classify.ts';
 import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { vendorUrlField } from '../fields.ts';
-import { describeEvent, type Message, type Tone } from '../message.ts';
-import { escapeWithin } from '../plain-text.ts';
+import { describeEvent, type Message, type Tone } from '../shared/message.ts';
+import { escapeWithin } from '../shared/plain-text.ts';
 
 const MAX_TITLE_LENGTH = 256;
 const MAX_DESCRIPTION_LENGTH = 4096;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type ConnectorEvent,
   type ConnectorRequest,
@@ -8,7 +8,7 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
-import { eventRow, payloadJson } from '../row.ts';
+import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_URL = 'https://api.dune.com/api/v1';
 const DEFAULT_TABLE = 'x402_events';

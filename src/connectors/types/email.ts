@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { type ClassifyContext, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
-import { mailboxField, mailboxListField, parseMailbox, renderMail } from '../mail.ts';
-import { describeEvent } from '../message.ts';
+import { mailboxField, mailboxListField, parseMailbox, renderMail } from '../shared/mail.ts';
+import { describeEvent } from '../shared/message.ts';
 
 const MAX_RECIPIENTS = 100;
 const CREDITS_RETRY_SECONDS = 4 * 60 * 60;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type ConnectorEvent,
   type ConnectorRequest,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type BuildContext,
   type ConnectorEvent,
@@ -8,10 +8,10 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { derivedUuid } from '../derived-id.ts';
+import { derivedUuid } from '../shared/derived-id.ts';
 import { secretField, textField } from '../fields.ts';
-import { describeEvent, utcTime } from '../message.ts';
-import { oneLine, shorten } from '../plain-text.ts';
+import { describeEvent, utcTime } from '../shared/message.ts';
+import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const API_URL = 'https://api.linear.app/graphql';
 const CREATE_ISSUE = 'mutation($input:IssueCreateInput!){issueCreate(input:$input){success issue{id identifier url}}}';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { classifyByStatus, retry, retryAfterSeconds, vendorText } from '../classify.ts';
+import { classifyByStatus, retry, retryAfterSeconds, vendorText } from '../shared/classify.ts';
 import { defineConnector } from '../definition.ts';
-import { eventEnvelope } from '../envelope.ts';
+import { eventEnvelope } from '../shared/envelope.ts';
 import { vendorUrlField } from '../fields.ts';
 
 const config = z.strictObject({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { actorOf, eventName, eventProperties, revenueUsd } from '../analytics.ts';
-import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import { actorOf, eventName, eventProperties, revenueUsd } from '../shared/analytics.ts';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { defineConnector } from '../definition.ts';
-import { derivedId } from '../derived-id.ts';
+import { derivedId } from '../shared/derived-id.ts';
 import { choiceField, secretField } from '../fields.ts';
 
 const HOSTS = { us: 'api.mixpanel.com', eu: 'api-eu.mixpanel.com', in: 'api-in.mixpanel.com' } as const;

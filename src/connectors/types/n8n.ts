@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { defineConnector } from '../definition.ts';
-import { eventEnvelope } from '../envelope.ts';
+import { eventEnvelope } from '../shared/envelope.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
 
 // Headers that belong to the HTTP connection or are ours to set.

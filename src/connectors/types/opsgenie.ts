@@ -10,8 +10,8 @@ import {
   carriesAlert,
   testAlertKey,
   whyNotClose,
-} from '../alert.ts';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+} from '../shared/alert.ts';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type BuildContext,
   type ConnectorEvent,
@@ -20,7 +20,7 @@ import {
   defineConnector,
 } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
-import { oneLine, shorten } from '../plain-text.ts';
+import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const ALERT_URLS = {
   us: 'https://api.opsgenie.com/v2/alerts',

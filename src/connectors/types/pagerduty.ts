@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventKind } from '../../features/events/kinds.ts';
+import type { EventKind } from '../../events/kinds.ts';
 import {
   alertDetails,
   alertFields,
@@ -11,11 +11,11 @@ import {
   carriesAlert,
   testAlertKey,
   whyNotClose,
-} from '../alert.ts';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+} from '../shared/alert.ts';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
-import { oneLine, shorten } from '../plain-text.ts';
+import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as const;
 const CHANGES: ReadonlySet<EventKind> = new Set(['endpoint.created', 'endpoint.pricing_changed']);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EVENT_PAYLOAD_VERSION } from '../../features/events/kinds.ts';
-import { actorOf, eventName, eventProperties, revenueUsd } from '../analytics.ts';
+import { EVENT_PAYLOAD_VERSION } from '../../events/kinds.ts';
+import { actorOf, eventName, eventProperties, revenueUsd } from '../shared/analytics.ts';
 import {
   classifyByStatus,
   looksLikeJson,
@@ -9,9 +9,9 @@ import {
   retryAfterSeconds,
   valueAt,
   vendorText,
-} from '../classify.ts';
+} from '../shared/classify.ts';
 import { type ConnectorEvent, defineConnector } from '../definition.ts';
-import { derivedId } from '../derived-id.ts';
+import { derivedId } from '../shared/derived-id.ts';
 import { choiceField, secretField } from '../fields.ts';
 
 const URLS = {

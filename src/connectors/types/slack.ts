@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { classifyByStatus, failedProbe, retry, vendorText } from '../classify.ts';
+import { classifyByStatus, failedProbe, retry, vendorText } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { vendorUrlField } from '../fields.ts';
-import { describeEvent, type Fact, type Message, utcTime } from '../message.ts';
-import { escapeWithin } from '../plain-text.ts';
+import { describeEvent, type Fact, type Message, utcTime } from '../shared/message.ts';
+import { escapeWithin } from '../shared/plain-text.ts';
 
 const MAX_HEADER_LENGTH = 150;
 const MAX_FIELD_LENGTH = 2000;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
-import { eventRow } from '../row.ts';
+import { eventRow } from '../shared/row.ts';
 
 const DEFAULT_TABLE = 'payment_events';
 /** PostgREST learns of a new table when its schema cache is reloaded, so the first tries wait for it. */

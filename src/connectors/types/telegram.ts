@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../classify.ts';
+import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type ClassifyContext,
   type ConnectorRequest,
@@ -8,8 +8,8 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { secretField, textField } from '../fields.ts';
-import { describeEvent, type Message, utcTime } from '../message.ts';
-import { escapeHtml } from '../plain-text.ts';
+import { describeEvent, type Message, utcTime } from '../shared/message.ts';
+import { escapeHtml } from '../shared/plain-text.ts';
 
 const config = z.strictObject({
   botToken: secretField({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../classify.ts';
+import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
 import {
   type ClassifyContext,
   type ConnectorRequest,
@@ -8,8 +8,8 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
-import { cutGsmText, gsmLength, toGsmText } from '../gsm-text.ts';
-import { describeEvent, type Message } from '../message.ts';
+import { cutGsmText, gsmLength, toGsmText } from './gsm-text.ts';
+import { describeEvent, type Message } from '../shared/message.ts';
 
 const SMS_LENGTH = 160;
 const MIN_TITLE_LENGTH = 60;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Booking, bookingOf, booksKind, judgeBooked } from '../booking.ts';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../classify.ts';
+import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { derivedId } from '../derived-id.ts';
+import { derivedId } from '../shared/derived-id.ts';
 import { secretField, textField } from '../fields.ts';
 
 const API_URL = 'https://api.xero.com';

@@ -3,7 +3,7 @@ import { IconLogout } from '@tabler/icons-react';
 import { useQuery } from 'urql';
 import { ViewerDocument } from '../../generated/console/viewer.ts';
 import { formatEnum } from '../parts/format.ts';
-import { ColorSchemeButton } from './color-scheme-button.tsx';
+import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
 
 /** Who is signed in, and the way out. */
 export function AccountBar({ subject, onSignOut }: { subject: string; onSignOut(): void }) {

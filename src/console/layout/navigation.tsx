@@ -1,6 +1,6 @@
 import { NavLink, Stack, Text } from '@mantine/core';
 import { Link, useLocation } from 'wouter';
-import { ROUTES, type Route } from '../routes.tsx';
+import { ROUTES, type Route } from '../pages/routes.tsx';
 
 const GROUPS: readonly Route['group'][] = ['Project', 'Money', 'Delivery', 'Developers'];
 

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
 import { ProjectsDocument } from '../../generated/console/projects.ts';
-import type { CurrentProject } from './current-project.tsx';
+import type { CurrentProject } from '../parts/current-project.tsx';
 
 const SHOWN = 20;
 

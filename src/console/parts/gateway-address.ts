@@ -1,4 +1,4 @@
-import type { CurrentProject } from '../layout/current-project.tsx';
+import type { CurrentProject } from './current-project.tsx';
 
 /** Where buyers call an endpoint, with something in place of the placeholders of its path. */
 export function gatewayAddress({ id, gatewayHost }: CurrentProject, path: string): string {

@@ -1,7 +1,7 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
-import { KeyEnvironmentEnum } from '../../graphql/scalars.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
+import { KeyEnvironmentEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 
 export const ApiKey = builder.prismaNode('ApiKey', {

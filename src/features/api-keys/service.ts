@@ -7,11 +7,11 @@ import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { type Bus, topics } from '../../live/bus.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
-import { recordAudit } from '../audit/record.ts';
-import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
+import { recordAudit } from '../../audit/record.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 
 const createInput = z.strictObject({
   name: lineOfText(200),

@@ -1,11 +1,11 @@
 import { visibleRecords } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { type PageArguments, resolvePage } from '../../graphql/connections.ts';
-import type { GraphQLContext } from '../../graphql/context.ts';
-import { enumName } from '../../graphql/scalars.ts';
+import { builder } from '../../schema/builder.ts';
+import { type PageArguments, resolvePage } from '../../schema/connections.ts';
+import type { GraphQLContext } from '../../schema/context.ts';
+import { enumName } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 import { Viewer } from '../users/schema.ts';
-import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from './actions.ts';
+import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from '../../audit/actions.ts';
 
 const AuditActionEnum = builder.enumType('AuditAction', {
   description: 'What was done.',

@@ -1,11 +1,11 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import type { ConnectorType } from '../../connectors/definition.ts';
 import { carriedKinds, describeFields } from '../../connectors/describe.ts';
-import { listConnectors } from '../../connectors/registry.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
-import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum, EventTypeFilterEnum } from '../../graphql/scalars.ts';
-import type { EventTypeFilter } from '../events/kinds.ts';
+import { listConnectors } from '../../connectors/types/registry.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
+import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum, EventTypeFilterEnum } from '../../schema/scalars.ts';
+import type { EventTypeFilter } from '../../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
 
 export const Connector = builder.prismaNode('Connector', {

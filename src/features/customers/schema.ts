@@ -1,7 +1,7 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import type { Customer as CustomerModel } from '../../generated/prisma/client.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage, resolveSlice } from '../../graphql/connections.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage, resolveSlice } from '../../schema/connections.ts';
 import { formatUsd } from '../../money.ts';
 import { atomicOf } from '../payments/payload.ts';
 import { Payment, PaymentConnection } from '../payments/schema.ts';

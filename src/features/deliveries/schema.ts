@@ -1,9 +1,9 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
-import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../graphql/scalars.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
+import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Connector } from '../connectors/schema.ts';
-import type { EventKind } from '../events/kinds.ts';
+import type { EventKind } from '../../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
 import { Webhook } from '../webhooks/schema.ts';
 

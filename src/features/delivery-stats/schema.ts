@@ -1,4 +1,4 @@
-import { builder } from '../../graphql/builder.ts';
+import { builder } from '../../schema/builder.ts';
 import { Project } from '../projects/schema.ts';
 import { RevenueIntervalEnum } from '../revenue/schema.ts';
 import type { DeliveryFigures, DeliveryStats as DeliveryStatsModel } from './service.ts';

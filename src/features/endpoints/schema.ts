@@ -1,8 +1,8 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
 import { Project } from '../projects/schema.ts';
-import { shownUrl } from '../target-url.ts';
+import { shownUrl } from '../../egress/url-input.ts';
 import { priceUsdOf, warningsOf } from './service.ts';
 
 export const Endpoint = builder.prismaNode('Endpoint', {

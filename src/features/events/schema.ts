@@ -1,9 +1,9 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
-import { EventTypeEnum } from '../../graphql/scalars.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
+import { EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
-import type { EventKind } from './kinds.ts';
+import type { EventKind } from '../../events/kinds.ts';
 
 export const Event = builder.prismaNode('Event', {
   description: 'Something that happened.',

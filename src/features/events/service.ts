@@ -5,16 +5,16 @@ import type { Database, Transaction } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import { type Delivery, type Event, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { type Bus, topics } from '../../live/bus.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
-import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
-import { type FilteredEvent, matchesFilter } from './filter.ts';
-import { eventFilterInput, readFilter } from './filter-input.ts';
-import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from './kinds.ts';
-import { SAMPLE_PAYLOADS } from './samples.ts';
-import { findSubscribers } from './subscribers.ts';
-import { PAYLOAD_VERSIONS, type PayloadVersions } from './versions.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
+import { type FilteredEvent, matchesFilter } from '../../events/filter.ts';
+import { eventFilterInput, readFilter } from '../../events/filter-input.ts';
+import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from '../../events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../events/samples.ts';
+import { findSubscribers } from './find-destinations.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import { writeEvent } from './write-event.ts';
 
 export type NewEvent = {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/client.ts';
 import type { NewEvent } from './service.ts';
-import type { Subscriber } from './subscribers.ts';
+import type { Subscriber } from './find-destinations.ts';
 
 export type EventToWrite = {
   id: string;

@@ -2,7 +2,7 @@ import type { Database } from '../../database/client.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
 import { notFound } from '../../errors.ts';
 import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
-import { type Bus, topics } from '../../live/bus.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import type { EventService } from '../events/service.ts';
 import { bookFailure, bookingTime, bookSettlement, findOrCreateCustomer } from './books.ts';
 import { enterBooks } from './books-lock.ts';

@@ -1,8 +1,8 @@
 import { getAddress } from 'viem';
 import { inVisibleProject } from '../../auth/access.ts';
 import { PaymentStage, PaymentStatus } from '../../generated/prisma/enums.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
 import { formatUsd } from '../../money.ts';
 import { Project } from '../projects/schema.ts';
 import { explorerUrlOf } from './explorer.ts';

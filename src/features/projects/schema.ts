@@ -1,6 +1,6 @@
 import { visibleProjects } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
 import { milestonesUsdOf } from './milestones.ts';
 
 export const Project = builder.prismaNode('Project', {

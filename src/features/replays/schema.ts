@@ -1,8 +1,8 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { ReplayStatus } from '../../generated/prisma/enums.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
-import { DeliveryStatusEnum, EventTypeEnum } from '../../graphql/scalars.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
+import { DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 
 const ReplayStatusEnum = builder.enumType('ReplayStatus', {

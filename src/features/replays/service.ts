@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
-import { countReplay, type ReplayFilter } from '../../delivery/replay-batch.ts';
+import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
 import { type DeliveryStatus, Prisma, type Replay } from '../../generated/prisma/client.ts';
 import { isId, newId } from '../../ids.ts';
-import { type Bus, topics } from '../../live/bus.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import { parseInput } from '../../validation.ts';
-import { recordAudit } from '../audit/record.ts';
-import type { EventKind } from '../events/kinds.ts';
-import { requireProject, rethrowProjectGone } from '../projects/require-project.ts';
+import { recordAudit } from '../../audit/record.ts';
+import type { EventKind } from '../../events/kinds.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 
 export type ReplayFilterInput = {
   status?: DeliveryStatus[] | null;

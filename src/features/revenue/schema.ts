@@ -1,4 +1,4 @@
-import { builder } from '../../graphql/builder.ts';
+import { builder } from '../../schema/builder.ts';
 import { formatUsd } from '../../money.ts';
 import { Project } from '../projects/schema.ts';
 import type { Revenue as RevenueModel } from './service.ts';

@@ -1,5 +1,5 @@
-import { builder } from '../../graphql/builder.ts';
-import { TierEnum } from '../../graphql/scalars.ts';
+import { builder } from '../../schema/builder.ts';
+import { TierEnum } from '../../schema/scalars.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 
 builder.prismaObject('User', {

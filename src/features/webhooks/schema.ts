@@ -1,10 +1,10 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import { builder } from '../../graphql/builder.ts';
-import { resolvePage } from '../../graphql/connections.ts';
-import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../graphql/scalars.ts';
-import type { EventTypeFilter } from '../events/kinds.ts';
+import { builder } from '../../schema/builder.ts';
+import { resolvePage } from '../../schema/connections.ts';
+import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../schema/scalars.ts';
+import type { EventTypeFilter } from '../../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
-import { shownUrl } from '../target-url.ts';
+import { shownUrl } from '../../egress/url-input.ts';
 
 export const Webhook = builder.prismaNode('Webhook', {
   description: 'A receiver of the seller’s own, told of events by signed HTTP POST (Standard Webhooks).',

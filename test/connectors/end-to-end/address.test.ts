@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
 import { describeFields } from '../../../src/connectors/describe.ts';
-import { getConnector } from '../../../src/connectors/registry.ts';
+import { getConnector } from '../../../src/connectors/types/registry.ts';
 import { caller, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { createKey } from '../../support/resources.ts';

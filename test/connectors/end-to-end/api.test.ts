@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
-import { listConnectors } from '../../../src/connectors/registry.ts';
+import { listConnectors } from '../../../src/connectors/types/registry.ts';
 import { N8N_HOST, sampleConfig } from '../support/configs.ts';
 import { openStage, type Stage } from './stage.ts';
 

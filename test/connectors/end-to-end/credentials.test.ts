@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { EventKind } from '../../../src/events/kinds.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { openStage, type Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Interference } from '../support/vendors/server.ts';
 import { json, text } from '../support/vendors/vendor.ts';
 import { GONE, REFUSALS } from './refusals.ts';

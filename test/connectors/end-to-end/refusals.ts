@@ -1,5 +1,5 @@
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Answer } from '../../support/receiver.ts';
 import { json, text } from '../support/vendors/vendor.ts';
 

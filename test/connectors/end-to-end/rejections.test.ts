@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Answer } from '../../support/receiver.ts';
 import { json } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';

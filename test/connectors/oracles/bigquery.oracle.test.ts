@@ -2,7 +2,7 @@ import { BigQuery, type BigQueryOptions } from '@google-cloud/bigquery';
 import { auth } from '@googleapis/sheets';
 import { expect, it } from 'vitest';
 import { bigquery } from '../../../src/connectors/types/bigquery.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

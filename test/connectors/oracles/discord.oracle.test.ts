@@ -1,7 +1,7 @@
 import { REST } from '@discordjs/rest';
 import { expect, it } from 'vitest';
 import { discord } from '../../../src/connectors/types/discord.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -2,7 +2,7 @@ import { ColumnType, ContentType, UploadsAPI } from '@duneanalytics/client-sdk';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { dune } from '../../../src/connectors/types/dune.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

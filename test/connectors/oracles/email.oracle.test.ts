@@ -1,7 +1,7 @@
 import sendgrid from '@sendgrid/mail';
 import { expect, it } from 'vitest';
 import { email } from '../../../src/connectors/types/email.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { ga4 } from '../../../src/connectors/types/ga4.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { builtJson, sampleEvent, testEvent } from '../support/samples.ts';
 
 // Google has no library for the Measurement Protocol. In its place stands the published reference, as a schema:

@@ -2,7 +2,7 @@ import { auth, sheets } from '@googleapis/sheets';
 import { expect, it } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

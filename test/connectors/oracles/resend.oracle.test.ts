@@ -1,7 +1,7 @@
 import { Resend } from 'resend';
 import { expect, it } from 'vitest';
 import { resend } from '../../../src/connectors/types/resend.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -1,7 +1,7 @@
 import { Connection } from 'jsforce';
 import { expect, it } from 'vitest';
 import { salesforce } from '../../../src/connectors/types/salesforce.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -2,7 +2,7 @@ import type { KnownBlock } from '@slack/types';
 import { IncomingWebhook, type IncomingWebhookSendArguments } from '@slack/webhook';
 import { expect, it } from 'vitest';
 import { slack } from '../../../src/connectors/types/slack.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { answer, classifyContext, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

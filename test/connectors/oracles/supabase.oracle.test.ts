@@ -1,7 +1,7 @@
 import { PostgrestClient } from '@supabase/postgrest-js';
 import { expect, it } from 'vitest';
 import { supabase } from '../../../src/connectors/types/supabase.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -1,7 +1,7 @@
 import { AdaptiveCard, SerializationContext, Versions } from 'adaptivecards';
 import { expect, it } from 'vitest';
 import { teams } from '../../../src/connectors/types/teams.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { builtJson, HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -1,7 +1,7 @@
 import { Api } from 'grammy';
 import { expect, it } from 'vitest';
 import { telegram } from '../../../src/connectors/types/telegram.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -2,7 +2,7 @@ import twilioSdk from 'twilio';
 import type RequestClient from 'twilio/lib/base/RequestClient.js';
 import { expect, it } from 'vitest';
 import { twilio } from '../../../src/connectors/types/twilio.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { classifyContext, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 

@@ -1,5 +1,5 @@
 import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/features/events/kinds.ts';
+import type { EventKind } from '../../../src/events/kinds.ts';
 import { sampleEvent } from './samples.ts';
 
 /** The sample event of a kind with every text in it replaced that is not an amount. */

@@ -7,8 +7,8 @@ import type {
   ConnectorRequest,
   ConnectorResponse,
 } from '../../../src/connectors/definition.ts';
-import { EVENT_KINDS, type EventKind, type EventPayload } from '../../../src/features/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import { EVENT_KINDS, type EventKind, type EventPayload } from '../../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 
 export const EVENT_TIME = '2026-01-02T03:04:05.678Z';
 export const CONNECTOR_ID = 'con_01jc9x2v5qe3w8k4m6n7p9r0st';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { amplitude } from '../../../src/connectors/types/amplitude.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
   answer,

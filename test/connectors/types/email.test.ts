@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { email } from '../../../src/connectors/types/email.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ga4 } from '../../../src/connectors/types/ga4.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import {
   accepts,
   answer,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hubspot } from '../../../src/connectors/types/hubspot.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { n8n } from '../../../src/connectors/types/n8n.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import {
   accepts,
   answer,

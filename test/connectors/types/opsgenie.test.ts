@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConnectorRequest, Outcome } from '../../../src/connectors/definition.ts';
 import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
   answer,

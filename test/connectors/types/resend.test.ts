@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { derivedId } from '../../../src/connectors/derived-id.ts';
+import { derivedId } from '../../../src/connectors/shared/derived-id.ts';
 import { resend } from '../../../src/connectors/types/resend.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { salesforce } from '../../../src/connectors/types/salesforce.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
   answer,

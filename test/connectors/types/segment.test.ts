@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { segment } from '../../../src/connectors/types/segment.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import {
   accepts,
   answer,

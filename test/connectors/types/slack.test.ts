@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slack } from '../../../src/connectors/types/slack.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { teams } from '../../../src/connectors/types/teams.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,

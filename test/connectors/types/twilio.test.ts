@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { gsmLength } from '../../../src/connectors/gsm-text.ts';
+import { gsmLength } from '../../../src/connectors/types/gsm-text.ts';
 import { twilio } from '../../../src/connectors/types/twilio.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,

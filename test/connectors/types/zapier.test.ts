@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { zapier } from '../../../src/connectors/types/zapier.ts';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import {
   accepts,
   answer,

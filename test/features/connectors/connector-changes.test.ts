@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
 import { describeFields } from '../../../src/connectors/describe.ts';
-import { getConnector } from '../../../src/connectors/registry.ts';
+import { getConnector } from '../../../src/connectors/types/registry.ts';
 import { loadKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox, type SecretBox } from '../../../src/secrets/secret-box.ts';
 import { MARK, sampleConfig } from '../../connectors/support/configs.ts';

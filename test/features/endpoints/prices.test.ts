@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
-import { MAX_TIMEOUT_SECONDS } from '../../../src/gateway/terms.ts';
+import { MAX_TIMEOUT_SECONDS } from '../../../src/gateway/payment/terms.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createEndpoint, createProject, GOOD, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';

@@ -5,8 +5,8 @@ import {
   EVENT_PAYLOADS,
   EVENT_TYPE_FILTERS,
   expandEventTypes,
-} from '../../../src/features/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+} from '../../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import { eventTypesInput } from '../../../src/features/events/service.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';

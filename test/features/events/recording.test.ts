@@ -2,7 +2,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
-import { SAMPLE_PAYLOADS } from '../../../src/features/events/samples.ts';
+import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { newId } from '../../../src/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

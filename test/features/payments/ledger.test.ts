@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EVENT_PAYLOADS, type EventKind } from '../../../src/features/events/kinds.ts';
+import { EVENT_PAYLOADS, type EventKind } from '../../../src/events/kinds.ts';
 import { LeaseLost } from '../../../src/features/payments/lease.ts';
 import {
   answer,

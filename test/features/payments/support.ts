@@ -6,7 +6,7 @@ import type { PaymentLease } from '../../../src/features/payments/lease.ts';
 import { createLedger, type Ledger, type NewPayment } from '../../../src/features/payments/ledger.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
 import { newId } from '../../../src/ids.ts';
-import { openBus } from '../../../src/live/bus.ts';
+import { openBus } from '../../../src/bus/bus.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 export const USDC = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EVENT_PAYLOADS } from '../../../src/features/events/kinds.ts';
+import { EVENT_PAYLOADS } from '../../../src/events/kinds.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
 import { newId } from '../../../src/ids.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EVENT_KINDS } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import {

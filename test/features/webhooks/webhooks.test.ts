@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EVENT_KINDS, EVENT_PAYLOADS, type EventKind } from '../../../src/features/events/kinds.ts';
+import { EVENT_KINDS, EVENT_PAYLOADS, type EventKind } from '../../../src/events/kinds.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../../support/resources.ts';

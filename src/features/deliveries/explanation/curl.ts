@@ -1,4 +1,4 @@
-import { isAuthenticating } from '../../../delivery/recorded-exchange.ts';
+import { isAuthenticating } from '../../../delivery/send/recorded-exchange.ts';
 import { scrub } from '../../../secrets/redact.ts';
 
 export type CurlVariable = { name: string; description: string };

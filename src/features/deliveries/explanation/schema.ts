@@ -1,5 +1,5 @@
-import { builder } from '../../../graphql/builder.ts';
-import { DeliveryStatusEnum, enumName } from '../../../graphql/scalars.ts';
+import { builder } from '../../../schema/builder.ts';
+import { DeliveryStatusEnum, enumName } from '../../../schema/scalars.ts';
 import { Attempt, Delivery } from '../schema.ts';
 import { DELIVERY_PHASES, type DeliveryPhase } from './words.ts';
 

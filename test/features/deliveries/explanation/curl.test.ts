@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newWebhookSecret } from '../../../../src/delivery/signing.ts';
+import { newWebhookSecret } from '../../../../src/delivery/send/signing.ts';
 import { connectorCurl, webhookCurl } from '../../../../src/features/deliveries/explanation/curl.ts';
 import { scrub } from '../../../../src/secrets/redact.ts';
 import { hostileText } from '../../../support/hostile-text.ts';

@@ -1,0 +1,10 @@
+/** Prints the folders of `src/` from top to bottom, and fails when one imports from above it or files import each other. */
+import { FOLDERS, findProblems, readSources } from './folders.ts';
+
+const width = Math.max(...FOLDERS.map(([folder]) => folder.length));
+for (const [folder, what] of FOLDERS) console.log(`${folder.padEnd(width)}  ${what}`.trimEnd());
+
+const problems = findProblems(readSources());
+for (const problem of problems) console.error(problem);
+console.log(problems.length === 0 ? 'Every import points downward.' : `${problems.length} problems.`);
+if (problems.length > 0) process.exitCode = 1;

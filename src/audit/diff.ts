@@ -1,0 +1,45 @@
+import { maskUrl } from '../secrets/mask-url.ts';
+import type { AuditAction } from './actions.ts';
+
+export type Values = Readonly<Record<string, unknown>>;
+type Resource = AuditAction extends `${infer Name}.${string}` ? Name : never;
+
+/** Everything that the log may keep of a resource. It is kept for ever, so a new field is not in it by itself. */
+const KEPT: Readonly<Record<Resource, readonly string[]>> = {
+  project: ['name', 'walletAddress', 'gatewayHost', 'milestonesUsd'],
+  endpoint: ['path', 'upstreamUrl', 'priceUsd', 'description', 'isActive'],
+  api_key: ['name', 'environment'],
+  webhook: [
+    ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],
+    ...['maxPerSecond', 'isActive', 'overlapHours'],
+  ],
+  // Its config comes as it is shown: secrets redacted.
+  connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive'],
+  replay: ['filter', 'total', 'maxPerSecond'],
+};
+const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url']);
+
+/** What the log may keep of values that belong to an action, as the API spells them: URLs masked. */
+export function keptValues(action: AuditAction, values: Values): Values {
+  const kept = KEPT[action.split('.')[0] as Resource];
+  const entries = Object.entries(values).filter(([name, value]) => value !== undefined && kept.includes(name));
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, URLS.has(name) && typeof value === 'string' ? maskUrl(value) : value]),
+  );
+}
+
+/**
+ * The fields in which a resource differs from what it was, with both values. Two URLs that differ only in what is masked
+ * are a change too.
+ *
+ * @param before left out for something new: then all that is set is a change.
+ */
+export function changesBetween(before: Values | undefined, after: Values): { changes: Values; previous?: Values } {
+  const names = Object.keys(after).filter((name) => !isSame(before?.[name], after[name]));
+  const pick = (values: Values) => Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
+  return before ? { changes: pick(after), previous: pick(before) } : { changes: pick(after) };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+}

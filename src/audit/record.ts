@@ -1,0 +1,37 @@
+import type { Viewer } from '../auth/viewer.ts';
+import type { Transaction } from '../database/client.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { newId } from '../ids.ts';
+import type { AuditAction } from './actions.ts';
+import { keptValues, type Values } from './diff.ts';
+
+/**
+ * Writes who did what, in the transaction of the change: an entry is there exactly if the change is.
+ *
+ * @param entry `changes`: the values that were set, as the API spells them, and `previous`: what they were before. Of
+ *   both only what `keptValues` lets through is written.
+ */
+export async function recordAudit(
+  tx: Transaction,
+  viewer: Viewer,
+  entry: { action: AuditAction; projectId: string; targetId: string; changes?: Values; previous?: Values },
+): Promise<void> {
+  const { action, projectId, targetId, changes = {}, previous } = entry;
+  const kept = (values: Values) => JSON.stringify(keptValues(action, values));
+  const [kind, actorId, name] =
+    viewer.kind === 'user'
+      ? (['USER', viewer.userId, Prisma.sql`SELECT "subject" FROM "User" WHERE "id" = ${viewer.userId}`] as const)
+      : ([
+          'API_KEY',
+          viewer.apiKeyId,
+          Prisma.sql`SELECT "name" FROM "ApiKey" WHERE "id" = ${viewer.apiKeyId}`,
+        ] as const);
+  await tx.$executeRaw`
+    INSERT INTO "AuditEntry"
+      ("id", "userId", "projectId", "actorKind", "actorId", "actorName", "action", "targetId", "changes",
+       "previous")
+    VALUES (
+      ${newId('AuditEntry')}, ${viewer.userId}, ${projectId}, ${kind}::"AuditActor", ${actorId}, coalesce((${name}), ''),
+      ${action}, ${targetId}, ${kept(changes)}::jsonb, ${previous ? kept(previous) : null}::jsonb
+    )`;
+}

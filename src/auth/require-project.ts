@@ -1,0 +1,28 @@
+import { visibleProject } from './access.ts';
+import type { Viewer } from './viewer.ts';
+import type { Database } from '../database/client.ts';
+import { isForeignKeyViolation } from '../database/errors.ts';
+import { notFound } from '../errors.ts';
+import type { Project } from '../generated/prisma/client.ts';
+
+/**
+ * The project of a change. It may be deleted before the change is written: see `rethrowProjectGone`.
+ *
+ * @throws AppError `NOT_FOUND` when the viewer may not see it.
+ */
+export async function requireProject(
+  tx: Pick<Database['prisma'], 'project'>,
+  viewer: Viewer,
+  projectId: string,
+): Promise<Project> {
+  const project = await tx.project.findFirst({
+    where: visibleProject(viewer, projectId),
+  });
+  if (!project) throw notFound();
+  return project;
+}
+
+/** For writes under a project: one that was deleted in between is one that is not there. */
+export function rethrowProjectGone(error: unknown): never {
+  throw isForeignKeyViolation(error) ? notFound() : error;
+}

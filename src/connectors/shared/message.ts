@@ -1,0 +1,246 @@
+import type { EventPayload } from '../../events/kinds.ts';
+import type { BuildContext, ConnectorEvent } from '../definition.ts';
+import { oneLine, shorten } from './plain-text.ts';
+
+/** How the event feels to the seller; each type has its colour for it. */
+export type Tone = 'info' | 'success' | 'warning' | 'danger';
+
+/** `label` is ours, `value` is data. */
+export type Fact = { label: string; value: string };
+
+/**
+ * An event as every connector for people shows it. `heading` and the labels are fixed words of ours; `detail` and the
+ * values are data that a payer or a seller may have written: one line, at most 200 UTF-16 units, not escaped, so each
+ * type escapes them for its own markup.
+ */
+export type Message = {
+  heading: string;
+  detail: string;
+  /** Heading and detail in one line, at most 150 UTF-16 units. */
+  title: string;
+  tone: Tone;
+  /** At most 8, none with an empty value. */
+  facts: readonly Fact[];
+  /** The amount the event is about, for types with room for little else. */
+  amount?: string;
+  /** Where the event can be looked at. */
+  url?: string;
+  eventId: string;
+  /** ISO 8601 UTC. */
+  at: string;
+};
+
+type View = { heading: string; detail: string; tone: Tone; amount?: string; facts: Fact[] };
+
+const MAX_FACTS = 8;
+const MAX_VALUE_LENGTH = 200;
+const MAX_TITLE_LENGTH = 150;
+
+const NETWORK_NAMES: Readonly<Record<string, string>> = {
+  'eip155:1': 'Ethereum',
+  'eip155:10': 'OP Mainnet',
+  'eip155:137': 'Polygon',
+  'eip155:8453': 'Base',
+  'eip155:42161': 'Arbitrum One',
+  'eip155:43114': 'Avalanche',
+  'eip155:84532': 'Base Sepolia (test network)',
+};
+
+/** The message for people about an event. The same event always gives the same message, whatever the attempt. */
+export function describeEvent(
+  event: ConnectorEvent,
+  context: Pick<BuildContext, 'projectName' | 'consoleUrl'>,
+): Message {
+  const view = viewOf(event);
+  const heading = event.test ? `[Test] ${view.heading}` : view.heading;
+  const detail = clean(view.detail);
+  const facts = [
+    ...(event.test ? [fact('Test', 'Sent by hand with sample data. Nothing was paid.')] : []),
+    ...view.facts,
+    fact('Project', context.projectName),
+  ];
+  return {
+    heading,
+    detail,
+    title: shorten(detail ? `${heading}: ${detail}` : heading, MAX_TITLE_LENGTH),
+    tone: view.tone,
+    facts: facts.filter(({ value }) => value !== '').slice(0, MAX_FACTS),
+    ...(view.amount && { amount: clean(view.amount) }),
+    ...(context.consoleUrl && { url: context.consoleUrl }),
+    eventId: event.id,
+    at: event.timestamp,
+  };
+}
+
+/** `2026-01-02 03:04:05 UTC`, for places that cannot show the reader's own time. */
+export function utcTime(timestamp: string): string {
+  return `${new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+function viewOf(event: ConnectorEvent): View {
+  switch (event.type) {
+    case 'payment.verified':
+      return { ...paymentView(event.data), heading: 'Payment verified', tone: 'info' };
+    case 'payment.settled':
+      return { ...paymentView(event.data), heading: 'Payment settled', tone: 'success' };
+    case 'payment.failed':
+      return {
+        ...paymentView(event.data, [fact('Stage', event.data.stage), fact('Reason', event.data.message)]),
+        heading: 'Payment failed',
+        detail: words(event.data.reason),
+        tone: 'danger',
+      };
+    case 'customer.first_payment':
+      return firstPaymentView(event.data);
+    case 'customer.milestone':
+      return milestoneView(event.data);
+    case 'endpoint.created':
+      return endpointCreatedView(event.data);
+    case 'endpoint.pricing_changed':
+      return pricingChangedView(event.data);
+    case 'revenue.daily_summary':
+      return dailySummaryView(event.data);
+  }
+}
+
+function paymentView(
+  data: EventPayload<'payment.verified'> & { transactionHash?: string | null },
+  extraFacts: Fact[] = [],
+): Pick<View, 'detail' | 'amount' | 'facts'> {
+  const amount = money(data.amountUsd, data.asset);
+  return {
+    detail: amount,
+    amount,
+    facts: [
+      fact('Amount', amount),
+      fact('Endpoint', `${data.method} ${data.endpointPath}`),
+      ...extraFacts,
+      fact('Payer', shortHex(data.payer)),
+      fact('Network', networkName(data.network)),
+      fact('Transaction', shortHex(data.transactionHash)),
+    ],
+  };
+}
+
+function firstPaymentView(data: EventPayload<'customer.first_payment'>): View {
+  const amount = money(data.amountUsd, data.asset);
+  return {
+    heading: 'New customer',
+    detail: `first payment of ${amount}`,
+    tone: 'success',
+    amount,
+    facts: [
+      fact('Amount', amount),
+      fact('Endpoint', data.endpointPath),
+      fact('Payer', shortHex(data.payer)),
+      fact('Customer', data.customerId),
+      fact('Network', networkName(data.network)),
+      fact('Transaction', shortHex(data.transactionHash)),
+    ],
+  };
+}
+
+function milestoneView(data: EventPayload<'customer.milestone'>): View {
+  const amount = money(data.milestoneUsd, 'USD');
+  return {
+    heading: 'Customer milestone',
+    detail: `${shortHex(data.payer)} reached ${amount}`,
+    tone: 'success',
+    amount,
+    facts: [
+      fact('Milestone', amount),
+      fact('Spent so far', money(data.totalUsd, 'USD')),
+      fact('Payments', String(data.paymentCount)),
+      fact('Payer', shortHex(data.payer)),
+      fact('Customer', data.customerId),
+    ],
+  };
+}
+
+function endpointCreatedView(data: EventPayload<'endpoint.created'>): View {
+  const price = money(data.priceUsd, 'USD');
+  return {
+    heading: 'Endpoint created',
+    detail: `${data.path} at ${price}`,
+    tone: 'info',
+    amount: price,
+    facts: [
+      fact('Path', data.path),
+      fact('Price per request', price),
+      fact('Upstream', hostOf(data.upstreamUrl)),
+      fact('Description', data.description),
+    ],
+  };
+}
+
+function pricingChangedView(data: EventPayload<'endpoint.pricing_changed'>): View {
+  const price = money(data.priceUsd, 'USD');
+  const previous = money(data.previousPriceUsd, 'USD');
+  return {
+    heading: 'Price changed',
+    detail: `${data.path} from ${previous} to ${price}`,
+    tone: 'warning',
+    amount: price,
+    facts: [fact('Path', data.path), fact('New price per request', price), fact('Previous price', previous)],
+  };
+}
+
+function dailySummaryView(data: EventPayload<'revenue.daily_summary'>): View {
+  const total = money(data.totalUsd, 'USD');
+  return {
+    heading: 'Daily revenue',
+    detail: `${total} on ${data.date}, ${count(data.paymentCount, 'payment')}, ${count(data.customerCount, 'customer')}`,
+    tone: 'info',
+    amount: total,
+    facts: [
+      fact('Day (UTC)', data.date),
+      fact('Revenue', total),
+      fact('Payments', String(data.paymentCount)),
+      fact('Customers', String(data.customerCount)),
+      fact('Failed payments', String(data.failedCount)),
+      ...data.topEndpoints
+        .slice(0, 2)
+        .map((endpoint, index) =>
+          fact(`Top endpoint ${index + 1}`, `${endpoint.path}: ${money(endpoint.totalUsd, 'USD')}`),
+        ),
+    ],
+  };
+}
+
+function fact(label: string, value: string | null | undefined): Fact {
+  return { label, value: clean(value ?? '') };
+}
+
+function clean(value: string): string {
+  return shorten(oneLine(value), MAX_VALUE_LENGTH);
+}
+
+/** `12.5`, `USDC` → `12.50 USDC`: two decimals at least, more only when they count. */
+function money(amount: string, unit: string): string {
+  const [whole, fraction = ''] = amount.split('.', 2);
+  return `${whole}.${fraction.padEnd(2, '0')} ${unit}`;
+}
+
+/** `0x1F98431c8aD9…` → `0x1F98…F984`; anything else as it is. */
+function shortHex(value: string | null | undefined): string {
+  if (!value || !/^0x[0-9a-fA-F]{16,}$/.test(value)) return value ?? '';
+  return `${value.slice(0, 6)}…${value.slice(-4)}`;
+}
+
+function networkName(network: string): string {
+  return Object.hasOwn(NETWORK_NAMES, network) ? NETWORK_NAMES[network]! : network;
+}
+
+/** The host alone: path and query of an upstream may hold a credential of the seller. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : '';
+}
+
+/** A stable code as words: `insufficient_funds` → `insufficient funds`. */
+function words(code: string): string {
+  return code.replaceAll('_', ' ');
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}

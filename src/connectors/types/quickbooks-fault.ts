@@ -1,0 +1,55 @@
+import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
+import type { ConnectorResponse, Outcome } from '../definition.ts';
+
+/** Codes: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/error-codes */
+export const DUPLICATE_NUMBER = '6140';
+/** The referenced object is unknown, deleted or inactive. */
+export const MISSING_REFERENCE: ReadonlySet<string> = new Set(['2500', '610']);
+const THROTTLED = '3001';
+const THROTTLE_WAIT_SECONDS = 60;
+
+const HOLDING: Readonly<Record<string, string>> = {
+  3200: 'QuickBooks refused the access token. Tokens last one hour: save a new one in the settings.',
+  3100: 'The token has no access to this company. Check the company ID and the environment.',
+  6190: 'The QuickBooks subscription has ended or is suspended.',
+};
+
+export type Fault = { type: string; code: string; message: unknown };
+
+/** An answer of 200 may carry a fault, too. */
+export function hasFault(response: ConnectorResponse): boolean {
+  return response.statusCode !== 200 || faultOf(response) !== undefined;
+}
+
+/** The fault in an answer. Intuit's gateway writes `fault` where the accounting API writes `Fault`. */
+export function faultOf(response: ConnectorResponse): Fault | undefined {
+  const json = parseJson(response.body);
+  const fault = valueAt(json, 'Fault') ?? valueAt(json, 'fault');
+  if (typeof fault !== 'object' || fault === null) return undefined;
+  const error = valueAt(fault, 'Error', 0) ?? valueAt(fault, 'error', 0);
+  const texts = ['Detail', 'detail', 'Message', 'message'].map((key) => valueAt(error, key));
+  return {
+    type: String(valueAt(fault, 'type') ?? '').toLowerCase(),
+    // The gateway pads its codes with zeros: 003200.
+    code: String(valueAt(error, 'code') ?? '').replace(/^0+/, ''),
+    message: texts.find((text) => typeof text === 'string'),
+  };
+}
+
+/** What an answer with a fault, or with a status other than 200, means. */
+export function classifyFault(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
+  const { statusCode } = response;
+  const { type, code, message } = faultOf(response) ?? { type: '', code: '', message: undefined };
+  if (statusCode === 429 || code === THROTTLED) {
+    return retry('QuickBooks asked to slow down.', retryAfterSeconds(response, now) ?? THROTTLE_WAIT_SECONDS);
+  }
+  if (statusCode === 401 || type.startsWith('authentication')) return { kind: 'pause', reason: HOLDING[3200]! };
+  if (statusCode === 403 || type.startsWith('authorization')) return { kind: 'pause', reason: HOLDING[3100]! };
+  if (Object.hasOwn(HOLDING, code)) return { kind: 'pause', reason: HOLDING[code]! };
+  if (statusCode >= 500 || type.startsWith('system') || type.startsWith('service')) {
+    return retry('QuickBooks could not take the booking just now.', retryAfterSeconds(response, now));
+  }
+  if (!type && !code) return classifyByStatus(response, { expected: [], now });
+  const detail = vendorText(message, [accessToken]) || `code ${vendorText(code, [], 20)}`;
+  return { kind: 'drop', reason: reason(`QuickBooks did not accept the booking: ${detail}`) };
+}

@@ -1,0 +1,157 @@
+import { Alert, Button, Center, Code, Group, NativeSelect, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
+import { Logo } from '../parts/logo.tsx';
+import { Command } from '../parts/command.tsx';
+import type { OidcSession } from '../session/oidc-session.ts';
+import type { OpenSession } from '../session/open-session.ts';
+import type { TokenSession } from '../session/token-session.ts';
+
+const TIERS = [
+  { value: 'STARTER', label: 'Starter: 60 requests a minute, no connectors' },
+  { value: 'PRO', label: 'Pro: 300 requests a minute, 5 connectors' },
+  { value: 'BUSINESS', label: 'Business: 1000 requests a minute, 15 connectors' },
+  { value: 'ENTERPRISE', label: 'Enterprise: no limits' },
+];
+
+export function SignInPage({ opened, hasEnded }: { opened: OpenSession; hasEnded: boolean }) {
+  return (
+    <SignInFrame title="Sign in">
+      {hasEnded && <Alert color="yellow">Your session has ended. Sign in to go on where you were.</Alert>}
+      {opened.kind === 'oidc' && <ProviderSignIn issuer={opened.signIn.issuer} session={opened.session} />}
+      {opened.kind === 'development' && <DevelopmentSignIn session={opened.session} />}
+      {opened.kind === 'token' && <TokenSignIn session={opened.session} />}
+    </SignInFrame>
+  );
+}
+
+export function SignInFailed({ failure }: { failure: Error }) {
+  return (
+    <SignInFrame title="Sign in">
+      <Alert color="red" role="alert" title="Signing in did not work">
+        {failure.message}
+      </Alert>
+      <Button component="a" href="/console/">
+        Try again
+      </Button>
+    </SignInFrame>
+  );
+}
+
+function SignInFrame({ title, children }: { title: string; children: ReactNode }) {
+  useDocumentTitle(`${title} · Tollgate`);
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Stack w="100%" maw={400} gap="lg">
+        <Group justify="space-between">
+          <Logo />
+          <ColorSchemeButton />
+        </Group>
+        <Stack className="panel" p="lg" gap="md">
+          <Title order={1}>{title}</Title>
+          {children}
+        </Stack>
+      </Stack>
+    </Center>
+  );
+}
+
+function ProviderSignIn({ issuer, session }: { issuer: string; session: OidcSession }) {
+  const [failure, setFailure] = useState<Error>();
+  const [isLeaving, setLeaving] = useState(false);
+  const leave = () => {
+    setLeaving(true);
+    session.redirect().catch((error: Error) => {
+      setLeaving(false);
+      setFailure(error);
+    });
+  };
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        You sign in at {new URL(issuer).host} and come back here.
+      </Text>
+      {failure && (
+        <Alert color="red" role="alert" title="The identity provider could not be reached">
+          {failure.message}
+        </Alert>
+      )}
+      <Button onClick={leave} loading={isLeaving}>
+        Continue
+      </Button>
+    </>
+  );
+}
+
+function DevelopmentSignIn({ session }: { session: TokenSession }) {
+  const [subject, setSubject] = useState('alice');
+  const [tier, setTier] = useState('PRO');
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  async function signIn(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    const answer = await fetch('/console/dev-token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ subject, tier }),
+    }).catch(() => undefined);
+    setBusy(false);
+    if (answer?.ok) return session.accept(((await answer.json()) as { token: string }).token);
+    const refusal = (await answer?.json().catch(() => undefined)) as { errors?: { message: string }[] } | undefined;
+    setProblem(refusal?.errors?.[0]?.message ?? 'The server did not answer. Is it running?');
+  }
+  return (
+    <form onSubmit={signIn}>
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          This server runs in development: choose any name. A new one gets an account of its own.
+        </Text>
+        <TextInput
+          label="Name"
+          autoComplete="username"
+          required
+          value={subject}
+          error={problem}
+          onChange={(event) => setSubject(event.currentTarget.value)}
+        />
+        <NativeSelect label="Tier" data={TIERS} value={tier} onChange={(event) => setTier(event.currentTarget.value)} />
+        <Button type="submit" loading={isBusy}>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function TokenSignIn({ session }: { session: TokenSession }) {
+  const [token, setToken] = useState('');
+  function signIn(event: FormEvent) {
+    event.preventDefault();
+    session.accept(token.trim());
+  }
+  return (
+    <form onSubmit={signIn}>
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          No identity provider is set up for the console (<Code>CONSOLE_CLIENT_ID</Code>). Paste a token of a trusted
+          issuer. It is kept for this tab alone.
+        </Text>
+        <TextInput
+          label="Token"
+          type="password"
+          autoComplete="off"
+          required
+          value={token}
+          onChange={(event) => setToken(event.currentTarget.value)}
+        />
+        <Button type="submit">Sign in</Button>
+        <Text size="sm" c="dimmed">
+          In development, this prints one:
+        </Text>
+        <Command>npm run --silent token -- --sub alice --tier pro</Command>
+      </Stack>
+    </form>
+  );
+}

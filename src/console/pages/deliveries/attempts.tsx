@@ -1,0 +1,119 @@
+import { Accordion, Badge, Code, Group, Stack, Text, Title } from '@mantine/core';
+import type { OneDeliveryQuery } from '../../../generated/console/deliveries.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { formatMilliseconds } from '../../parts/format.ts';
+import { Time } from '../../parts/time.tsx';
+
+type Attempt = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>['attempts'][number];
+
+/** The attempts of a delivery, the last one first and open. */
+export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+  const newestFirst = attempts.toReversed();
+  return (
+    <Stack gap={6} component="section" aria-label="Attempts">
+      <Title order={3}>Attempts</Title>
+      {newestFirst.length === 0 && (
+        <Text size="sm" c="dimmed">
+          It has not been sent yet.
+        </Text>
+      )}
+      <Accordion variant="contained" multiple defaultValue={newestFirst.slice(0, 1).map(({ id }) => id)}>
+        {newestFirst.map((attempt) => (
+          <Accordion.Item key={attempt.id} value={attempt.id}>
+            <Accordion.Control>
+              <Group gap="sm" wrap="nowrap">
+                <Text size="sm" c="dimmed" className="numeric" w={24}>
+                  #{attempt.number}
+                </Text>
+                <Outcome attempt={attempt} />
+                {attempt.trigger === 'MANUAL' && <Badge color="gray">by hand</Badge>}
+                <Text size="xs" c="dimmed" ml="auto" pr="xs" component="div">
+                  {formatMilliseconds(attempt.durationMs)} · <Time iso={attempt.startedAt} />
+                </Text>
+              </Group>
+            </Accordion.Control>
+            <Accordion.Panel>
+              <Stack gap="sm">
+                <Phases attempt={attempt} />
+                <Facts
+                  rows={[
+                    ['Failure', attempt.errorClass && <Code>{attempt.errorClass}</Code>],
+                    ['Meaning', attempt.errorMessage],
+                  ]}
+                />
+                {attempt.responseBody && (
+                  <Code
+                    block
+                    className="json"
+                    tabIndex={0}
+                    role="region"
+                    aria-label={`Answer to attempt ${attempt.number}`}
+                  >
+                    {attempt.responseBody}
+                  </Code>
+                )}
+                <Headers title="Request" first={requestLine(attempt)} headers={attempt.requestHeaders} />
+                <Headers title="Answer" first={attempt.statusCode} headers={attempt.responseHeaders} />
+                {!attempt.responseBody && (
+                  <Text size="xs" c="dimmed">
+                    {attempt.statusCode == null ? 'There was no answer.' : 'The answer had no body.'}
+                  </Text>
+                )}
+              </Stack>
+            </Accordion.Panel>
+          </Accordion.Item>
+        ))}
+      </Accordion>
+    </Stack>
+  );
+}
+
+function Outcome({ attempt: { statusCode, errorClass } }: { attempt: Attempt }) {
+  const text = statusCode ?? errorClass ?? 'sent';
+  return <Badge color={errorClass ? 'red' : 'teal'}>{text}</Badge>;
+}
+
+const PHASES = [
+  { key: 'dnsMs', label: 'Name', color: 'var(--mantine-color-grape-5)' },
+  { key: 'connectMs', label: 'Connect', color: 'var(--mantine-color-orange-5)' },
+  { key: 'tlsMs', label: 'TLS', color: 'var(--mantine-color-yellow-6)' },
+  { key: 'firstByteMs', label: 'Waiting for the answer', color: 'var(--mantine-color-teal-6)' },
+] as const;
+
+/** Where the time of an attempt went, as a bar; the words beside it say the same. */
+function Phases({ attempt }: { attempt: Attempt }) {
+  const known = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
+    ({ milliseconds }) => milliseconds > 0,
+  );
+  if (known.length === 0) return null;
+  return (
+    <div>
+      <div className="phases" aria-hidden="true">
+        {known.map(({ label, color, milliseconds }) => (
+          <span key={label} style={{ flexGrow: milliseconds, background: color }} />
+        ))}
+      </div>
+      <Text size="xs" c="dimmed">
+        {known.map(({ label, milliseconds }) => `${label} ${formatMilliseconds(milliseconds)}`).join(' · ')}
+      </Text>
+    </div>
+  );
+}
+
+function requestLine({ requestMethod, requestUrl }: Attempt): string | undefined {
+  return requestMethod && requestUrl ? `${requestMethod} ${requestUrl}` : undefined;
+}
+
+function Headers(props: { title: string; first: string | number | null | undefined; headers: unknown }) {
+  const { title, first, headers } = props;
+  if (typeof headers !== 'object' || headers === null) return null;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
+  return (
+    <details>
+      <summary>{title} headers</summary>
+      <Code block className="json" tabIndex={0} role="region" aria-label={`${title} headers`}>
+        {[first, ...lines].filter((line) => line != null).join('\n')}
+      </Code>
+    </details>
+  );
+}

@@ -1,0 +1,27 @@
+import { Stack, Text, Title } from '@mantine/core';
+import type { OneDeliveryQuery } from '../../../generated/console/deliveries.ts';
+import { Command } from '../../parts/command.tsx';
+
+type Delivery = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>;
+
+/** What happened, what happens next and what the reader can do, in sentences. */
+export function Explanation({ explanation: { summary, next, advice, curl } }: Pick<Delivery, 'explanation'>) {
+  return (
+    <Stack gap={6} component="section" aria-label="Explanation">
+      <Title order={3}>What happened</Title>
+      <Text size="sm">{summary}</Text>
+      <Text size="sm">{next}</Text>
+      {advice && (
+        <Text size="sm" fw={500}>
+          {advice}
+        </Text>
+      )}
+      {curl && (
+        <details>
+          <summary>Send the same request yourself</summary>
+          <Command>{curl}</Command>
+        </details>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,136 @@
+import { useCallback, useRef, useState } from 'react';
+import { useQuery } from 'urql';
+import {
+  DeliveriesDocument,
+  DeliveriesToOneDocument,
+  type DeliveryFilter,
+  type DeliveryRowFragment,
+  FollowDeliveriesDocument,
+} from '../../../generated/console/deliveries.ts';
+import { useFollow } from '../../api/use-follow.ts';
+import type { PageWindow } from '../../parts/data-table.tsx';
+import type { Destination } from '../replays/destinations.ts';
+
+export type DeliveryRow = DeliveryRowFragment;
+
+/** Rows that are kept of a feed; the older ones are a page away. */
+const MAX_ROWS = 100;
+/** What was written just before the feed began may show in a query a moment later only. */
+const SETTLE_MILLISECONDS = 1_500;
+
+/**
+ * A page of deliveries that keeps up. On the first page what happens comes in on top; on others, and while it is paused,
+ * what is shown is brought up to date and nothing moves.
+ */
+export function useDeliveryFeed(options: {
+  projectId: string;
+  filter: DeliveryFilter;
+  window: PageWindow;
+  destination: Destination | undefined;
+  matches(row: DeliveryRow): boolean;
+}) {
+  const { projectId, filter, window, destination, matches } = options;
+  const { page, error, reload } = useDeliveryPage(projectId, { filter, ...window }, destination);
+  const [arrived, setArrived] = useState<ReadonlyMap<string, DeliveryRow>>(new Map());
+  const [isPaused, setPaused] = useState(false);
+  const held = useRef(new Map<string, DeliveryRow>());
+  const [heldCount, setHeldCount] = useState(0);
+  const hasCursor = useRef(false);
+
+  const show = useCallback((rows: Iterable<DeliveryRow>) => {
+    setArrived((before) => {
+      const all = new Map(before);
+      for (const row of rows) all.set(row.id, newest(all.get(row.id), row));
+      const kept = [...all.values()].sort(newestFirst).slice(0, MAX_ROWS);
+      return new Map(kept.map((row) => [row.id, row]));
+    });
+  }, []);
+
+  const state = useFollow({
+    document: FollowDeliveriesDocument,
+    variables: { projectId, filter: { eventTypes: filter.eventTypes ?? null } },
+    onData({ deliveryUpdated }) {
+      if (!deliveryUpdated) return undefined;
+      hasCursor.current = true;
+      const { cursor, delivery } = deliveryUpdated;
+      if (isPaused) {
+        held.current.set(delivery.id, newest(held.current.get(delivery.id), delivery));
+        setHeldCount(held.current.size);
+      } else show([delivery]);
+      return cursor;
+    },
+    onLive() {
+      // From a cursor on nothing is missed. Without one, what happened meanwhile is fetched.
+      if (hasCursor.current) return;
+      reload();
+      setTimeout(reload, SETTLE_MILLISECONDS);
+    },
+  });
+
+  function pause(paused: boolean): void {
+    setPaused(paused);
+    if (paused) return;
+    show(held.current.values());
+    held.current.clear();
+    setHeldCount(0);
+  }
+
+  const isFirstPage = !window.after && !window.before;
+  return {
+    rows: page && merge(page.nodes, arrived, isFirstPage).filter(matches),
+    arrived,
+    pageInfo: page?.pageInfo,
+    error,
+    reload,
+    state: isPaused ? ('paused' as const) : state,
+    pause,
+    heldCount,
+    show,
+  };
+}
+
+/** A page of the history, of all deliveries or of those to one destination. */
+function useDeliveryPage(
+  projectId: string,
+  query: PageWindow & { filter: DeliveryFilter },
+  destination: Destination | undefined,
+) {
+  const requestPolicy = 'cache-and-network';
+  const [all, askAll] = useQuery({
+    query: DeliveriesDocument,
+    variables: { projectId, ...query },
+    pause: destination !== undefined,
+    requestPolicy,
+  });
+  const { id = '', kind } = destination ?? {};
+  const [one, askOne] = useQuery({
+    query: DeliveriesToOneDocument,
+    variables: { projectId, id, isWebhook: kind === 'webhook', ...query },
+    pause: destination === undefined,
+    requestPolicy,
+  });
+  const ask = destination ? askOne : askAll;
+  const reload = useCallback(() => ask({ requestPolicy: 'network-only' }), [ask]);
+  if (!destination) return { page: all.data?.project?.deliveries, error: all.error, reload };
+  const { webhook, connector } = one.data?.project ?? {};
+  return { page: (webhook ?? connector)?.deliveries, error: one.error, reload };
+}
+
+function merge(fetched: readonly DeliveryRow[], arrived: ReadonlyMap<string, DeliveryRow>, takesNew: boolean) {
+  const rows = new Map(fetched.map((row) => [row.id, newest(arrived.get(row.id), row)]));
+  const oldest = fetched.at(-1)?.id ?? '';
+  // What is older belongs to another page.
+  if (takesNew)
+    for (const row of arrived.values()) if (row.id > oldest) rows.set(row.id, newest(rows.get(row.id), row));
+  return [...rows.values()].sort(newestFirst);
+}
+
+/** The same change can arrive twice, and a query can be behind the feed. */
+function newest(known: DeliveryRow | undefined, row: DeliveryRow): DeliveryRow {
+  return known && known.updatedAt > row.updatedAt ? known : row;
+}
+
+/** Ids begin with the time at which they were made. */
+function newestFirst(one: DeliveryRow, other: DeliveryRow): number {
+  return one.id < other.id ? 1 : -1;
+}

@@ -1,0 +1,80 @@
+import { Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { CreateEndpointDocument, UpdateEndpointDocument } from '../../../generated/console/endpoints.ts';
+import { useSubmit } from '../../api/use-submit.ts';
+import { useProject } from '../../parts/current-project.tsx';
+import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { gatewayAddress } from '../../parts/gateway-address.ts';
+import type { EndpointRow } from './endpoints.tsx';
+
+/** Creates an endpoint, or changes one. */
+export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; onSaved(endpoint: EndpointRow): void }) {
+  const { endpoint, onClose, onSaved } = props;
+  const project = useProject();
+  const form = useForm({
+    initialValues: {
+      path: endpoint?.path ?? '/',
+      upstreamUrl: endpoint?.upstreamUrl ?? '',
+      priceUsd: endpoint?.priceUsd ?? '0.01',
+      description: endpoint?.description ?? '',
+    },
+  });
+  const creation = useSubmit(CreateEndpointDocument);
+  const change = useSubmit(UpdateEndpointDocument);
+  const { problem, isBusy } = endpoint ? change : creation;
+  useServerErrors(form, problem);
+  const save = form.onSubmit(async (values) => {
+    const saved = endpoint
+      ? (await change.submit({ input: { id: endpoint.id, ...values } }))?.updateEndpoint
+      : (await creation.submit({ input: { projectId: project.id, ...values } }))?.createEndpoint;
+    if (saved) onSaved(saved.endpoint);
+  });
+  return (
+    <Modal opened onClose={onClose} title={endpoint ? 'Edit endpoint' : 'New endpoint'} size="lg">
+      <form onSubmit={save}>
+        <Stack gap="md">
+          <FormProblem form={form} problem={problem} />
+          <TextInput
+            label="Path"
+            description={`What buyers call: ${gatewayAddress(project, form.getValues().path)}. “:id” stands for any segment, a last “*” for any rest.`}
+            required
+            data-autofocus
+            spellCheck={false}
+            {...form.getInputProps('path')}
+          />
+          <TextInput
+            label="Upstream URL"
+            description="Where paid requests go. Buyers never see it."
+            placeholder="https://api.example.com/v1/weather"
+            required
+            spellCheck={false}
+            {...form.getInputProps('upstreamUrl')}
+          />
+          <TextInput
+            label="Price in USD"
+            description="Per request, at most six decimals. The old price stays good for two minutes after a change."
+            required
+            inputMode="decimal"
+            leftSection="$"
+            {...form.getInputProps('priceUsd')}
+          />
+          <Textarea
+            label="Description"
+            description="Buyers see it with the price."
+            autosize
+            minRows={2}
+            {...form.getInputProps('description')}
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={isBusy}>
+              {endpoint ? 'Save' : 'Create endpoint'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,63 @@
+import { Alert, Anchor, Badge, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle, IconExternalLink } from '@tabler/icons-react';
+import { useProject } from '../../parts/current-project.tsx';
+import { Command } from '../../parts/command.tsx';
+import { formatUsd, shortenAddress } from '../../parts/format.ts';
+import { gatewayAddress } from '../../parts/gateway-address.ts';
+import type { EndpointRow } from './endpoints.tsx';
+
+const clientCode = (address: string) => `import { x402Client } from '@x402/core/client';
+import { registerExactEvmScheme } from '@x402/evm/exact/client';
+import { wrapFetchWithPayment } from '@x402/fetch';
+import { privateKeyToAccount } from 'viem/accounts';
+
+const signer = privateKeyToAccount(process.env.PRIVATE_KEY);
+const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));
+console.log(await (await pay('${address}')).text());`;
+
+/** What a buyer sees of an endpoint: the address, the price, and how to pay it. */
+export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; onClose(): void }) {
+  const project = useProject();
+  const address = gatewayAddress(project, endpoint.path);
+  return (
+    <Modal opened onClose={onClose} title="What a buyer sees" size="xl">
+      <Stack gap="md">
+        {!endpoint.isActive && (
+          <Alert color="gray" icon={<IconAlertTriangle size={18} />} title="Switched off">
+            Buyers get 404 until it is switched on.
+          </Alert>
+        )}
+        {endpoint.warnings.map((warning) => (
+          <Alert key={warning} color="orange" icon={<IconAlertTriangle size={18} />} title={warning} />
+        ))}
+        <Stack gap={4} className="panel" p="md">
+          <Group gap="sm">
+            <Badge color="orange">402 Payment Required</Badge>
+            <Anchor href={address} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
+              {address} <IconExternalLink size={13} aria-label="opens in a new tab" />
+            </Anchor>
+          </Group>
+          <Text fz={26} fw={600}>
+            {formatUsd(endpoint.priceUsd)}{' '}
+            <Text span size="sm" c="dimmed">
+              in USDC, per request
+            </Text>
+          </Text>
+          {endpoint.description && <Text size="sm">{endpoint.description}</Text>}
+          <Text size="sm" c="dimmed">
+            Paid to <Code>{shortenAddress(project.walletAddress)}</Code>. The answer is served once the payment is
+            verified, and charged only if your API answers below 400.
+          </Text>
+        </Stack>
+        <Text size="sm" fw={600}>
+          Ask for the terms, without paying
+        </Text>
+        <Command>{`curl -i '${address}'`}</Command>
+        <Text size="sm" fw={600}>
+          Pay with any x402 client
+        </Text>
+        <Command>{clientCode(address)}</Command>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,67 @@
+import { Badge, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from 'urql';
+import { EventDocument, type EventQuery } from '../../../generated/console/events.ts';
+import { toProblem } from '../../api/problem.ts';
+import { useProject } from '../../parts/current-project.tsx';
+import { Copy } from '../../parts/copy-button.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { formatEventType, formatTime } from '../../parts/format.ts';
+import { JsonView } from '../../parts/json-view.tsx';
+import { ProblemNotice } from '../../parts/problem-notice.tsx';
+
+type Shown = NonNullable<NonNullable<EventQuery['project']>['event']>;
+
+/** One event with its payload. Messages of connectors link here. */
+export function EventDrawer({ eventId, onClose }: { eventId: string; onClose(): void }) {
+  const project = useProject();
+  const [{ data, error }, reload] = useQuery({ query: EventDocument, variables: { projectId: project.id, eventId } });
+  const event = data?.project?.event;
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title="Event"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {!data && !error && <Skeleton height={200} />}
+      {data && !event && (
+        <Text size="sm">
+          There is no such event in this project. Events are deleted after a while, by default after 90 days.
+        </Text>
+      )}
+      {event && <Details event={event} />}
+    </Drawer>
+  );
+}
+
+function Details({ event: { id, type, test, version, timestamp, data } }: { event: Shown }) {
+  return (
+    <Stack gap="md">
+      <Group gap="sm">
+        <Text fz={22} fw={600}>
+          {formatEventType(type)}
+        </Text>
+        {test && <Badge color="gray">test</Badge>}
+      </Group>
+      <Facts
+        rows={[
+          [
+            'Event',
+            <Group key="id" gap={4} wrap="nowrap">
+              <Code bg="transparent" p={0} style={{ overflowWrap: 'anywhere' }}>
+                {id}
+              </Code>
+              <Copy value={id} what="event id" />
+            </Group>,
+          ],
+          ['When', formatTime(timestamp)],
+          ['Payload version', String(version)],
+        ]}
+      />
+      <JsonView title="Payload" value={data} />
+    </Stack>
+  );
+}

@@ -1,0 +1,109 @@
+import { Progress, Table, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useQuery } from 'urql';
+import { LimitsDocument, type Tier } from '../../../generated/console/limits.ts';
+import { type Api, useApi } from '../../api/client.ts';
+import { toProblem } from '../../api/problem.ts';
+import { formatCount, formatEnum } from '../../parts/format.ts';
+import { Page, Panel } from '../../parts/page.tsx';
+import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { Stat, Stats } from '../../parts/stat.tsx';
+
+const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: string; webhooks: string }[] = [
+  { tier: 'STARTER', requestsPerMinute: '60', connectors: '0', webhooks: '10' },
+  { tier: 'PRO', requestsPerMinute: '300', connectors: '5', webhooks: '50' },
+  { tier: 'BUSINESS', requestsPerMinute: '1,000', connectors: '15', webhooks: '200' },
+  { tier: 'ENTERPRISE', requestsPerMinute: 'as agreed', connectors: 'unlimited', webhooks: 'unlimited' },
+];
+
+export function LimitsPage() {
+  const [{ data, error }, reload] = useQuery({ query: LimitsDocument, requestPolicy: 'cache-and-network' });
+  const left = useRequestsLeft();
+  const viewer = data?.viewer;
+  const limits = viewer?.limits;
+  const isUnlimited = limits?.maxConnectors === null;
+  return (
+    <Page title="Limits & usage" lead="What your account may use, all projects together.">
+      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      <Stats>
+        <Stat label="Tier" value={viewer ? formatEnum(viewer.tier) : undefined} />
+        <Stat
+          label="Requests a minute"
+          value={limits && (limits.requestsPerMinute === null ? 'Unlimited' : formatCount(limits.requestsPerMinute))}
+          hint="of people and API keys together"
+        />
+        <Stat label="Left now" value={left} hint="comes back evenly over the minute" />
+        <Stat
+          label="Connectors"
+          value={limits && formatCount(limits.connectorCount)}
+          hint={limits && (isUnlimited ? 'no limit' : `of ${formatCount(limits.maxConnectors ?? 0)}`)}
+        />
+        <Stat
+          label="Webhooks"
+          value={
+            limits && (limits.maxWebhooksPerProject === null ? 'Unlimited' : formatCount(limits.maxWebhooksPerProject))
+          }
+          hint="in each project"
+        />
+      </Stats>
+      {limits && limits.maxConnectors !== null && limits.maxConnectors > 0 && (
+        <Panel title="Connectors in use">
+          <Progress
+            value={(limits.connectorCount / limits.maxConnectors) * 100}
+            color={limits.connectorCount >= limits.maxConnectors ? 'red' : 'indigo'}
+            aria-label={`${limits.connectorCount} of ${limits.maxConnectors} connectors in use`}
+          />
+        </Panel>
+      )}
+      <Panel title="Tiers" flush>
+        <Table>
+          <caption className="visually-hidden">What the tiers allow</caption>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Tier</Table.Th>
+              <Table.Th ta="right">Requests a minute</Table.Th>
+              <Table.Th ta="right">Connectors</Table.Th>
+              <Table.Th ta="right">Webhooks in a project</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {TIERS.map(({ tier, requestsPerMinute, connectors, webhooks }) => (
+              <Table.Tr key={tier} fw={tier === viewer?.tier ? 600 : undefined}>
+                <Table.Td>
+                  {formatEnum(tier)}
+                  {tier === viewer?.tier && ' (yours)'}
+                </Table.Td>
+                <Table.Td ta="right">{requestsPerMinute}</Table.Td>
+                <Table.Td ta="right">{connectors}</Table.Td>
+                <Table.Td ta="right">{webhooks}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Panel>
+      <Text size="sm" c="dimmed">
+        Every answer says how much is left, in the headers RateLimit and RateLimit-Policy. Over the rate the answer is
+        429 with Retry-After.
+      </Text>
+    </Page>
+  );
+}
+
+/** How many requests are left at this moment, of which asking takes one; a word where that is not a number. */
+function useRequestsLeft(): string | undefined {
+  const api = useApi();
+  const [left, setLeft] = useState<string>();
+  useEffect(() => {
+    readRequestsLeft(api).then(setLeft, () => setLeft('–'));
+  }, [api]);
+  return left;
+}
+
+/** By the header `RateLimit: "default";r=299;t=1`, which tiers without a limit do not have. */
+async function readRequestsLeft(api: Api): Promise<string> {
+  const answer = await api.request('/api/projects?limit=1');
+  // An answer that is not read to its end stays open.
+  await answer.text();
+  const [, left] = /;r=(\d+)/.exec(answer.headers.get('RateLimit') ?? '') ?? [];
+  return left === undefined ? 'Unlimited' : formatCount(Number(left));
+}

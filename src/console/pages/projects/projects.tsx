@@ -1,0 +1,88 @@
+import { Anchor, Button, Code, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconFolderPlus, IconPlus } from '@tabler/icons-react';
+import { Suspense } from 'react';
+import { useQuery } from 'urql';
+import { Link, useLocation } from 'wouter';
+import { ProjectsDocument, type ProjectsQuery } from '../../../generated/console/projects.ts';
+import { toProblem } from '../../api/problem.ts';
+import { Copy } from '../../parts/copy-button.tsx';
+import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { shortenAddress } from '../../parts/format.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
+import { Page, Panel } from '../../parts/page.tsx';
+import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { Time } from '../../parts/time.tsx';
+
+/** Most visits create nothing. */
+const CreateProjectDialog = lazyPart(() => import('./create-project.tsx'), 'CreateProjectDialog');
+
+type Row = NonNullable<ProjectsQuery['projects']>['nodes'][number];
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    title: 'Name',
+    render: ({ id, name }) => (
+      <Anchor component={Link} href={`/projects/${id}`} fw={600}>
+        {name}
+      </Anchor>
+    ),
+  },
+  {
+    title: 'Wallet',
+    render: ({ walletAddress }) => (
+      <Group gap={4} wrap="nowrap">
+        <Code bg="transparent" p={0}>
+          {shortenAddress(walletAddress)}
+        </Code>
+        <Copy value={walletAddress} what="wallet address" />
+      </Group>
+    ),
+  },
+  {
+    title: 'Project id',
+    render: ({ id }) => (
+      <Group gap={4} wrap="nowrap">
+        <Code bg="transparent" p={0}>
+          {id}
+        </Code>
+        <Copy value={id} what="project id" />
+      </Group>
+    ),
+  },
+  { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
+];
+
+export function ProjectsPage() {
+  const paging = usePaging();
+  const [{ data, error }, reload] = useQuery({ query: ProjectsDocument, variables: paging.variables });
+  const [isCreating, creating] = useDisclosure();
+  const [, go] = useLocation();
+  const create = (
+    <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
+      New project
+    </Button>
+  );
+  return (
+    <Page title="Projects" lead="A project holds paid endpoints and the wallet their payments go to." actions={create}>
+      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      <Panel flush>
+        <DataTable
+          caption="Projects"
+          columns={COLUMNS}
+          rows={data?.projects?.nodes ?? (error ? null : undefined)}
+          keyOf={({ id }) => id}
+          onOpen={({ id }) => go(`/projects/${id}`)}
+          empty={
+            <EmptyState icon={IconFolderPlus} title="Create your first project" action={create}>
+              Name it, and say which wallet shall receive the payments. Endpoints, webhooks and keys come next.
+            </EmptyState>
+          }
+        />
+        <Pager pageInfo={data?.projects?.pageInfo} paging={paging} />
+      </Panel>
+      <Suspense>{isCreating && <CreateProjectDialog onClose={creating.close} />}</Suspense>
+    </Page>
+  );
+}

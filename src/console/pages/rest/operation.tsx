@@ -1,0 +1,145 @@
+import { Badge, Code, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import {
+  type Answer,
+  curlCommand,
+  type Operation,
+  type Parameter,
+  problemsOf,
+  type Reference,
+} from '../../api/openapi.ts';
+import { useProject } from '../../parts/current-project.tsx';
+import { Command } from '../../parts/command.tsx';
+import { Marked } from '../../parts/marked.tsx';
+import { Panel } from '../../parts/page.tsx';
+import { SchemaFields } from './schema.tsx';
+import { RestTry } from './try.tsx';
+
+export const METHOD_COLORS: Readonly<Record<string, string>> = {
+  GET: 'blue',
+  POST: 'teal',
+  PATCH: 'orange',
+  DELETE: 'red',
+};
+
+type Schemas = Reference['schemas'];
+
+/** One operation: what it takes, what it answers, and how to call it. */
+export function RestOperation({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
+  const { method, path, summary, parameters, requestBody, responses } = operation;
+  const { id } = useProject();
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({ projectId: id });
+  const body = requestBody?.content['application/json'];
+  return (
+    <Stack gap="lg">
+      <Stack gap={6}>
+        <Title order={2}>
+          <Marked>{summary}</Marked>
+        </Title>
+        <Group gap="xs">
+          <Badge color={METHOD_COLORS[method] ?? 'gray'}>{method}</Badge>
+          <Code style={{ overflowWrap: 'anywhere' }}>{path}</Code>
+        </Group>
+      </Stack>
+      {parameters.length > 0 && (
+        <Panel title="Parameters">
+          {parameters.map((parameter) => (
+            <ParameterField
+              key={parameter.name}
+              parameter={parameter}
+              value={values[parameter.name] ?? ''}
+              onChange={(value) => setValues({ ...values, [parameter.name]: value })}
+            />
+          ))}
+        </Panel>
+      )}
+      {body && (
+        <Panel title="Body">
+          <SchemaFields schema={body.schema} schemas={schemas} />
+          {body.example && (
+            <Stack gap={6}>
+              <Text size="sm" fw={500}>
+                Example
+              </Text>
+              <Command>{JSON.stringify(body.example, null, 2)}</Command>
+            </Stack>
+          )}
+        </Panel>
+      )}
+      <Panel title="Request">
+        <Command>{curlCommand(operation, values, window.location.origin)}</Command>
+        {method === 'GET' && <RestTry operation={operation} values={values} />}
+      </Panel>
+      <Panel title="Answers">
+        {Object.entries(responses).map(([status, answer]) => (
+          <AnswerOf key={status} status={status} answer={answer} schemas={schemas} />
+        ))}
+      </Panel>
+    </Stack>
+  );
+}
+
+/** Headers are only described: they are not a part of what is tried. */
+function ParameterField(props: { parameter: Parameter; value: string; onChange(value: string): void }) {
+  const { parameter, value, onChange } = props;
+  const { name, in: place, required = false, description } = parameter;
+  const about = `${place}${description ? ` · ${description}` : ''}`;
+  if (place === 'header') {
+    return (
+      <Text size="sm">
+        <Code>{name}</Code> <Marked>{about}</Marked>
+      </Text>
+    );
+  }
+  return (
+    <TextInput
+      label={name}
+      description={<Marked>{about}</Marked>}
+      withAsterisk={required}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      classNames={{ input: 'mono' }}
+    />
+  );
+}
+
+function AnswerOf({ status, answer, schemas }: { status: string; answer: Answer; schemas: Schemas }) {
+  const isSuccess = status < '400';
+  const schema = answer.content?.['application/json']?.schema;
+  if (!isSuccess) return <ProblemsOf status={status} answer={answer} />;
+  return (
+    <Stack gap={6}>
+      <Group gap="xs">
+        <Badge color="teal">{status}</Badge>
+        {!schema && (
+          <Text size="sm" c="dimmed">
+            No body.
+          </Text>
+        )}
+      </Group>
+      {schema && <SchemaFields schema={schema} schemas={schemas} />}
+    </Stack>
+  );
+}
+
+function ProblemsOf({ status, answer }: { status: string; answer: Answer }) {
+  return (
+    <Table aria-label={`Problems with status ${status}`}>
+      <Table.Tbody>
+        {problemsOf(answer).map(({ code, meaning }) => (
+          <Table.Tr key={code}>
+            <Table.Td w={60}>
+              <Badge color="gray">{status}</Badge>
+            </Table.Td>
+            <Table.Td w={240}>
+              <Code bg="transparent">{code}</Code>
+            </Table.Td>
+            <Table.Td>
+              <Marked>{meaning}</Marked>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

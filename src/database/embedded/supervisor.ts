@@ -1,0 +1,171 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Account } from './account.ts';
+import { isAlive } from './process.ts';
+
+/**
+ * The shell that PostgreSQL runs under. Every process that uses the database keeps the named pipe `control` open for
+ * writing and announces itself in a line, which the shell acknowledges with a file in `users/`. The kernel closes the pipe
+ * of a process however that one ends; after the last the shell reads end of file and asks for PostgreSQL's fast shutdown
+ * (SIGINT). The pipe has a reader exactly as long as the shell lives, so trying to open it tells whether it does.
+ *
+ * A server that a signal has ended (the kernel's out-of-memory killer, say) is started again; one that ends by itself is
+ * not, except that after a crash the old server's children may keep the directory busy for some seconds.
+ */
+const SUPERVISOR = `
+trap '' HUP INT TERM
+umask 077
+home=$1 lock=$2/postmaster.pid
+shift 2
+exec 3<&0 </dev/null >>"$home/postgres.log" 2>&1
+
+watch() {
+  # Two shells may have started at once. The one whose server holds the directory goes on; the other must not read a line.
+  until read -r server <"$lock" && [ "$server" = "$1" ]; do kill -0 $$ || exit; sleep 0.02; done
+  while read -r user <&3; do : >"$home/users/$user"; done
+  exec 3<&-
+  while
+    read -r server <"$lock" && kill -INT "$server"
+    kill -0 $$
+  do sleep 0.1; done
+}
+
+watcher= retries=0
+while :; do
+  "$@" 3<&- &
+  server=$!
+  [ "$watcher" ] || { watch "$server" 2>/dev/null & watcher=$!; }
+  wait "$server"
+  status=$?
+  if [ $status -gt 128 ]; then retries=20
+  elif [ $status -ne 0 ] && [ $retries -gt 0 ]; then retries=$((retries - 1)); sleep 0.5 3<&-
+  else break
+  fi
+done
+kill -KILL "$watcher"
+`;
+
+/** A process's use of the running database. */
+export type Attachment = {
+  /** Whether the shell has read the announcement: from then on it does not shut down before `detach`. */
+  isAcknowledged(): Promise<boolean>;
+  detach(): Promise<void>;
+};
+
+const run = promisify(execFile);
+
+/** Attaches to a running supervisor, or returns undefined when there is none. */
+export function attachToSupervisor(home: string): Attachment | undefined {
+  const pipe = openPipe(home);
+  return pipe === undefined ? undefined : attach(home, pipe);
+}
+
+/** Whether a supervisor lives, which includes one that is shutting down. */
+export function isSupervised(home: string): boolean {
+  const pipe = openPipe(home);
+  if (pipe !== undefined) closeSync(pipe);
+  return pipe !== undefined;
+}
+
+/** Starts a supervisor with PostgreSQL (`command`) under it, and attaches to it. */
+export async function startSupervisor(
+  home: string,
+  cluster: string,
+  account: Account | undefined,
+  command: string[],
+): Promise<Attachment> {
+  const control = join(home, 'control');
+  await makeNamedPipe(control, account);
+  await forgetDeadUsers(home, account);
+
+  // Opened for reading and writing first, because opening one end of a pipe blocks until the other is open.
+  const both = openSync(control, 'r+');
+  const reader = openSync(control, 'r');
+  const writer = openSync(control, 'w');
+  closeSync(both);
+  try {
+    const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'tollgate-postgres', home, cluster, ...command], {
+      ...account,
+      cwd: home,
+      // A session of its own: ctrl-C in a terminal must not reach PostgreSQL before its users have finished.
+      detached: true,
+      stdio: [reader, 'ignore', 'ignore'],
+      // Nothing of this process's environment: it may hold secrets, and PG* variables would change the server.
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+    });
+    await new Promise((resolve, reject) => shell.once('spawn', resolve).once('error', reject));
+    shell.unref();
+  } catch (error) {
+    closeSync(writer);
+    throw error;
+  } finally {
+    closeSync(reader);
+  }
+  return attach(home, writer);
+}
+
+/** Whether any living process is attached. */
+export async function hasUsers(home: string): Promise<boolean> {
+  const users = await readdir(join(home, 'users')).catch(() => []);
+  return users.some((user) => isAlive(Number.parseInt(user, 10)));
+}
+
+function attach(home: string, pipe: number): Attachment {
+  const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
+  const file = join(home, 'users', name);
+  let isOpen = true;
+  try {
+    writeSync(pipe, `${name}\n`);
+  } catch (error) {
+    // EPIPE: the shell ended just now, so nobody will acknowledge it.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
+  return {
+    async isAcknowledged() {
+      return stat(file).then(
+        () => true,
+        () => false,
+      );
+    },
+    async detach() {
+      if (!isOpen) return;
+      isOpen = false;
+      await rm(file, { force: true });
+      closeSync(pipe);
+    },
+  };
+}
+
+function openPipe(home: string): number | undefined {
+  try {
+    return openSync(join(home, 'control'), constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // ENXIO: the pipe has no reader.
+    if (code === 'ENXIO' || code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function makeNamedPipe(path: string, account: Account | undefined): Promise<void> {
+  await run('mkfifo', ['-m', '600', path], { ...account, cwd: '/' }).catch(async (error) => {
+    const isThere = await stat(path).then(
+      (found) => found.isFIFO(),
+      () => false,
+    );
+    if (!isThere) throw error;
+  });
+}
+
+async function forgetDeadUsers(home: string, account: Account | undefined): Promise<void> {
+  const users = join(home, 'users');
+  await mkdir(users, { recursive: true });
+  if (account) await chown(users, account.uid, account.gid);
+  for (const user of await readdir(users)) {
+    if (!isAlive(Number.parseInt(user, 10))) await rm(join(users, user), { force: true });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Logger } from 'pino';
+import type { Queryable } from '../queue/queue.ts';
+
+/** How far ahead a process takes slots. */
+const HORIZON_SECONDS = 0.25;
+const MAX_REMEMBERED = 5_000;
+
+// Nothing is lost with a counter: commits need not reach the disk. Whether there is room is looked at with the row locked,
+// so that however many processes ask at once, no slot is given twice.
+const RESERVE = `
+  INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
+  SELECT $1, now() + make_interval(secs => $2) FROM set_config('synchronous_commit', 'off', true)
+  ON CONFLICT ("key") DO UPDATE
+    SET "arrivesAt" = greatest(stored."arrivesAt", now()) + make_interval(secs => $2)
+    WHERE stored."arrivesAt" <= now() + make_interval(secs => ${HORIZON_SECONDS})
+  RETURNING extract(epoch FROM stored."arrivesAt" - now())::float8 AS ahead`;
+
+type Limit = { maxPerSecond: number; closedUntil: number };
+
+/**
+ * Keeps destinations to their `maxPerSecond`: each request has a slot of its own, and slots are handed out by the database
+ * (GCRA without a burst), so that all processes together stay within it.
+ */
+export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
+  const limits = new Map<string, Limit>();
+
+  const portion = (maxPerSecond: number) => Math.ceil(maxPerSecond * HORIZON_SECONDS);
+
+  return {
+    /** What each destination that has a limit may be given now. */
+    slots(): Map<string, number> {
+      const now = performance.now();
+      return new Map(
+        [...limits].map(([id, { maxPerSecond, closedUntil }]) => [id, closedUntil > now ? 0 : portion(maxPerSecond)]),
+      );
+    },
+
+    forget: (id: string): boolean => limits.delete(id),
+
+    /**
+     * Reserves slots for requests.
+     *
+     * @returns for each request the seconds until its slot; those after `granted` have none, and are to be put back for
+     * about so long. `reopensInSeconds`: when it is worth asking again.
+     */
+    async reserve(id: string, maxPerSecond: number, count: number) {
+      const wanted = Math.min(count, portion(maxPerSecond));
+      const ahead = await ask(id, wanted / maxPerSecond);
+      const granted = ahead === undefined ? 0 : wanted;
+      const end = ahead ?? 2 * HORIZON_SECONDS;
+      const reopensInSeconds = Math.max(end - HORIZON_SECONDS, 0);
+      if (limits.size >= MAX_REMEMBERED) limits.clear();
+      limits.set(id, { maxPerSecond, closedUntil: performance.now() + reopensInSeconds * 1000 });
+      const delays = Array.from({ length: count }, (_, index) => end + (index - granted) / maxPerSecond);
+      return { granted, delays, reopensInSeconds };
+    },
+  };
+
+  async function ask(id: string, seconds: number): Promise<number | undefined> {
+    try {
+      const values = [`delivery:${id}`, seconds];
+      const { rows } = await db.query<{ ahead: number }>({ name: 'delivery_reserve', text: RESERVE, values });
+      return rows[0]?.ahead;
+    } catch (error) {
+      log.warn({ err: error, destination: id }, 'no slots within the limit could be reserved; trying again');
+      return undefined;
+    }
+  }
+}

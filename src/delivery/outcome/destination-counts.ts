@@ -1,0 +1,29 @@
+import type { Queryable } from '../queue/queue.ts';
+
+/** How many webhooks or connectors are in one kind of trouble. */
+export type SubscriberCount = {
+  kind: 'webhook' | 'connector';
+  state: 'failing' | 'paused' | 'disabled';
+  count: number;
+};
+
+/** Counts the subscribers that need somebody's attention; one that a seller has switched off does not. */
+export async function readSubscriberCounts(db: Queryable): Promise<SubscriberCount[]> {
+  const { rows } = await db.query<SubscriberCount>(
+    `SELECT 'webhook' AS "kind", state AS "state", count
+     FROM (
+       SELECT count(*) FILTER (WHERE "isActive" AND "failingSince" IS NOT NULL)::int AS failing,
+              count(*) FILTER (WHERE "disabledReason" IS NOT NULL)::int AS disabled
+       FROM "Webhook"
+     ) AS w, LATERAL (VALUES ('failing', failing), ('disabled', disabled)) AS counted(state, count)
+     UNION ALL
+     SELECT 'connector', state, count
+     FROM (
+       SELECT count(*) FILTER (WHERE "isActive" AND "failingSince" IS NOT NULL)::int AS failing,
+              count(*) FILTER (WHERE "isActive" AND "pausedAt" IS NOT NULL)::int AS paused,
+              count(*) FILTER (WHERE "disabledReason" IS NOT NULL)::int AS disabled
+       FROM "Connector"
+     ) AS c, LATERAL (VALUES ('failing', failing), ('paused', paused), ('disabled', disabled)) AS counted(state, count)`,
+  );
+  return rows;
+}

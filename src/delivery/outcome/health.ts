@@ -1,0 +1,192 @@
+import type { Logger } from 'pino';
+import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
+import type { Queryable } from '../queue/queue.ts';
+import type { PausedConnector } from './rejections.ts';
+import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
+import type { HealthEffect, Settlement } from './settle.ts';
+
+const PORTION = 5_000;
+
+type Kind = 'webhook' | 'connector';
+
+/** How each kind is told apart in SQL, and which of its columns says that it is still the one that was sent to. */
+const KINDS = {
+  webhook: { table: '"Webhook"', column: '"webhookId"', target: '"url"' },
+  connector: { table: '"Connector"', column: '"connectorId"', target: '"secretConfig"' },
+} as const;
+
+export type HealthOptions = {
+  db: Queryable;
+  log: Logger;
+  failingLimitSeconds?: number;
+  retryScheduleSeconds?: readonly number[];
+  /** For how long a subscriber is to be left alone; 0 when it is not. */
+  circuitOpenSeconds?: (id: string) => number;
+};
+
+/**
+ * Keeps the health of webhooks and connectors: since when they have been failing, and whether they are disabled or
+ * paused because of what they answered.
+ */
+export function createHealth({
+  db,
+  log,
+  failingLimitSeconds = FAILING_LIMIT_SECONDS,
+  retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
+  circuitOpenSeconds = () => 0,
+}: HealthOptions) {
+  // Those this process has found failing since it last saw them succeed: what was claimed before does not know of it.
+  const marked = new Set<string>();
+  // One after the other, so that claims and results keep their connections.
+  let changes: Promise<void> = Promise.resolve();
+
+  /** Applies what a batch of results says. Safe to repeat. */
+  async function apply(settlements: readonly Settlement[]): Promise<void> {
+    for (const settlement of settlements) {
+      if (Object.keys(settlement.remember).length > 0) await remember(settlement);
+    }
+    const bySubscriber = Map.groupBy(
+      settlements.filter(({ health }) => health !== null),
+      ({ delivery }) => delivery.destination,
+    );
+    for (const kind of ['webhook', 'connector'] as const) await applyKind(kind, bySubscriber);
+  }
+
+  async function applyKind(kind: Kind, bySubscriber: Map<string, Settlement[]>): Promise<void> {
+    const groups = [...bySubscriber.values()].filter(([first]) => first!.delivery[kind] !== null);
+    const has = (group: Settlement[], wanted: HealthEffect['kind']) =>
+      group.some(({ health }) => health?.kind === wanted);
+    const idOf = (group: Settlement[]) => group[0]!.delivery.destination;
+    const wasFailing = (group: Settlement[]) => group.some(({ delivery }) => delivery[kind]?.isFailing);
+
+    const healthy = groups.filter((group) => has(group, 'healthy'));
+    await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
+    const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
+    // Whatever is marked here: its run of failures may have been forgotten by hand meanwhile.
+    await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
+    for (const group of failing) await disableFailing(kind, idOf(group), group);
+    await openCircuits(kind, failing.map(idOf));
+
+    for (const { delivery, health } of groups.flat()) {
+      if (health?.kind === 'disable') await disable(kind, delivery, health.reason);
+      if (health?.kind === 'pause') await pause(delivery, health.reason);
+    }
+  }
+
+  async function clearFailing(kind: Kind, ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await db.query(
+      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL, "circuitOpenUntil" = NULL
+       WHERE "id" = ANY($1) AND ("failingSince" IS NOT NULL OR "circuitOpenUntil" IS NOT NULL)`,
+      [ids],
+    );
+    for (const id of ids) marked.delete(id);
+  }
+
+  async function markFailing(kind: Kind, ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await db.query(
+      `UPDATE ${KINDS[kind].table} SET "failingSince" = now() WHERE "id" = ANY($1) AND "failingSince" IS NULL`,
+      [ids],
+    );
+    for (const id of ids) marked.add(id);
+  }
+
+  /** Tells the other processes, and whoever looks. */
+  async function openCircuits(kind: Kind, ids: string[]): Promise<void> {
+    const open = ids.map((id) => ({ id, seconds: circuitOpenSeconds(id) })).filter(({ seconds }) => seconds > 0);
+    if (open.length === 0) return;
+    await db.query(
+      `UPDATE ${KINDS[kind].table} s SET "circuitOpenUntil" = now() + make_interval(secs => open.seconds)
+       FROM unnest($1::text[], $2::float8[]) AS open(id, seconds) WHERE s."id" = open.id`,
+      [open.map(({ id }) => id), open.map(({ seconds }) => seconds)],
+    );
+  }
+
+  async function disableFailing(kind: Kind, id: string, group: readonly Settlement[]): Promise<void> {
+    const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
+    if (givenUp.length === 0) return;
+    const options = { db, failingLimitSeconds, retries: retryScheduleSeconds.length };
+    const ids = givenUp.map(({ delivery }) => delivery.id);
+    const projectId = await disableLastingFailure(options, KINDS[kind], id, ids);
+    if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
+  }
+
+  async function disable(kind: Kind, delivery: Settlement['delivery'], reason: string): Promise<void> {
+    const { table, target } = KINDS[kind];
+    // Not when it was pointed elsewhere meanwhile: the answer was about the old target.
+    const { rowCount } = await db.query(
+      `UPDATE ${table} SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
+       WHERE "id" = $1 AND "isActive" AND ${target} = $3`,
+      [delivery.destination, reason, delivery.webhook?.url ?? delivery.connector?.secretConfig],
+    );
+    if (rowCount === 1) onDisabled(kind, delivery.destination, delivery.projectId, reason);
+  }
+
+  function onDisabled(kind: Kind, id: string, projectId: string, reason: string): void {
+    marked.delete(id);
+    log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} disabled`);
+    const skipped = `"status" = 'SKIPPED', "reason" = 'disabled', "completedAt" = now()`;
+    changeWaiting(kind, id, skipped, 'NOT s."isActive"');
+  }
+
+  /**
+   * Changes what waits for a subscriber: in portions, since it may be much, and beside the results, which do not wait for
+   * it. Where it fails nothing is lost: each of them is looked at when it is claimed.
+   */
+  function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
+    const { table, column } = KINDS[kind];
+    const portion = `
+      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "updatedAt" = now()
+      WHERE "id" = ANY(ARRAY(
+        SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
+        WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
+        LIMIT $2 FOR UPDATE OF d SKIP LOCKED
+      ))`;
+    const changeAll = async () => {
+      for (let changed = PORTION; changed === PORTION; ) {
+        changed = (await db.query(portion, [id, PORTION])).rowCount ?? 0;
+      }
+    };
+    changes = changes.then(changeAll).catch((error) => {
+      log.warn({ err: error, [`${kind}Id`]: id }, 'what waits could not be changed; it is when it is claimed');
+    });
+  }
+
+  async function pause({ connector, projectId }: Settlement['delivery'], reason: string): Promise<void> {
+    if (!connector) return;
+    const { rowCount } = await db.query(
+      `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()
+       WHERE "id" = $1 AND "pausedAt" IS NULL AND "secretConfig" = $3`,
+      [connector.id, reason, connector.secretConfig],
+    );
+    if (rowCount === 1) onPaused({ id: connector.id, projectId, reason });
+  }
+
+  /** Holds what waits for a connector that has been paused. */
+  function onPaused({ id, projectId, reason }: PausedConnector): void {
+    log.warn({ connectorId: id, projectId, reason }, 'connector paused');
+    changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
+  }
+
+  async function remember({ delivery: { connector }, remember: patch }: Settlement): Promise<void> {
+    if (!connector) return;
+    const entries = Object.entries(patch);
+    const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));
+    const forgotten = entries.filter(([, value]) => value === '').map(([name]) => name);
+    // What somebody else has remembered meanwhile is not what is to be forgotten.
+    await db.query(
+      `UPDATE "Connector" c SET "memory" = ("memory" || $2::jsonb) - ARRAY(
+         SELECT name FROM unnest($3::text[], $4::text[]) AS forgotten(name, known)
+         WHERE known IS NULL OR c."memory"->>name = known
+       )
+       WHERE "id" = $1 AND "secretConfig" = $5`,
+      [
+        ...[connector.id, JSON.stringify(kept), forgotten],
+        ...[forgotten.map((name) => connector.memory[name] ?? null), connector.secretConfig],
+      ],
+    );
+  }
+
+  return { apply, onPaused };
+}

@@ -1,0 +1,58 @@
+import { firstIdAt } from '../../ids.ts';
+import type { Queryable } from '../queue/queue.ts';
+
+/** A destination without a success for this long may be disabled… */
+export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
+/** … by a delivery that is given up, when so many were within that time. Fewer may be one bad hour. */
+export const GIVEN_UP_LIMIT = 3;
+
+// What began a run of failures was made before the run.
+const MARGIN_MILLISECONDS = 60 * 60 * 1000;
+
+export type LastingFailureOptions = {
+  db: Queryable;
+  failingLimitSeconds: number;
+  /** Waits of the retry schedule: a delivery that failed after so many was given up. */
+  retries: number;
+};
+
+/** Where deliveries go, as SQL knows it. */
+type Kind = { table: string; column: string };
+
+/**
+ * Disables a destination whose failures last. Three things are asked for, since each alone comes about by itself where
+ * events are rare: no success for days, several deliveries that were tried through the whole schedule within them, and
+ * the last of those just now.
+ *
+ * @param givenUp deliveries to it that are given up now, and not recorded yet. Safe to repeat.
+ * @returns the project when it was disabled.
+ */
+export async function disableLastingFailure(
+  { db, failingLimitSeconds, retries }: LastingFailureOptions,
+  { table, column }: Kind,
+  id: string,
+  givenUp: readonly string[],
+): Promise<string | undefined> {
+  const isFailing = `"isActive" AND "failingSince" < now() - make_interval(secs => $2)`;
+  const found = await db.query<{ failingSince: Date }>(
+    `SELECT "failingSince" FROM ${table} WHERE "id" = $1 AND ${isFailing}`,
+    [id, failingLimitSeconds],
+  );
+  if (!found.rows[0]) return undefined;
+  const first = firstIdAt('Delivery', found.rows[0].failingSince.getTime() - MARGIN_MILLISECONDS);
+  const { rows } = await db.query<{ projectId: string }>(
+    `UPDATE ${table}
+     SET "isActive" = false, "disabledReason" = 'failing', "disabledAt" = now(), "updatedAt" = now()
+     WHERE "id" = $1 AND ${isFailing} AND $3 <= (
+       SELECT count(*) FROM (
+         SELECT FROM "Delivery" d
+         WHERE d.${column} = $1 AND d."id" >= $4 AND d."id" <> ALL($5) AND d."outcome" = 'FAILED'
+           AND d."retryStep" >= $6 AND d."completedAt" > now() - make_interval(secs => $2)
+         LIMIT $3
+       ) AS earlier
+     )
+     RETURNING "projectId"`,
+    [id, failingLimitSeconds, Math.max(GIVEN_UP_LIMIT - givenUp.length, 0), first, givenUp, retries],
+  );
+  return rows[0]?.projectId;
+}

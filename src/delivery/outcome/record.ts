@@ -1,0 +1,156 @@
+import type pg from 'pg';
+import { arrayLiteral } from '../../database/array-literal.ts';
+import { newId } from '../../ids.ts';
+import { releaseFollowers } from '../flow/ordering.ts';
+import { IS_RUNNING, type Queryable } from '../queue/queue.ts';
+import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
+import type { Settlement } from './settle.ts';
+import type { AttemptRecord } from '../model/claimed-delivery.ts';
+
+/** Of a list of objects: what is null in it is no object. */
+const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
+
+/**
+ * Writes a batch in one statement, all or nothing. A delivery whose lease token has moved on is left alone, and so are
+ * its attempts: somebody else has it now. What is to be held is due at once when the pause is over already. An attempt that is not the first of its claim was not asked for by hand.
+ */
+const RECORD = `
+  WITH result AS (
+    SELECT * FROM unnest(
+      $1::text[], $2::int[], $3::text[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::int[], $9::int[], $10::text[]
+    ) AS result(id, token, status, reason, due, step, made, code, ms, class)
+  ),
+  updated AS (
+    UPDATE "Delivery" d SET
+      "status" = result.status::"DeliveryStatus",
+      "reason" = result.reason,
+      "trigger" = CASE WHEN result.status = 'PENDING' AND made > 0 THEN 'SCHEDULED' ELSE d."trigger" END,
+      "attemptCount" = d."attemptCount" + made,
+      "retryStep" = step,
+      "nextAttemptAt" = CASE
+        WHEN result.status <> 'PENDING' THEN NULL
+        WHEN due IS NOT NULL THEN now() + make_interval(secs => due)
+        WHEN NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
+      END,
+      "leasedUntil" = NULL,
+      "statusCode" = CASE WHEN made > 0 THEN code ELSE d."statusCode" END,
+      "responseTimeMs" = CASE WHEN made > 0 THEN ms ELSE d."responseTimeMs" END,
+      "errorClass" = CASE WHEN made > 0 THEN class ELSE d."errorClass" END,
+      "updatedAt" = now(),
+      "completedAt" = CASE WHEN result.status <> 'PENDING' THEN now() END
+    FROM result
+    WHERE d."id" = result.id AND d."leaseToken" = token AND ${IS_RUNNING}
+    RETURNING d."id"
+  ),
+  attempted AS (
+    INSERT INTO "Attempt" (
+      "id", "deliveryId", "number", "trigger", "startedAt", "durationMs", "statusCode", "errorClass", "errorMessage",
+      "responseBody", "dnsMs", "connectMs", "tlsMs", "firstByteMs", "requestMethod", "requestUrl", "requestHeaders",
+      "responseHeaders"
+    )
+    SELECT
+      attempt.id, delivery, number, attempt.trigger::"AttemptTrigger", to_timestamp(started / 1000), ms, code, class,
+      message, body, dns, connect, tls, first_byte, method, url,
+      ${orNull('sent')}, ${orNull('received')}
+    FROM ROWS FROM (
+      unnest(
+        $11::text[], $12::text[], $13::int[], $14::text[], $15::float8[], $16::int[], $17::int[], $18::text[],
+        $19::text[], $20::text[], $21::int[], $22::int[], $23::int[], $24::int[], $25::text[], $26::text[]
+      ),
+      json_array_elements($27::json),
+      json_array_elements($28::json)
+    ) AS attempt(
+      id, delivery, number, trigger, started, ms, code, class, message, body, dns, connect, tls, first_byte, method, url,
+      sent, received
+    )
+    JOIN updated ON updated."id" = delivery
+    ON CONFLICT DO NOTHING
+  ),
+  ${countRejections(29)}
+  SELECT "id", NULL AS "projectId", NULL AS "reason" FROM updated
+  UNION ALL
+  SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
+
+export type Recorded = {
+  /** The ids of deliveries that were written. The others had lost their lease, and their results are void. */
+  written: Set<string>;
+  /** Connectors whose vendor has rejected one delivery after the other. */
+  paused: PausedConnector[];
+};
+
+/**
+ * Writes what came of claims: the deliveries' next states, their attempts, and what the rejected among them say about their
+ * connectors. What waited for them to be sent first is due with the same commit.
+ */
+export async function recordSettlements(
+  pool: Pick<pg.Pool, 'query' | 'connect'>,
+  settlements: readonly Settlement[],
+): Promise<Recorded> {
+  const keys = settlements.flatMap(({ delivery: { destination, orderingKey } }) =>
+    orderingKey === null ? [] : { webhookId: destination, key: orderingKey },
+  );
+  if (keys.length === 0) return write(pool, settlements);
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const recorded = await write(client, settlements);
+    await releaseFollowers(client, keys);
+    await client.query('COMMIT');
+    client.release();
+    return recorded;
+  } catch (error) {
+    // A connection in an unknown state is not used again.
+    client.release(true);
+    throw error;
+  }
+}
+
+type Value = string | number | null | undefined;
+
+async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Recorded> {
+  const attempts = settlements.flatMap(({ attempts }) => attempts);
+  const places = settlements.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
+  const ofEach = (pick: (settlement: Settlement) => Value) => arrayLiteral(settlements.map(pick));
+  const ofAttempts = (pick: (attempt: AttemptRecord) => Value) => arrayLiteral(attempts.map(pick));
+  const ofPlaces = (pick: (place: (typeof places)[number]) => Value) => arrayLiteral(places.map(pick));
+  const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
+  const { rows } = await db.query<{ id: string; projectId: string | null; reason: string | null }>({
+    name: 'delivery_record',
+    text: RECORD,
+    values: [
+      ofEach(({ delivery }) => delivery.id),
+      ofEach(({ delivery }) => delivery.leaseToken),
+      ofEach(({ status }) => status),
+      ofEach(({ reason }) => reason),
+      ofEach(({ dueInSeconds }) => dueInSeconds),
+      ofEach(({ retryStep }) => retryStep),
+      ofEach(({ attempts }) => attempts.length),
+      ofEach((settlement) => lastOf(settlement)?.statusCode),
+      ofEach((settlement) => lastOf(settlement)?.durationMs),
+      ofEach((settlement) => lastOf(settlement)?.errorClass),
+      ofAttempts(() => newId('Attempt')),
+      ofPlaces(({ delivery }) => delivery.id),
+      ofPlaces(({ delivery, index }) => delivery.attemptCount + index + 1),
+      ofPlaces(({ delivery, index }) => (index === 0 ? delivery.trigger : 'SCHEDULED')),
+      ofAttempts(({ startedAt }) => startedAt),
+      ofAttempts(({ durationMs }) => durationMs),
+      ofAttempts(({ statusCode }) => statusCode),
+      ofAttempts(({ errorClass }) => errorClass),
+      ofAttempts(({ errorMessage }) => errorMessage),
+      ofAttempts(({ responseBody }) => responseBody),
+      ofAttempts(({ exchange }) => exchange?.phases.dnsMs),
+      ofAttempts(({ exchange }) => exchange?.phases.connectMs),
+      ofAttempts(({ exchange }) => exchange?.phases.tlsMs),
+      ofAttempts(({ exchange }) => exchange?.phases.firstByteMs),
+      ofAttempts(({ exchange }) => exchange?.request.method),
+      ofAttempts(({ exchange }) => exchange?.request.url),
+      JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
+      JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
+      ...rejectionValues(settlements),
+    ],
+  });
+  return {
+    written: new Set(rows.flatMap(({ id, projectId }) => (projectId === null ? id : []))),
+    paused: rows.flatMap(({ id, projectId, reason }) => (projectId === null ? [] : { id, projectId, reason: reason! })),
+  };
+}

@@ -1,0 +1,100 @@
+import { arrayLiteral } from '../../database/array-literal.ts';
+import type { Settlement } from './settle.ts';
+import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
+
+/** So many deliveries in a row that a connector's vendor does not accept for the same reason pause the connector. */
+export const REJECTIONS_LIMIT = 5;
+
+/** What a delivery that succeeded says, in place of a reason: the count starts again. */
+const ACCEPTED = '';
+const MAX_KEY_LENGTH = 120;
+// Ids, amounts, times. A code says what went wrong, so that it stays.
+const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
+
+/** Reasons are the same when they have the same key, whichever ids, amounts and times the vendor quotes. */
+export function rejectionKey(statusCode: number | null, reason: string): string {
+  const kept = reason.replaceAll(VARYING, (text, code?: string) => (code ? text : '#'));
+  return `${statusCode ?? ''} ${kept}`.slice(0, MAX_KEY_LENGTH);
+}
+
+/**
+ * What a delivery says about what its connector's vendor accepts; null when nothing. Somebody watches what is sent by hand,
+ * and may send the same event several times.
+ */
+export function rejectionOf(
+  { connector, event, trigger }: ClaimedDelivery,
+  { kind, reason }: { kind: string; reason?: string },
+  statusCode: number | null,
+): string | null {
+  if (connector === null || event.test) return null;
+  if (kind === 'delivered') return ACCEPTED;
+  return kind === 'drop' && trigger !== 'MANUAL' ? rejectionKey(statusCode, reason ?? '') : null;
+}
+
+export type PausedConnector = { id: string; projectId: string; reason: string };
+
+/** What the deliveries of a batch say about one connector: how they end. */
+type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
+
+/** The last deliveries of each connector that say the same. */
+function runsOf(settlements: readonly Settlement[]): Run[] {
+  const saying = settlements.filter(({ rejection }) => rejection !== null);
+  return [...Map.groupBy(saying, ({ delivery }) => delivery.destination).values()].map((group) => {
+    const last = group.at(-1)!;
+    const { id, secretConfig } = last.delivery.connector!;
+    const before = group.findLastIndex(({ rejection }) => rejection !== last.rejection);
+    const reason = `The last ${REJECTIONS_LIMIT} deliveries were refused for the same reason: ${last.reason}`;
+    const length = last.rejection === ACCEPTED ? 0 : group.length - 1 - before;
+    return { id, secretConfig, key: last.rejection!, reason, length, isWhole: before === -1 };
+  });
+}
+
+/** The values for `countRejections`, in the order of its parameters. */
+export function rejectionValues(settlements: readonly Settlement[]): string[] {
+  const runs = runsOf(settlements);
+  const ofRuns = (pick: (run: Run) => string | number) => arrayLiteral(runs.map(pick));
+  return [
+    ofRuns(({ id }) => id),
+    ofRuns(({ secretConfig }) => secretConfig),
+    ofRuns(({ key }) => key),
+    ofRuns(({ reason }) => reason),
+    ofRuns(({ length }) => length),
+    ofRuns(({ isWhole }) => String(isWhole)),
+  ];
+}
+
+/**
+ * Counts rejections within the statement that records the deliveries, so that each counts once, over all processes: parts
+ * of a WITH that come after `updated`. `noted` has the connectors that were written, among them those that are paused by
+ * it. Without a rejection none is. What was sent with a config that was replaced meanwhile does not count.
+ *
+ * @param first number of the first of six parameters.
+ */
+export const countRejections = (first: number) => `
+  run AS (
+    SELECT * FROM unnest(
+      $${first}::text[], $${first + 1}::text[], $${first + 2}::text[], $${first + 3}::text[], $${first + 4}::int[],
+      $${first + 5}::boolean[]
+    ) AS run(connector, config, key, why, length, whole)
+  ),
+  counted AS (
+    SELECT
+      c."id", nullif(run.key, '${ACCEPTED}') AS key, run.why,
+      run.length + CASE WHEN run.whole AND c."rejection" = run.key THEN c."rejectionCount" ELSE 0 END AS count,
+      CASE WHEN run.whole AND c."rejection" = run.key THEN c."rejectedSince" ELSE now() END AS since
+    FROM run JOIN "Connector" c ON c."id" = run.connector
+    WHERE c."secretConfig" = run.config AND c."pausedAt" IS NULL AND (run.key <> '${ACCEPTED}' OR c."rejection" IS NOT NULL)
+    ORDER BY c."id" FOR NO KEY UPDATE OF c
+  ),
+  noted AS (
+    UPDATE "Connector" c SET
+      "rejection" = CASE WHEN count < ${REJECTIONS_LIMIT} THEN key END,
+      "rejectionCount" = CASE WHEN count < ${REJECTIONS_LIMIT} THEN count ELSE 0 END,
+      "rejectedSince" = CASE WHEN count < ${REJECTIONS_LIMIT} AND key IS NOT NULL THEN since END,
+      "pausedReason" = CASE WHEN count >= ${REJECTIONS_LIMIT} THEN why END,
+      "pausedAt" = CASE WHEN count >= ${REJECTIONS_LIMIT} THEN now() END,
+      "failingSince" = CASE WHEN count >= ${REJECTIONS_LIMIT} THEN coalesce(c."failingSince", since) ELSE c."failingSince" END,
+      "updatedAt" = CASE WHEN count >= ${REJECTIONS_LIMIT} THEN now() ELSE c."updatedAt" END
+    FROM counted WHERE c."id" = counted."id" AND EXISTS (SELECT FROM updated)
+    RETURNING c."id", c."projectId", c."pausedReason"
+  )`;

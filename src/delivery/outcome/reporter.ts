@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import type { Settlement } from './settle.ts';
+import type { AttemptRecord } from '../model/claimed-delivery.ts';
+
+export type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'> & {
+  /** `webhook` or the connector's type. */
+  target: string;
+  isDelivered: boolean;
+};
+
+export type DeliveryMetrics = {
+  /** One try is over. */
+  onAttempt(facts: AttemptFacts): void;
+  /** A claim has come to this. `kind` is `webhook` or the connector's type. */
+  onResult(kind: string, status: Settlement['status']): void;
+  /** Due deliveries were asked for, which took that long. */
+  onClaim(seconds: number): void;
+  /** A statement on the queue has failed and will be repeated. */
+  onQueueError(operation: 'claim' | 'record'): void;
+};
+
+/** Tells the log and the metrics of every try: one line each, with every fact. */
+export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics }) {
+  // Ids and numbers alone, so there is nothing to mask: looking for it would cost more than all the rest of the line.
+  const lines = log.child({}, { redact: [] });
+  let attempted = 0;
+  let delivered = 0;
+
+  function report(settlement: Settlement): void {
+    const { delivery, attempts, status, reason, dueInSeconds } = settlement;
+    const { webhook, connector, event } = delivery;
+    const facts = {
+      deliveryId: delivery.id,
+      eventId: event.id,
+      eventType: event.type,
+      projectId: delivery.projectId,
+      ...(webhook && { webhookId: webhook.id }),
+      ...(connector && { connectorId: connector.id, connectorType: connector.type }),
+    };
+    const outcome = {
+      outcome: status,
+      ...(reason !== null && { reason }),
+      ...(dueInSeconds !== null && { dueInSeconds }),
+    };
+    const kind = connector?.type ?? 'webhook';
+    metrics?.onResult(kind, status);
+    if (attempts.length === 0) lines.debug({ ...facts, ...outcome }, 'delivery not attempted');
+
+    attempts.forEach((attempt, index) => {
+      const isLast = index === attempts.length - 1;
+      const isDelivered = isLast && status === 'SUCCEEDED';
+      attempted++;
+      if (isDelivered) delivered++;
+      const { statusCode, durationMs, errorClass } = attempt;
+      const number = delivery.attemptCount + index + 1;
+      const line = { ...facts, number, statusCode, durationMs, errorClass };
+      lines.info(isLast ? { ...line, ...outcome } : { ...line, outcome: 'TRY_AGAIN' }, 'delivery attempt');
+      metrics?.onAttempt({ target: kind, isDelivered, statusCode, durationMs, errorClass });
+    });
+  }
+
+  return {
+    report,
+    counts: () => ({ attempts: attempted, delivered, failed: attempted - delivered }),
+  };
+}

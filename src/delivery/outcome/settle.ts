@@ -1,0 +1,68 @@
+import { rejectionOf } from './rejections.ts';
+import { RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
+import type { AttemptRecord, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
+
+/** What a subscriber's health learns from a delivery. */
+export type HealthEffect =
+  | { kind: 'healthy' }
+  | { kind: 'failing' }
+  | { kind: 'disable'; reason: string }
+  | { kind: 'pause'; reason: string };
+
+/** A delivery's next state, as it is written. */
+export type Settlement = {
+  delivery: ClaimedDelivery;
+  status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
+  reason: string | null;
+  /** Null for a delivery that is finished or held. */
+  dueInSeconds: number | null;
+  retryStep: number;
+  attempts: AttemptRecord[];
+  health: HealthEffect | null;
+  /** What it says about what its connector's vendor accepts, in the form of `rejectionOf`. */
+  rejection: string | null;
+  remember: Record<string, string>;
+};
+
+type Change = Pick<Settlement, 'status' | 'reason'> &
+  Partial<Pick<Settlement, 'dueInSeconds' | 'retryStep' | 'health'>>;
+
+type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
+
+type RuleContext = { step: number; schedule: readonly number[]; random: number; isOurFault: boolean };
+
+const RULES: Rules = {
+  delivered: ({ reason = null }) => ({ status: 'SUCCEEDED', reason, health: { kind: 'healthy' } }),
+  retry: ({ reason = null, afterSeconds }, { step, schedule, random, isOurFault }) => {
+    const dueInSeconds = retryDelaySeconds(schedule, step, afterSeconds, random);
+    const health: HealthEffect | null = isOurFault ? null : { kind: 'failing' };
+    if (dueInSeconds === undefined) return { status: 'FAILED', reason: reason ?? 'exhausted', health };
+    return { status: 'PENDING', reason, dueInSeconds, retryStep: step + 1, health };
+  },
+  drop: ({ reason }) => ({ status: 'FAILED', reason }),
+  pause: ({ reason }) => ({ status: 'PENDING', reason: 'paused', health: { kind: 'pause', reason } }),
+  disable: ({ reason }) => ({ status: 'FAILED', reason, health: { kind: 'disable', reason } }),
+  skip: ({ reason }) => ({ status: 'SKIPPED', reason }),
+  wait: ({ afterSeconds, reason = null }) => ({ status: 'PENDING', reason, dueInSeconds: afterSeconds }),
+  hold: () => ({ status: 'PENDING', reason: 'paused' }),
+};
+
+/**
+ * Turns what came of a claim into the delivery's next state.
+ *
+ * @param random from 0 to 1; the same for deliveries that went out together, so that they are tried again together.
+ */
+export function settle(
+  delivery: ClaimedDelivery,
+  result: SendResult,
+  schedule: readonly number[] = RETRY_SCHEDULE_SECONDS,
+  random: number = Math.random(),
+): Settlement {
+  const { attempts, verdict, remember = {} } = result;
+  const isOurFault = attempts.at(-1)?.errorClass === 'internal';
+  const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
+  const change = rule(verdict, { step: delivery.retryStep, schedule, random, isOurFault });
+  const rejection = rejectionOf(delivery, verdict, attempts.at(-1)?.statusCode ?? null);
+  const unchanged = { dueInSeconds: null, retryStep: delivery.retryStep, health: null };
+  return { delivery, attempts, remember, rejection, ...unchanged, ...change };
+}

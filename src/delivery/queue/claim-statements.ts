@@ -1,0 +1,221 @@
+import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
+import { earliestDue, IS_FREE, LANE } from './queue.ts';
+
+/**
+ * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations whose
+ * room is known and that room, $5 the room of the others, $6 the most that were tried before; $7, $8 and $9 as $3, $4 and
+ * $5 for accounts, $10, $11 and $12 for origins; around the destinations also $13 the one to go on after and $14 the most
+ * to look at.
+ */
+
+// The same expression as in the index "Delivery_destination_due".
+const DESTINATION = `coalesce("webhookId", "connectorId")`;
+
+// Stored times are rounded to milliseconds, so what was made due this moment may lie a little ahead.
+const DUE = `now() + interval '1 millisecond'`;
+
+/** The room of each destination, account and origin, as tables. */
+const ROOM = `
+  room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots)),
+  account_room AS (SELECT * FROM unnest($7::text[], $8::int[]) AS room(account, slots)),
+  origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
+
+/**
+ * Whose the destinations are and where they lead, with the room of both. A connector is its own origin. They are looked up
+ * one by one, because a planner that takes them for many would read whole tables.
+ */
+const placesOf = (destinations: string) => `
+  SELECT
+    d.destination, owner.account, site.origin,
+    coalesce(account_room.slots, $9::int) AS account_slots, coalesce(origin_room.slots, $12::int) AS origin_slots
+  FROM (${destinations}) AS d
+  CROSS JOIN LATERAL (
+    SELECT "projectId", coalesce("origin", "id") AS origin FROM "Webhook" WHERE "id" = d.destination
+    UNION ALL SELECT "projectId", "id" FROM "Connector" WHERE "id" = d.destination
+    LIMIT 1
+  ) AS site
+  CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
+  LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)`;
+
+/** Which of an account's and of an origin's a delivery is: destinations take turns, and chance decides who begins. */
+const POSITIONS = `
+  row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
+  row_number() OVER (PARTITION BY origin ORDER BY turn, random()) AS of_origin`;
+
+const IS_WITHIN_SHARES = `of_account <= account_slots AND of_origin <= origin_slots`;
+
+/** What is true of a webhook or connector, whatever is sent to it. */
+const subscribers = (table: string, reference: string, columns: string) => `
+  SELECT coalesce(json_agg(row_to_json(subscriber)), '[]') FROM (
+    SELECT
+      s."id", s."projectId", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
+      s."maxPerSecond",
+      coalesce(extract(epoch FROM s."circuitOpenUntil" - now()), 0)::float8 AS "circuitOpenSeconds",
+      ${columns}
+    FROM ${table} s JOIN "Project" p ON p."id" = s."projectId"
+    WHERE s."id" = ANY(ARRAY(SELECT DISTINCT ${reference} FROM claimed WHERE ${reference} IS NOT NULL))
+  ) AS subscriber`;
+
+const WEBHOOKS = subscribers(
+  '"Webhook"',
+  '"webhookId"',
+  `s."url", coalesce(s."origin", s."id") AS "origin", s."payloadVersion", s."secret",
+   CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`,
+);
+
+const CONNECTORS = subscribers(
+  '"Connector"',
+  '"connectorId"',
+  `s."type", s."id" AS "origin", s."secretConfig", s."eventTypes", s."memory", s."pausedAt" IS NOT NULL AS "isPaused"`,
+);
+
+/**
+ * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it: a row
+ * with what is true of all, then one for each delivery. What is put aside has taken the room of others, so there is more
+ * to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how
+ * few they are might otherwise read the whole table.
+ */
+const TAKE = `
+  ${WAITING},
+  claimed AS (
+    UPDATE "Delivery" SET
+      "status" = 'RUNNING',
+      "leasedUntil" = now() + make_interval(secs => $2),
+      "leaseToken" = "leaseToken" + 1,
+      "errorClass" = CASE WHEN "status" = 'RUNNING' THEN 'interrupted' ELSE "errorClass" END
+    WHERE "id" = ANY(ARRAY(SELECT "id" FROM picked EXCEPT ALL SELECT "id" FROM waiting))
+    RETURNING *
+  )
+  SELECT
+    NULL AS "id", NULL AS "destination", NULL AS "trigger", NULL AS "attemptCount", NULL AS "retryStep",
+    NULL AS "leaseToken", NULL AS "errorClass", NULL AS "orderingKey", NULL AS "ageSeconds",
+    NULL AS "eventId", NULL AS "type", NULL AS "version", NULL AS "test", NULL AS "timestamp", NULL AS "data",
+    NULL AS "traceContext",
+    json_build_object(
+      'hasMore', meta."hasMore" OR EXISTS (SELECT FROM waiting WHERE "isSure"),
+      'after', meta."after",
+      'databaseTime', meta."databaseTime",
+      'nextDueInMilliseconds', meta."nextDueInMilliseconds",
+      'webhooks', (${WEBHOOKS}),
+      'connectors', (${CONNECTORS})
+    ) AS "meta"
+  FROM meta
+  UNION ALL
+  SELECT
+    d."id", coalesce(d."webhookId", d."connectorId"), d."trigger"::text, d."attemptCount", d."retryStep",
+    d."leaseToken", d."errorClass", d."orderingKey", extract(epoch FROM now() - d."createdAt")::float8,
+    e."id", e."type", e."version", e."test", e."timestamp", e."data"::text,
+    e."traceContext",
+    NULL
+  FROM claimed d CROSS JOIN LATERAL (SELECT * FROM "Event" WHERE "id" = d."eventId" LIMIT 1) AS e`;
+
+const META_TIMES = `
+  extract(epoch FROM now())::float8 * 1000 AS "databaseTime",
+  extract(epoch FROM ${earliestDue(`> ${DUE}`)} - now())::float8 * 1000 AS "nextDueInMilliseconds"`;
+
+/** The oldest that are due, locked. */
+const oldestOf = (condition: string, most: string, order = '"nextAttemptAt"') => `
+  SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane FROM "Delivery"
+  WHERE ${IS_FREE} AND "nextAttemptAt" <= ${DUE} AND ${condition}
+  ORDER BY ${order} LIMIT ${most}
+  FOR UPDATE SKIP LOCKED`;
+
+/**
+ * The same of one destination. It is written as a range and an order that only an index by destinations has: a planner
+ * that takes the queue for empty might otherwise go through all that is due, to whomever.
+ */
+const oldestTo = (destination: string, condition: string, most: string) =>
+  oldestOf(
+    `${condition} AND ${DESTINATION} BETWEEN ${destination} AND ${destination}`,
+    most,
+    `${DESTINATION}, "nextAttemptAt"`,
+  );
+
+const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
+
+/** The oldest due deliveries, first tries and retries by turns. What exceeds the room there is for it is left. */
+export const CLAIM_OLDEST = `
+  WITH ${ROOM},
+  due AS (
+    SELECT oldest.*, ${TURN} AS turn FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
+    CROSS JOIN LATERAL (${oldestOf(`${LANE} = queue.number`, 'queue.most')}) AS oldest
+  ),
+  place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
+  ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY turn, lane) AS position, ${POSITIONS}
+    FROM due JOIN place USING (destination)
+  ),
+  picked AS (
+    SELECT ${ORDERING_COLUMNS} FROM ranked LEFT JOIN room USING (destination)
+    WHERE position <= coalesce(room.slots, $5) AND ${IS_WITHIN_SHARES}
+    ORDER BY turn, lane LIMIT $1
+  ),
+  meta AS (
+    SELECT seen.due >= $1 OR seen.picked < seen.due AS "hasMore", '' AS "after", ${META_TIMES}
+    FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM picked) AS picked) AS seen
+  ),
+  ${TAKE}`;
+
+const NEXT_DESTINATION = (after: string) => `
+  SELECT ${DESTINATION} AS destination FROM "Delivery"
+  WHERE "outcome" IS NULL AND "nextAttemptAt" IS NOT NULL AND ${DESTINATION} > ${after}
+  ORDER BY ${DESTINATION} LIMIT 1`;
+
+/**
+ * Goes from destination to destination by the index and takes from each what it has room for, so that the backlog of a
+ * destination without room costs nothing: the claim for when there is one, or an account or origin without room. Looks at
+ * $14 destinations at most. Of those whose room is negative only what was asked for by hand is taken.
+ */
+export const CLAIM_AROUND = `
+  WITH RECURSIVE ${ROOM},
+  around AS (
+    (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$13::text')}) AS first)
+    UNION ALL
+    SELECT (${NEXT_DESTINATION('around.destination')}), position + 1
+    FROM around WHERE around.destination IS NOT NULL AND position < $14
+  ),
+  by_hand AS (
+    SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM room CROSS JOIN LATERAL (
+      ${oldestTo('room.destination', `"trigger" = 'MANUAL'`, '-room.slots')}
+    ) AS due
+    WHERE room.slots < 0
+  ),
+  place AS (${placesOf('SELECT destination FROM around WHERE destination IS NOT NULL UNION SELECT destination FROM by_hand')}),
+  open AS (
+    SELECT destination, greatest(least(coalesce(room.slots, $5), account_slots, origin_slots), 0) AS slots
+    FROM around JOIN place USING (destination) LEFT JOIN room USING (destination)
+    ORDER BY position
+  ),
+  due AS (
+    SELECT due.* FROM open CROSS JOIN LATERAL (
+      SELECT oldest.*, ${TURN} AS turn
+      FROM (VALUES (0, open.slots), (1, least(open.slots, $6::int))) AS queue(number, most) CROSS JOIN LATERAL (
+        ${oldestTo('open.destination', `${LANE} = queue.number`, 'queue.most')}
+      ) AS oldest
+      ORDER BY turn, lane LIMIT open.slots
+    ) AS due
+    LIMIT $1
+  ),
+  counted AS (
+    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due UNION ALL SELECT * FROM by_hand
+  ),
+  ranked AS (
+    SELECT *, ${POSITIONS} FROM counted JOIN place USING (destination) WHERE lane = 0 OR retries <= $6
+  ),
+  picked AS (
+    SELECT ${ORDERING_COLUMNS} FROM ranked WHERE ${IS_WITHIN_SHARES}
+  ),
+  seen AS (
+    SELECT count(*) >= $1 AS "isFull", max(destination) AS last FROM due
+  ),
+  progress AS (
+    SELECT count(destination) >= $14 AS "isCut", max(destination) AS last FROM around
+  ),
+  meta AS (
+    SELECT
+      seen."isFull" OR progress."isCut" AS "hasMore",
+      CASE WHEN seen."isFull" THEN seen.last WHEN progress."isCut" THEN progress.last ELSE '' END AS "after",
+      ${META_TIMES}
+    FROM seen, progress
+  ),
+  ${TAKE}`;

@@ -1,0 +1,149 @@
+import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
+import type { Queryable } from './queue.ts';
+import type { Room } from '../flow/shares.ts';
+import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
+
+export type ClaimRequest = {
+  limit: number;
+  leaseSeconds: number;
+  /** The most of them that were tried before. */
+  retryLimit: number;
+  /** How many more deliveries each of these destinations may have; 0 leaves it out, -3 takes three sent by hand alone. */
+  room: ReadonlyMap<string, number>;
+  /** The room of every other destination. */
+  defaultRoom: number;
+  /** The same of accounts and of origins; left out where there is no bound. */
+  accountRoom?: Room;
+  originRoom?: Room;
+  /** Set while some destination, account or origin has no room: where `claimAround` goes on, '' for the beginning. */
+  after?: string;
+};
+
+export type Claim = {
+  deliveries: ClaimedDelivery[];
+  /** Due deliveries were left behind that another claim could find. */
+  hasMore: boolean;
+  /** Milliseconds until the next delivery becomes due; null when none is scheduled. */
+  nextDueInMilliseconds: number | null;
+  /** Where the next round over the destinations goes on. */
+  after: string;
+};
+
+const MAX_DESTINATIONS_A_CLAIM = 256;
+const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
+
+/**
+ * Takes due deliveries under a lease: nobody else gets them until it ends. One statement, so that a killed process
+ * leaves either nothing or a lease behind. All times are those of the database.
+ */
+export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Claim> {
+  const { limit, retryLimit, leaseSeconds, room, defaultRoom, after } = request;
+  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
+  const values = [
+    ...[limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom, retryLimit],
+    ...columnsOf(accountRoom),
+    ...columnsOf(originRoom),
+  ];
+  const query =
+    after === undefined
+      ? { name: 'delivery_claim_oldest', text: CLAIM_OLDEST, values }
+      : { name: 'delivery_claim_around', text: CLAIM_AROUND, values: [...values, after, MAX_DESTINATIONS_A_CLAIM] };
+  const { rows } = await db.query<ClaimRow>(query);
+  const receivedAt = performance.now();
+  const { meta } = rows.find(isMeta)!;
+  const databaseTime = () => meta.databaseTime + performance.now() - receivedAt;
+  const webhooks = new Map(meta.webhooks.map((webhook) => [webhook.id, webhook]));
+  const connectors = new Map(meta.connectors.map((connector) => [connector.id, connector]));
+  const deliveries = rows.filter(isDelivery).map((row) => {
+    const webhook = webhooks.get(row.destination) ?? null;
+    return toDelivery(row, databaseTime, webhook, webhook ? null : connectors.get(row.destination)!);
+  });
+  const { hasMore, nextDueInMilliseconds } = meta;
+  return { deliveries, hasMore, nextDueInMilliseconds, after: meta.after };
+}
+
+function columnsOf({ known, others }: Room): [ids: string[], slots: number[], others: number] {
+  return [[...known.keys()], [...known.values()], others];
+}
+
+type MetaRow = {
+  meta: {
+    databaseTime: number;
+    nextDueInMilliseconds: number | null;
+    hasMore: boolean;
+    after: string;
+    webhooks: (ClaimedWebhook & SubscriberColumns)[];
+    connectors: (ClaimedConnector & SubscriberColumns)[];
+  };
+};
+
+type SubscriberColumns = {
+  account: string;
+  origin: string;
+  projectId: string;
+  projectName: string;
+  maxPerSecond: number | null;
+  circuitOpenSeconds: number;
+};
+
+type DeliveryRow = {
+  id: string;
+  destination: string;
+  trigger: 'SCHEDULED' | 'MANUAL';
+  attemptCount: number;
+  retryStep: number;
+  leaseToken: number;
+  errorClass: string | null;
+  orderingKey: string | null;
+  ageSeconds: number;
+  eventId: string;
+  type: string;
+  version: number;
+  test: boolean;
+  timestamp: Date;
+  data: string;
+  traceContext: string | null;
+};
+
+type ClaimRow = MetaRow | (DeliveryRow & { meta: null });
+
+const isMeta = (row: ClaimRow): row is MetaRow => row.meta !== null;
+const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.meta === null;
+
+function toDelivery(
+  row: DeliveryRow,
+  databaseTime: () => number,
+  webhook: (ClaimedWebhook & SubscriberColumns) | null,
+  connector: (ClaimedConnector & SubscriberColumns) | null,
+): ClaimedDelivery {
+  const { account, origin, projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
+  return {
+    id: row.id,
+    projectId,
+    projectName,
+    trigger: row.trigger,
+    attemptCount: row.attemptCount,
+    retryStep: row.retryStep,
+    leaseToken: row.leaseToken,
+    orderingKey: row.orderingKey,
+    ageSeconds: row.ageSeconds,
+    previousErrorClass: row.errorClass,
+    traceContext: row.traceContext,
+    destination: row.destination,
+    account,
+    origin,
+    maxPerSecond,
+    circuitOpenSeconds,
+    event: {
+      id: row.eventId,
+      type: row.type,
+      version: row.version,
+      test: row.test,
+      timestamp: row.timestamp,
+      data: row.data,
+    },
+    webhook,
+    connector,
+    databaseTime,
+  };
+}

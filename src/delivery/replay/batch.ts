@@ -1,0 +1,159 @@
+import type { Queryable } from '../queue/queue.ts';
+
+/** Which deliveries a replay takes, as it is stored; what is left out does not matter. */
+export type ReplayFilter = {
+  status?: string[];
+  eventTypes?: string[];
+  /** Created at or after, ISO 8601. */
+  from?: string;
+  /** Created before. */
+  to?: string;
+  webhookId?: string;
+  connectorId?: string;
+  test?: boolean;
+};
+
+export type ReplayJob = {
+  id: string;
+  projectId: string;
+  filter: ReplayFilter;
+  maxPerSecond: number;
+  createdAt: Date;
+  leaseToken: number;
+};
+
+/**
+ * What stood so when the replay began (nothing is changed before it is created, which an index can make use of): later deliveries, and those that have changed since, are not taken. A claim
+ * leaves `updatedAt` as it is, so that what is being sent is found, to be skipped.
+ */
+const MATCHES = `
+  d."projectId" = $1 AND d."createdAt" <= $2 AND d."updatedAt" <= $2
+  AND ($3::"DeliveryStatus"[] IS NULL OR d."status" = ANY ($3))
+  AND ($10::boolean OR d."outcome" = ANY ($3))
+  AND ($4::text[] IS NULL OR d."eventType" = ANY ($4))
+  AND ($5::timestamptz IS NULL OR d."createdAt" >= $5 AND d."updatedAt" >= $5)
+  AND ($6::timestamptz IS NULL OR d."createdAt" < $6)
+  AND ($7::text IS NULL OR d."webhookId" = $7)
+  AND ($8::text IS NULL OR d."connectorId" = $8)
+  AND ($9::boolean IS NULL OR (SELECT e."test" FROM "Event" e WHERE e."id" = d."eventId") = $9)`;
+
+function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>) {
+  const { status, eventTypes, from, to, webhookId, connectorId, test } = filter;
+  // What waits may be taken by a worker at any moment.
+  const states = status?.includes('PENDING') ? [...status, 'RUNNING'] : status;
+  return [
+    ...[projectId, createdAt, states ?? null, eventTypes ?? null, from ?? null, to ?? null],
+    ...[webhookId ?? null, connectorId ?? null, test ?? null],
+    // Without this the index of finished deliveries may be used.
+    !states || states.includes('PENDING'),
+  ];
+}
+
+/** How many deliveries a replay would take if it began at that time. */
+export async function countReplay(
+  db: Queryable,
+  job: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>,
+): Promise<number> {
+  const { rows } = await db.query<{ total: number }>(
+    `SELECT count(*)::int AS "total" FROM "Delivery" d WHERE ${MATCHES}`,
+    filterValues(job),
+  );
+  return rows[0]!.total;
+}
+
+/**
+ * Takes the next deliveries of a replay, makes them due, and moves its cursor past them: one statement, so that a killed
+ * process leaves both done or neither.
+ */
+const BATCH = `
+  WITH job AS (
+    SELECT "id", "cursor" FROM "Replay" WHERE "id" = $11 AND "status" = 'RUNNING' AND "leaseToken" = $12 FOR UPDATE
+  ),
+  found AS MATERIALIZED (
+    SELECT d."id" FROM job, "Delivery" d WHERE d."id" > job."cursor" AND ${MATCHES} ORDER BY d."id" LIMIT $13
+  ),
+  requeued AS (
+    UPDATE "Delivery" d SET
+      "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
+      "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+    WHERE d."id" = ANY (ARRAY(SELECT "id" FROM found)) AND d."updatedAt" <= $2
+      AND (d."status"::text <> 'RUNNING' OR d."leasedUntil" <= now())
+    RETURNING d."id"
+  ),
+  step AS (
+    SELECT (SELECT count(*)::int FROM found) AS found, (SELECT count(*)::int FROM requeued) AS requeued,
+           (SELECT max("id") FROM found) AS last
+  )
+  UPDATE "Replay" r SET
+    "cursor" = coalesce(step.last, r."cursor"),
+    "done" = r."done" + step.requeued,
+    "skipped" = CASE WHEN step.found < $13 THEN greatest(r."total" - r."done" - step.requeued, r."skipped" + step.found - step.requeued)
+                     ELSE r."skipped" + step.found - step.requeued END,
+    "total" = greatest(r."total", r."done" + r."skipped" + step.found),
+    "status" = CASE WHEN step.found < $13 THEN 'COMPLETED'::"ReplayStatus" ELSE r."status" END,
+    "finishedAt" = CASE WHEN step.found < $13 THEN now() END,
+    "leasedUntil" = now() + make_interval(secs => $14),
+    "updatedAt" = now()
+  FROM job, step WHERE r."id" = job."id"
+  RETURNING step.requeued AS "requeued", r."status"::text AS "status"`;
+
+/** @returns undefined when the replay was cancelled, is finished, or has passed to another process. */
+export async function replayBatch(
+  db: Queryable,
+  job: ReplayJob,
+  { size, leaseSeconds }: { size: number; leaseSeconds: number },
+): Promise<{ requeued: number; status: string } | undefined> {
+  // Without a name: which index finds what a filter takes depends on the filter.
+  const { rows } = await db.query<{ requeued: number; status: string }>(BATCH, [
+    ...filterValues(job),
+    ...[job.id, job.leaseToken, size, leaseSeconds],
+  ]);
+  return rows[0];
+}
+
+/**
+ * Takes replays that nobody carries: new ones, those of processes that have ended, and those whose turn is over. What has
+ * waited longest comes first. By the clock of the database.
+ */
+export async function claimReplays(
+  db: Queryable,
+  { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
+): Promise<ReplayJob[]> {
+  const { rows } = await db.query<ReplayJob>(
+    `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $2), "leaseToken" = "leaseToken" + 1
+     WHERE "id" = ANY (ARRAY(
+       SELECT "id" FROM "Replay" WHERE "status" = 'RUNNING' AND ("leasedUntil" IS NULL OR "leasedUntil" <= now())
+       ORDER BY "leasedUntil" NULLS FIRST, "id" LIMIT $1 FOR UPDATE SKIP LOCKED
+     ))
+     RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`,
+    [limit, leaseSeconds],
+  );
+  return rows;
+}
+
+/** Prolongs the lease of a replay that waits, and tells whether it is still ours. */
+export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, leaseSeconds: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
+     WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = 'RUNNING'`,
+    [id, leaseToken, leaseSeconds],
+  );
+  return rowCount === 1;
+}
+
+/** Gives a replay back before it is finished: it is the turn of others. */
+export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
+  await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
+}
+
+/** How many deliveries of a project that were asked for by hand are due and not taken yet, counted up to `limit`. */
+export async function countWaiting(db: Queryable, projectId: string, limit: number): Promise<number> {
+  const { rows } = await db.query<{ waiting: number }>(
+    `SELECT count(*)::int AS "waiting" FROM (
+       SELECT FROM "Delivery" WHERE "outcome" IS NULL AND "status" = 'PENDING' AND "nextAttemptAt" <= now()
+         AND "projectId" = $1 AND "trigger" = 'MANUAL' LIMIT $2
+     ) AS counted`,
+    [projectId, limit],
+  );
+  return rows[0]!.waiting;
+}

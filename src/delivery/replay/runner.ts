@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Database } from '../../database/client.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
+import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob, replayBatch } from './batch.ts';
+import { createWakeSignal } from '../queue/wake-signal.ts';
+
+const LEASE_SECONDS = 10;
+const LOOK_MILLISECONDS = 1_000;
+/** Replays one process carries at once. Where they are as many, each has its turn. */
+const MAX_JOBS = 8;
+const TURN_MILLISECONDS = 2_000;
+const MAX_BATCH = 100;
+const BATCHES_A_SECOND = 5;
+/** While so many wait to be sent nothing is added, so that a new event never waits behind more. */
+const MAX_WAITING = 100;
+const WAIT_MILLISECONDS = 200;
+
+/** Carries out replays: some deliveries at a time, no faster than each may go, on whichever process has its lease. */
+export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'>; bus: Bus; log: Logger }) {
+  const stopping = new AbortController();
+  const signal = createWakeSignal();
+  const jobs = new Set<Promise<void>>();
+  let unsubscribe = () => {};
+  let loop: Promise<void> = Promise.resolve();
+
+  const pause = (milliseconds: number) => sleep(milliseconds, undefined, { signal: stopping.signal }).catch(() => {});
+
+  async function look(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        const room = MAX_JOBS - jobs.size;
+        const claimed = room > 0 ? await claimReplays(db.pool, { limit: room, leaseSeconds: LEASE_SECONDS }) : [];
+        for (const job of claimed) carry(job);
+      } catch (error) {
+        log.warn({ err: error }, 'replays could not be looked for; the next look will do it');
+      }
+      await signal.wait(LOOK_MILLISECONDS * (0.75 + Math.random() / 2));
+    }
+  }
+
+  function carry(job: ReplayJob): void {
+    const running = run(job)
+      // Its lease ends by itself, and whoever looks next goes on with it.
+      .catch((error) =>
+        log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will be taken up again'),
+      )
+      .finally(() => {
+        jobs.delete(running);
+        signal.notify();
+      });
+    jobs.add(running);
+  }
+
+  async function run(job: ReplayJob): Promise<void> {
+    const { projectId, maxPerSecond } = job;
+    const size = Math.max(1, Math.min(MAX_BATCH, Math.floor(maxPerSecond / BATCHES_A_SECOND)));
+    const turnEndsAt = performance.now() + TURN_MILLISECONDS;
+    while (!stopping.signal.aborted) {
+      if (jobs.size >= MAX_JOBS && performance.now() > turnEndsAt) return giveBackReplay(db.pool, job);
+      if ((await countWaiting(db.pool, projectId, MAX_WAITING)) >= MAX_WAITING) {
+        if (!(await holdReplay(db.pool, job, LEASE_SECONDS))) return;
+        await pause(WAIT_MILLISECONDS);
+        continue;
+      }
+      const batch = await replayBatch(db.pool, job, { size, leaseSeconds: LEASE_SECONDS });
+      if (!batch) return;
+      bus.publish(topics.replays(projectId));
+      if (batch.requeued > 0) {
+        bus.publish(topics.deliveriesDue);
+        bus.publish(topics.deliveries(projectId));
+      }
+      if (batch.status !== 'RUNNING') return;
+      await pause((size / maxPerSecond) * 1_000);
+    }
+  }
+
+  return {
+    start(): void {
+      unsubscribe = bus.subscribe(topics.replaysDue, signal.notify);
+      loop = look();
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      unsubscribe();
+      signal.notify();
+      await loop;
+      await Promise.all(jobs);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { UPSTREAM_FAULTS } from '../../connectors/shared/alert.ts';
+import type { ConnectorEvent, EndpointHistory, HistoryQuestion } from '../../connectors/definition.ts';
+import { firstIdAt } from '../../ids.ts';
+import type { Queryable } from '../queue/queue.ts';
+
+const MAX_FAULTS = 1_000;
+
+// By ids, which begin with the time, so that only the partition and the part of the index around the event is read.
+const HISTORY = `
+  SELECT
+    ARRAY(
+      SELECT "timestamp" FROM "Event"
+      WHERE "projectId" = $1 AND "type" = 'payment.failed' AND "id" >= $2 AND "id" < $3 AND NOT "test"
+        AND "data"->>'endpointId' = $4 AND "data"->>'stage' = 'upstream'
+        AND ("data"->>'reason' = ANY($5) OR ("data"->>'upstreamStatusCode')::int >= 500)
+      ORDER BY "id" DESC LIMIT ${MAX_FAULTS}
+    ) AS "faults",
+    (
+      SELECT "timestamp" FROM "Event"
+      WHERE "projectId" = $1 AND "type" = 'payment.settled' AND "id" >= $6 AND "timestamp" >= $7 AND NOT "test"
+        AND "data"->>'endpointId' = $4
+      ORDER BY "id" DESC LIMIT 1
+    ) AS "settledAt"`;
+
+export type ReadHistory = (event: ConnectorEvent, question: HistoryQuestion) => Promise<EndpointHistory>;
+
+/**
+ * Makes the function that reads what other payments of an endpoint came to around an event. Events are written before
+ * anybody delivers them, so what this process does not see yet another one will find in its memory.
+ */
+export function createEndpointHistory(db: Queryable): ReadHistory {
+  return async ({ projectId, timestamp }, { endpointId, minutes }) => {
+    const at = Date.parse(timestamp);
+    const [from, until] = [at - minutes * 60_000, at + minutes * 60_000];
+    const { rows } = await db.query<{ faults: Date[]; settledAt: Date | null }>(HISTORY, [
+      projectId,
+      firstIdAt('Event', from),
+      firstIdAt('Event', until),
+      endpointId,
+      UPSTREAM_FAULTS,
+      firstIdAt('Event', at),
+      timestamp,
+    ]);
+    const { faults, settledAt } = rows[0]!;
+    return { upstreamFaults: faults.map((fault) => fault.toISOString()), settledAt: settledAt?.toISOString() ?? null };
+  };
+}

@@ -1,0 +1,126 @@
+import type { ConnectorDefinition } from '../../connectors/definition.ts';
+import type { EventKind } from '../../events/kinds.ts';
+import type { SpanOptions } from '../../tracing/tracer.ts';
+import { type ConnectorGroup, type createConnectorSender, selectedKinds } from './send-connector.ts';
+import type { createWebhookSender, SendControl } from './send-webhook.ts';
+import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
+
+/** Deliveries that are carried out together; `run` has a result for each. */
+export type Job = {
+  deliveries: readonly ClaimedDelivery[];
+  /** Nothing is sent: it was decided otherwise. */
+  isDecided?: true;
+  run: (control: SendControl) => Promise<SendResult[]>;
+};
+
+export type JobOptions = {
+  sendWebhook: ReturnType<typeof createWebhookSender>;
+  sendToConnector: ReturnType<typeof createConnectorSender>;
+  findConnector: (type: string) => ConnectorDefinition | undefined;
+};
+
+/** Decides what is to be done with claimed deliveries. What goes wrong with one destination touches no other. */
+export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOptions): Job[] {
+  return [...Map.groupBy(deliveries, ({ destination }) => destination).values()].flatMap((group) => {
+    try {
+      const { connector } = group[0]!;
+      return connector
+        ? planConnector(group, connector, options)
+        : group.map((delivery) => planWebhook(delivery, options));
+    } catch (error) {
+      return [{ deliveries: group, run: () => Promise.reject(error) }];
+    }
+  });
+}
+
+function planWebhook(delivery: ClaimedDelivery, { sendWebhook }: JobOptions): Job {
+  const webhook = delivery.webhook!;
+  if (!webhook.isActive) return decided([delivery], { kind: 'skip', reason: 'disabled' });
+  return { deliveries: [delivery], run: async (control) => [await sendWebhook(delivery, webhook, control)] };
+}
+
+function planConnector(
+  deliveries: ClaimedDelivery[],
+  connector: ClaimedConnector,
+  { findConnector, sendToConnector }: JobOptions,
+): Job[] {
+  const definition = findConnector(connector.type);
+  if (!connector.isActive) return [decided(deliveries, { kind: 'skip', reason: 'disabled' })];
+  if (!definition) return [decided(deliveries, { kind: 'skip', reason: 'unknown_type' })];
+
+  const jobs: Job[] = [];
+  const toSend: ClaimedDelivery[] = [];
+  for (const delivery of deliveries) {
+    // A test event is how the seller finds out whether the credential works again.
+    if (connector.isPaused && !delivery.event.test) jobs.push(decided([delivery], { kind: 'hold' }));
+    else if (!isCarried(definition, connector, delivery)) {
+      jobs.push(decided([delivery], { kind: 'skip', reason: 'not_carried' }));
+    } else toSend.push(delivery);
+  }
+
+  const secondsToWait = definition.batch ? secondsUntilWindow(toSend, definition.batch.windowSeconds) : 0;
+  if (secondsToWait > 0) return [...jobs, decided(toSend, { kind: 'wait', afterSeconds: secondsToWait })];
+  for (const group of chunks(toSend, definition.batch?.maxEvents ?? 1)) {
+    jobs.push({ deliveries: group, run: (control) => sendToConnector(group, connector, definition, control) });
+  }
+  return jobs;
+}
+
+/** The job of deliveries for which nothing is sent. */
+export function decided(deliveries: readonly ClaimedDelivery[], verdict: Verdict): Job {
+  return { deliveries, isDecided: true, run: async () => deliveries.map(() => ({ attempts: [], verdict })) };
+}
+
+function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {
+  return definition.carries(event.type as EventKind, selectedKinds(connector));
+}
+
+/**
+ * Time is cut into windows, the same for all workers: what comes within one waits for its end and then goes out
+ * together. Nothing waits twice, and one that must not wait takes the others along.
+ *
+ * @returns 0 when it is time to send.
+ */
+function secondsUntilWindow(deliveries: readonly ClaimedDelivery[], windowSeconds: number): number {
+  const [first] = deliveries;
+  if (!first) return 0;
+  // Connectors do not all have their windows end in the same second.
+  const now = first.databaseTime() / 1000 + offsetOf(first.destination);
+  const windowOf = (seconds: number) => Math.floor(seconds / windowSeconds);
+  const isTime = deliveries.some(
+    ({ ageSeconds, attemptCount, trigger, event }) =>
+      attemptCount > 0 || trigger === 'MANUAL' || event.test || windowOf(now - ageSeconds) < windowOf(now),
+  );
+  return isTime ? 0 : (windowOf(now) + 1) * windowSeconds - now;
+}
+
+function offsetOf(id: string): number {
+  let hash = 0;
+  for (let index = 0; index < id.length; index++) hash = (hash * 31 + id.charCodeAt(index)) % 86_400;
+  return hash;
+}
+
+function chunks(deliveries: readonly ClaimedDelivery[], size: number): ConnectorGroup[] {
+  const result: ConnectorGroup[] = [];
+  for (let start = 0; start < deliveries.length; start += size) {
+    result.push(deliveries.slice(start, start + size) as unknown as ConnectorGroup);
+  }
+  return result;
+}
+
+/** Goes on with the trace of the event; a batch with that of its first, and is linked to the others. */
+export function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
+  const { id, event, connector, traceContext, attemptCount } = first!;
+  return {
+    parent: traceContext,
+    links: others.map((other) => other.traceContext),
+    attributes: {
+      'tollgate.delivery.id': id,
+      'tollgate.delivery.attempt': attemptCount + 1,
+      'tollgate.delivery.kind': connector?.type ?? 'webhook',
+      'tollgate.event.id': event.id,
+      'tollgate.event.type': event.type,
+      'messaging.batch.message_count': 1 + others.length,
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { ConnectorDefinition, ConnectorEvent, ConnectorMemory } from '../../connectors/definition.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
+import { webhookBody } from './payload.ts';
+import { selectedKinds } from './send-connector.ts';
+import type { ClaimedEvent } from '../model/claimed-delivery.ts';
+
+/** A request as it would go out now, with its secrets. Never show it as it is. */
+export type RebuiltRequest = { method: string; url: string; headers: Record<string, string>; body?: string };
+
+export type WebhookContext = {
+  projectId: string;
+  url: string;
+  userAgent: string;
+  /** The version that the webhook is sent. */
+  payloadVersion: number;
+  payloadVersions?: PayloadVersions | undefined;
+};
+
+/** The request of a delivery to a webhook, but for its signature and its time. */
+export function rebuildWebhookRequest(
+  event: ClaimedEvent,
+  { projectId, url, userAgent, payloadVersion, payloadVersions = PAYLOAD_VERSIONS }: WebhookContext,
+): RebuiltRequest {
+  const { data, version } = renderPayload(event, payloadVersion, payloadVersions);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'tollgate-payload-version': String(version),
+    'webhook-id': event.id,
+  };
+  return { method: 'POST', url, headers, body: webhookBody({ ...event, data }, projectId) };
+}
+
+export type RebuildContext = {
+  projectId: string;
+  projectName: string;
+  connector: { id: string; eventTypes: string[]; memory: ConnectorMemory };
+  config: Record<string, unknown>;
+  attemptNumber: number;
+  now: Date;
+  userAgent: string;
+};
+
+/**
+ * The first request of a delivery to a connector, of this event alone.
+ *
+ * @returns undefined when the connector would not send it.
+ */
+export function rebuildConnectorRequest(
+  { id, type, test, timestamp, data }: ClaimedEvent,
+  definition: ConnectorDefinition,
+  { projectId, projectName, connector, config, attemptNumber, now, userAgent }: RebuildContext,
+): RebuiltRequest | undefined {
+  const event = { id, type, timestamp: timestamp.toISOString(), projectId, test, data: JSON.parse(data) };
+  const built = definition.build([event as ConnectorEvent], config, {
+    ...{ projectId, projectName, attemptNumber, now },
+    connectorId: connector.id,
+    selectedKinds: selectedKinds(connector),
+    memory: connector.memory,
+    previousAttemptAmbiguous: false,
+  });
+  if ('skip' in built) return undefined;
+  const { method, url, headers, body } = built;
+  return { method, url, headers: { 'user-agent': userAgent, ...headers }, ...(body !== undefined && { body }) };
+}

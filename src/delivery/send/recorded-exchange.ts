@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type EgressRequest, sentHeaders } from '../../egress/exchange.ts';
+import { MASK } from '../../secrets/mask.ts';
+import { scrubberOf } from './response-text.ts';
+import type { RecordedExchange } from '../model/claimed-delivery.ts';
+
+/** Headers that prove who sends, by their names; what their values are is nobody's to read. */
+const AUTHENTICATES = /authorization|cookie|signature|secret|token|password|api-?key|app-?key|access-?key/;
+const MAX_HEADERS = 64;
+const MAX_VALUE_LENGTH = 1_024;
+const MAX_HEADERS_LENGTH = 4_096;
+
+export function isAuthenticating(headerName: string): boolean {
+  return AUTHENTICATES.test(headerName);
+}
+
+/** A request as it is kept: its URL without secrets, its headers with their names and without what authenticates. */
+export function recordedRequest(
+  request: Pick<EgressRequest, 'method' | 'url' | 'headers'>,
+  secrets: readonly string[],
+): RecordedExchange['request'] {
+  const scrub = scrubberOf(secrets);
+  const headers = Object.entries(sentHeaders(request)).map(([name, value]) => [
+    name,
+    isAuthenticating(name) ? MASK : scrub(value),
+  ]);
+  return { method: request.method, url: scrub(request.url), headers: Object.fromEntries(headers) };
+}
+
+/**
+ * The headers of an answer as they are kept: cookies left out, secrets masked, each at most 1,024 characters and all
+ * together about 4 KB; those beyond are left out.
+ */
+export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
+  const scrub = scrubberFor(headers, secrets);
+  const kept: Record<string, string> = {};
+  let count = 0;
+  let length = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith('set-cookie')) continue;
+    const text = isAuthenticating(name) ? MASK : cut(scrub(String(value)));
+    length += name.length + text.length;
+    if (count++ === MAX_HEADERS || length > MAX_HEADERS_LENGTH) break;
+    kept[name] = text;
+  }
+  return kept;
+}
+
+/** One search through all values spares most answers a search through each. */
+function scrubberFor(headers: IncomingHttpHeaders, secrets: readonly string[]): (text: string) => string {
+  const scrub = scrubberOf(secrets);
+  const all = Object.values(headers).join('\n');
+  return scrub(all) === all ? (text) => text : scrub;
+}
+
+function cut(text: string): string {
+  return text.replaceAll('\0', '').slice(0, MAX_VALUE_LENGTH).toWellFormed();
+}

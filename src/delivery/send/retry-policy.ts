@@ -1,0 +1,94 @@
+import { hasBeenSent } from '../model/error-classes.ts';
+import type { AttemptRecord } from '../model/claimed-delivery.ts';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+/** When a failed delivery is tried again, in seconds after each failure: 3 days and 3½ hours in all. */
+export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
+  5,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+const JITTER = 0.2;
+const MAX_RETRY_AFTER_SECONDS = 24 * HOUR;
+
+/**
+ * Seconds until the next try, or undefined when the schedule has come to its end. Jitter of ±20 % keeps what failed
+ * together from coming back together; a wait the receiver asked for is never cut short, but counts up to a day.
+ *
+ * @param step how many waits of the schedule have been used.
+ * @param random from 0 to 1.
+ */
+export function retryDelaySeconds(
+  schedule: readonly number[],
+  step: number,
+  afterSeconds = 0,
+  random: number = Math.random(),
+): number | undefined {
+  const scheduled = schedule[step];
+  if (scheduled === undefined) return undefined;
+  return Math.max(scheduled * (1 - JITTER + 2 * JITTER * random), Math.min(afterSeconds, MAX_RETRY_AFTER_SECONDS));
+}
+
+export type QuickRetryPolicy = {
+  maxRetries: number;
+  /** A failure that took longer is not worth another try at once. */
+  maxDurationMilliseconds: number;
+  maxRetryAfterSeconds: number;
+  minDelayMilliseconds: number;
+};
+
+export const QUICK_RETRIES: QuickRetryPolicy = {
+  maxRetries: 2,
+  maxDurationMilliseconds: 1_000,
+  maxRetryAfterSeconds: 2,
+  minDelayMilliseconds: 100,
+};
+
+// The three forms of RFC 9110 §5.6.7 begin with the day of the week. Date.parse alone would take `-5` for a date.
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+
+const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
+
+/**
+ * Whether a failure is of the kind that a moment heals, so that it is tried again within the same claim: refused,
+ * reset, 5xx answered quickly, or a receiver that asked for a short wait.
+ *
+ * @param isRepeatable whether a try that may have arrived can be sent again without harm.
+ */
+export function isQuickFailure(
+  attempt: Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'>,
+  afterSeconds: number | undefined,
+  isRepeatable: boolean,
+  policy: QuickRetryPolicy = QUICK_RETRIES,
+): boolean {
+  if (afterSeconds !== undefined) return afterSeconds <= policy.maxRetryAfterSeconds;
+  if (attempt.durationMs >= policy.maxDurationMilliseconds) return false;
+  if (attempt.statusCode !== null) return attempt.statusCode >= 500;
+  const { errorClass } = attempt;
+  return errorClass !== null && QUICK_ERROR_CLASSES.has(errorClass) && (isRepeatable || !hasBeenSent(errorClass));
+}
+
+/**
+ * `Retry-After` (RFC 9110 §10.2.3) in seconds, from its number or its date; undefined when absent or unreadable.
+ *
+ * @param now milliseconds; a date is counted from the answer's own `Date` where it has one.
+ */
+export function parseRetryAfter(headers: { 'retry-after'?: string; date?: string }, now: number): number | undefined {
+  const value = headers['retry-after']?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Math.min(Number(value), MAX_RETRY_AFTER_SECONDS);
+  const until = HTTP_DATE.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(until)) return undefined;
+  const sent = Date.parse(headers.date ?? '');
+  const seconds = Math.ceil((until - (Number.isNaN(sent) ? now : sent)) / 1000);
+  return Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
+}

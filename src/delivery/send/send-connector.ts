@@ -1,0 +1,229 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type {
+  BuildContext,
+  ConnectorDefinition,
+  ConnectorEvent,
+  ConnectorMemory,
+  ConnectorRequest,
+  ConnectorResponse,
+  Outcome,
+} from '../../connectors/definition.ts';
+import { secretsOf } from '../../connectors/describe.ts';
+import type { EgressResponse } from '../../egress/egress.ts';
+import { addPhases, NO_PHASES } from '../../egress/phases.ts';
+import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts';
+import type { ReadHistory } from './endpoint-history.ts';
+import { type AttemptErrorClass, isAmbiguous } from '../model/error-classes.ts';
+import { type Try, withQuickTries } from './quick-tries.ts';
+import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
+import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
+import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
+import type {
+  AttemptRecord,
+  ClaimedConnector,
+  ClaimedDelivery,
+  RecordedExchange,
+  SendResult,
+  Verdict,
+} from '../model/claimed-delivery.ts';
+
+/** Deliveries of one connector that go out together; one alone unless the type takes batches. */
+export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
+
+export type ConnectorSenderOptions = SenderOptions & {
+  /** Address of an event in the console, where it is known. */
+  consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
+  readHistory?: ReadHistory;
+};
+
+const MAX_STEPS = 5;
+
+/** Makes the function that carries out claimed deliveries of a connector, each with its result. It never throws. */
+export function createConnectorSender(options: ConnectorSenderOptions) {
+  return async function sendToConnector(
+    group: ConnectorGroup,
+    connector: ClaimedConnector,
+    definition: ConnectorDefinition,
+    control: SendControl,
+  ): Promise<SendResult[]> {
+    const result = await sendGroup(group, connector, definition, control, options);
+    // One event that is not accepted must not take the others of its batch with it.
+    if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
+    const middle = Math.ceil(group.length / 2);
+    const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
+    const wiser = { ...connector, memory: mergeMemory(connector.memory, result.remember ?? {}) };
+    const results: SendResult[] = [];
+    for (const half of halves) results.push(...(await sendToConnector(half, wiser, definition, control)));
+    return results.map((later, index) => mergeResults(forMember(result, index), later));
+  };
+}
+
+async function sendGroup(
+  group: ConnectorGroup,
+  connector: ClaimedConnector,
+  definition: ConnectorDefinition,
+  { mayRetry, signal }: SendControl,
+  options: ConnectorSenderOptions,
+): Promise<SendResult> {
+  const [first] = group;
+  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl, readHistory } = options;
+  const timeoutMilliseconds = definition.timeoutSeconds
+    ? definition.timeoutSeconds * 1000
+    : options.timeoutMilliseconds;
+  let memory = connector.memory;
+
+  function remember(patch: Record<string, string> | undefined, into: Record<string, string>): void {
+    if (!patch) return;
+    Object.assign(into, patch);
+    memory = mergeMemory(memory, patch);
+  }
+
+  const withUserAgent = (request: ConnectorRequest): ConnectorRequest => ({
+    ...request,
+    headers: { 'user-agent': userAgent, ...request.headers },
+  });
+
+  async function call({ method, url, headers, body }: ConnectorRequest): Promise<EgressResponse> {
+    const limits = { timeoutMilliseconds, maxResponseBytes: MAX_RESPONSE_BYTES, signal };
+    return egress.send({ method, url, headers, ...(body !== undefined && { body }), ...limits });
+  }
+
+  async function tryOnce(number: number, previous: Try | undefined): Promise<Try> {
+    const startedAt = first.databaseTime();
+    const learned: Record<string, string> = {};
+    let sent: RecordedExchange['request'] | undefined;
+    let durationMs = 0;
+    let phases = NO_PHASES;
+    try {
+      const config = openConfig(first, connector, secretBox);
+      const secrets = secretsOf(definition, config);
+      const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
+      const question = definition.lookBack?.(events[0], config);
+      const lookBack = async () => (question && readHistory ? { history: await readHistory(events[0], question) } : {});
+      const eventUrl = consoleUrl?.({ id: first.event.id, projectId: first.projectId });
+      const context: BuildContext = {
+        connectorId: connector.id,
+        projectId: first.projectId,
+        projectName: first.projectName,
+        selectedKinds: selectedKinds(connector),
+        memory,
+        attemptNumber: Math.max(...group.map(({ attemptCount }) => attemptCount)) + number,
+        previousAttemptAmbiguous: previous
+          ? isAmbiguous(previous.attempt?.errorClass ?? null)
+          : group.some(({ previousErrorClass }) => isAmbiguous(previousErrorClass)),
+        now: new Date(startedAt),
+        ...(eventUrl && { consoleUrl: eventUrl }),
+        ...(await lookBack()),
+      };
+
+      const built = definition.build(events, config, context);
+      if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
+      const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
+      // Written with the result of this claim, so that it is there for all when the next one sends.
+      if (unknown.length > 0) {
+        return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
+      }
+      let request = withUserAgent(built);
+      for (let steps = 1; ; steps++) {
+        sent = recordedRequest(request, secrets);
+        const response = await call(request);
+        durationMs += response.durationMilliseconds;
+        phases = addPhases(phases, response.phases);
+        const step = request.step ?? 'send';
+        const known = { ...context, ...(await lookBack()), memory };
+        const outcome = definition.classify(toResponse(response), { ...known, config, events, step });
+        if ('remember' in outcome) remember(outcome.remember, learned);
+        if (outcome.kind === 'next' && steps < MAX_STEPS) {
+          request = withUserAgent(outcome.request);
+          continue;
+        }
+        const exchange = { phases, request: sent, responseHeaders: recordedHeaders(response.headers, secrets) };
+        return { ...judge(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
+      }
+    } catch (error) {
+      const before = { durationMs, phases };
+      return {
+        ...failedTry(error, { startedAt, delivery: first, log, request: sent, ...before }),
+        remember: learned,
+      };
+    }
+  }
+
+  return withQuickTries(tryOnce, { isRepeatable: false, mayRetry, ...(quickRetries && { policy: quickRetries }) });
+}
+
+function judge(
+  outcome: Outcome,
+  response: EgressResponse,
+  secrets: readonly string[],
+  measured: Pick<AttemptRecord, 'startedAt' | 'durationMs' | 'exchange'>,
+): Try {
+  const verdict = toVerdict(outcome, secrets);
+  const { statusCode, body } = response;
+  const isDelivered = verdict.kind === 'delivered';
+  const errorClass: AttemptErrorClass = statusCode < 200 || statusCode > 299 ? 'http_status' : 'rejected';
+  const attempt: AttemptRecord = {
+    ...measured,
+    statusCode,
+    errorClass: isDelivered ? null : errorClass,
+    errorMessage: isDelivered || !('reason' in verdict) ? null : (verdict.reason ?? null),
+    responseBody: storedBody(body, secrets),
+  };
+  return { attempt, verdict };
+}
+
+function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
+  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery takes too many calls.' };
+  if (outcome.kind === 'delivered') {
+    return { kind: 'delivered', ...(outcome.note && { reason: storedMessage(outcome.note, secrets) }) };
+  }
+  const reason = storedMessage(outcome.reason, secrets);
+  if (outcome.kind !== 'retry') return { kind: outcome.kind, reason };
+  const { afterSeconds } = outcome;
+  return { kind: 'retry', reason, ...(afterSeconds !== undefined && { afterSeconds }) };
+}
+
+function openConfig(
+  { projectId }: ClaimedDelivery,
+  { id, secretConfig }: ClaimedConnector,
+  secretBox: SenderOptions['secretBox'],
+): Record<string, unknown> {
+  const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
+  return JSON.parse(secretBox.open(secretConfig, cell));
+}
+
+function toConnectorEvent({ event, projectId }: ClaimedDelivery): ConnectorEvent {
+  const { id, type, test, timestamp, data } = event;
+  return { id, type, timestamp: timestamp.toISOString(), projectId, test, data: JSON.parse(data) } as ConnectorEvent;
+}
+
+export function toResponse({ statusCode, headers, body }: EgressResponse): ConnectorResponse {
+  return { statusCode, headers: flatHeaders(headers), body: body.toString('utf8') };
+}
+
+function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+/** The kinds a connector has subscribed to, `*` expanded. */
+export function selectedKinds({ eventTypes }: Pick<ClaimedConnector, 'eventTypes'>): ReadonlySet<EventKind> {
+  return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
+}
+
+function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {
+  return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
+}
+
+/** What a batch has learned is kept once. */
+function forMember(result: SendResult, index: number): SendResult {
+  return index === 0 ? result : { ...result, remember: {} };
+}
+
+function mergeResults(earlier: SendResult, later: SendResult): SendResult {
+  const remember = { ...earlier.remember, ...later.remember };
+  return { attempts: [...earlier.attempts, ...later.attempts], verdict: later.verdict, remember };
+}

@@ -1,0 +1,184 @@
+import type { Logger } from 'pino';
+import type { Egress, EgressResponse } from '../../egress/egress.ts';
+import { EgressError } from '../../egress/egress-error.ts';
+import type { EgressRequest } from '../../egress/exchange.ts';
+import { addPhases, NO_PHASES, type Phases } from '../../egress/phases.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../../tracing/tracer.ts';
+import type { AttemptErrorClass } from '../model/error-classes.ts';
+import { webhookBody } from './payload.ts';
+import { type Try, withQuickTries } from './quick-tries.ts';
+import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
+import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
+import { parseRetryAfter, type QuickRetryPolicy } from './retry-policy.ts';
+import { signWebhook } from './signing.ts';
+import type { AttemptRecord, ClaimedDelivery, ClaimedWebhook, RecordedExchange, SendResult, Verdict } from '../model/claimed-delivery.ts';
+
+export type SenderOptions = {
+  egress: Pick<Egress, 'send'>;
+  secretBox: Pick<SecretBox, 'open'>;
+  log: Logger;
+  userAgent: string;
+  timeoutMilliseconds: number;
+  quickRetries?: QuickRetryPolicy;
+  payloadVersions?: PayloadVersions;
+};
+
+/** How a claim is carried out: cut short when the process stops. */
+export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
+
+const MAX_OPENED_SECRETS = 2_000;
+const NOTHING_SECRET: readonly string[] = [];
+
+/** `hidden`: what must not be kept of an answer. One list as long as they are the same: it is known by its identity. */
+type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
+
+type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
+
+/** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
+export function judgeAnswer(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
+  if (statusCode >= 200 && statusCode < 300) return { verdict: { kind: 'delivered' }, errorClass: null };
+  if (statusCode === 410) return { verdict: { kind: 'disable', reason: 'gone' }, errorClass: 'http_status' };
+  if (statusCode >= 300 && statusCode < 400) {
+    const message = 'The receiver answered with a redirect. Redirects are not followed.';
+    return { verdict: { kind: 'retry' }, errorClass: 'redirect', message };
+  }
+  const mayAskToWait = statusCode === 429 || statusCode === 503;
+  const afterSeconds = mayAskToWait ? retryAfterSeconds : undefined;
+  return { verdict: { kind: 'retry', ...(afterSeconds !== undefined && { afterSeconds }) }, errorClass: 'http_status' };
+}
+
+/** Makes the function that sends one claimed delivery to its webhook, signed by Standard Webhooks. It never throws. */
+export function createWebhookSender(options: SenderOptions) {
+  const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
+  const { payloadVersions = PAYLOAD_VERSIONS } = options;
+
+  // What is sealed never changes, so opening it once is enough.
+  const opened = new Map<string, OpenedSecrets>();
+
+  function openSecrets({ id, url, secret, previousSecret }: ClaimedWebhook, projectId: string): OpenedSecrets {
+    const sealed = `${secret} ${previousSecret ?? ''} ${url}`;
+    const known = opened.get(sealed);
+    if (known) return known;
+    const cell = { table: 'Webhook', rowId: id, projectId };
+    const signing = [secretBox.open(secret, { ...cell, column: 'secret' })];
+    if (previousSecret !== null) signing.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
+    const secrets = { signing, hidden: maskUrl(url) === url ? signing : [...signing, url] };
+    if (opened.size >= MAX_OPENED_SECRETS) opened.clear();
+    opened.set(sealed, secrets);
+    return secrets;
+  }
+
+  return async function sendWebhook(
+    delivery: ClaimedDelivery,
+    webhook: ClaimedWebhook,
+    { mayRetry, signal }: SendControl,
+  ): Promise<SendResult> {
+    const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
+    // As bytes, so that signing and sending need no copies of their own.
+    const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
+
+    function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
+      const { id } = delivery.event;
+      const timestampSeconds = Math.floor(startedAt / 1000);
+      return {
+        method: 'POST',
+        url: webhook.url,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': userAgent,
+          'tollgate-payload-version': String(version),
+          'webhook-id': id,
+          'webhook-timestamp': String(timestampSeconds),
+          'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets }),
+          ...traceHeaders(),
+        },
+        body,
+        timeoutMilliseconds,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
+        signal,
+      };
+    }
+
+    async function tryOnce(): Promise<Try> {
+      const startedAt = delivery.databaseTime();
+      let request: RecordedExchange['request'] | undefined;
+      try {
+        return await inSpan(
+          'POST',
+          () => spanOf(webhook),
+          async () => {
+            const { signing, hidden } = openSecrets(webhook, delivery.projectId);
+            const sent = makeRequest(startedAt, signing);
+            // The only secret in its headers is known by name.
+            request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
+            const response = await egress.send(sent);
+            describeSpan({ 'http.response.status_code': response.statusCode });
+            return judge(response, request, startedAt, hidden);
+          },
+        );
+      } catch (error) {
+        return failedTry(error, { startedAt, delivery, log, request });
+      }
+    }
+
+    return withQuickTries(tryOnce, { isRepeatable: true, mayRetry, ...(quickRetries && { policy: quickRetries }) });
+  };
+}
+
+function spanOf({ url }: ClaimedWebhook): SpanOptions {
+  const attributes = { 'http.request.method': 'POST', 'server.address': URL.parse(url)?.hostname ?? '' };
+  return { kind: 'client', attributes };
+}
+
+function judge(
+  response: EgressResponse,
+  request: RecordedExchange['request'],
+  startedAt: number,
+  secrets: readonly string[],
+): Try {
+  const { statusCode, headers, body, durationMilliseconds, phases } = response;
+  const retryAfter = headers['retry-after'] === undefined ? undefined : parseRetryAfter(headers, startedAt);
+  const { verdict, errorClass, message } = judgeAnswer(statusCode, retryAfter);
+  const attempt: AttemptRecord = {
+    startedAt,
+    durationMs: durationMilliseconds,
+    statusCode,
+    errorClass,
+    errorMessage: message ?? null,
+    responseBody: storedBody(body, secrets),
+    exchange: { phases, request, responseHeaders: recordedHeaders(headers, secrets) },
+  };
+  return { attempt, verdict };
+}
+
+export type FailedTry = {
+  startedAt: number;
+  delivery: ClaimedDelivery;
+  log: Logger;
+  /** What was sent, or was to be. */
+  request?: RecordedExchange['request'] | undefined;
+  /** Of the calls that were answered before. */
+  durationMs?: number;
+  phases?: Phases;
+};
+
+/** A try without an answer. What is not the network's fault is ours: logged, and told without details. */
+export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
+  const isNetwork = error instanceof EgressError;
+  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, 'a delivery could not be sent: internal error');
+  const { durationMs = 0, phases = NO_PHASES } = before;
+  const attempt: AttemptRecord = {
+    startedAt,
+    durationMs: isNetwork ? durationMs + error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
+    statusCode: null,
+    errorClass: isNetwork ? error.errorClass : ('internal' satisfies AttemptErrorClass),
+    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. It will be tried again.',
+    responseBody: null,
+    ...(isNetwork &&
+      request && { exchange: { phases: addPhases(phases, error.phases), request, responseHeaders: null } }),
+  };
+  return { attempt, verdict: { kind: 'retry' } };
+}

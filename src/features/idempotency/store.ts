@@ -1,0 +1,73 @@
+import type pg from 'pg';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+
+/** An answer as it was given the first time. */
+export type StoredAnswer = { status: number; headers: Record<string, string>; body: unknown };
+
+/** Remembers answers by key. */
+export type IdempotencyStore = {
+  /** Claims a key, or says what is known of it. */
+  begin(scope: string, key: string, fingerprint: string): Promise<'started' | 'in_flight' | 'reused' | StoredAnswer>;
+  finish(scope: string, key: string, answer: StoredAnswer): Promise<void>;
+  /** Forgets a request that changed nothing, so that it can be sent again under the same key. */
+  abandon(scope: string, key: string): Promise<void>;
+};
+
+const KEEP_HOURS = 24;
+/** A request that has not answered after this long died with its process; its key may be used again. */
+const ABANDONED_SECONDS = 60;
+
+/** Stored answers in the database, encrypted: the answer to creating a key carries the key. */
+export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; secretBox: SecretBox }): IdempotencyStore {
+  const place = (scope: string, key: string) => ({
+    table: 'IdempotencyKey',
+    column: 'response',
+    rowId: key,
+    projectId: scope,
+  });
+  return {
+    async begin(scope, key, fingerprint) {
+      const claimed = await pool.query(
+        `INSERT INTO "IdempotencyKey" ("scope", "key", "fingerprint", "expiresAt")
+         VALUES ($1, $2, $3, now() + make_interval(hours => ${KEEP_HOURS}))
+         ON CONFLICT ("scope", "key") DO UPDATE
+           SET "fingerprint" = EXCLUDED."fingerprint", "createdAt" = now(), "expiresAt" = EXCLUDED."expiresAt",
+               "statusCode" = NULL, "response" = NULL
+         WHERE "IdempotencyKey"."expiresAt" < now()
+            OR ("IdempotencyKey"."response" IS NULL AND "IdempotencyKey"."fingerprint" = EXCLUDED."fingerprint"
+                AND "IdempotencyKey"."createdAt" < now() - make_interval(secs => ${ABANDONED_SECONDS}))
+         RETURNING 1`,
+        [scope, key, fingerprint],
+      );
+      if (claimed.rowCount) return 'started';
+      const { rows } = await pool.query<{ fingerprint: string; response: string | null }>(
+        'SELECT "fingerprint", "response" FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2',
+        [scope, key],
+      );
+      const known = rows[0];
+      if (known && known.fingerprint !== fingerprint) return 'reused';
+      if (!known?.response) return 'in_flight';
+      return JSON.parse(secretBox.open(known.response, place(scope, key))) as StoredAnswer;
+    },
+
+    async finish(scope, key, answer) {
+      await pool.query(
+        'UPDATE "IdempotencyKey" SET "statusCode" = $3, "response" = $4 WHERE "scope" = $1 AND "key" = $2',
+        [scope, key, answer.status, secretBox.seal(JSON.stringify(answer), place(scope, key))],
+      );
+    },
+
+    async abandon(scope, key) {
+      await pool.query('DELETE FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2 AND "response" IS NULL', [
+        scope,
+        key,
+      ]);
+    },
+  };
+}
+
+/** Removes stored answers whose time is over. Returns how many there were. */
+export async function sweepIdempotencyKeys(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query('DELETE FROM "IdempotencyKey" WHERE "expiresAt" < now()');
+  return rowCount ?? 0;
+}

@@ -1,0 +1,31 @@
+import { LeaseLost, type PaymentLease } from '../../features/payments/lease.ts';
+import type { Ledger } from '../../features/payments/ledger.ts';
+import type { Payment } from '../../generated/prisma/client.ts';
+
+/** How long after the death of its process a payment is taken over by another. */
+export const LEASE_SECONDS = 15;
+const RENEW_MILLISECONDS = 5_000;
+
+export function leaseOf({ id, leaseToken }: Pick<Payment, 'id' | 'leaseToken'>): PaymentLease {
+  return { paymentId: id, leaseToken };
+}
+
+/** Keeps a lease for as long as it runs. The signal is aborted when another process has the payment. */
+export async function holdingLease<T>(
+  ledger: Pick<Ledger, 'extend'>,
+  lease: PaymentLease,
+  run: (lost: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const lost = new AbortController();
+  const timer = setInterval(() => {
+    ledger.extend(lease, LEASE_SECONDS).catch((error) => {
+      // Any other failure is tried again before the lease has ended.
+      if (error instanceof LeaseLost) lost.abort(error);
+    });
+  }, RENEW_MILLISECONDS).unref();
+  try {
+    return await run(lost.signal);
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { sentenceOf } from '../../validation.ts';
+import { SCHEME } from './terms.ts';
+
+/** The authorization of a transfer (EIP-3009) as it was signed, hex in lower case. */
+export type Authorization = {
+  from: `0x${string}`;
+  to: `0x${string}`;
+  /** Atomic units. */
+  value: bigint;
+  /** Unix seconds. */
+  validAfter: number;
+  validBefore: number;
+  nonce: `0x${string}`;
+};
+
+/** A payment as a client presents it. `accepted` is what it says it pays for; what counts is what it has signed. */
+export type PresentedPayment = {
+  x402Version: 1 | 2;
+  network: string;
+  /** Version 2 only. */
+  accepted?: { amount: string; asset: string; payTo: string };
+  signature: `0x${string}`;
+  authorization: Authorization;
+};
+
+export type PaymentHeader =
+  | { kind: 'none' }
+  | { kind: 'malformed'; message: string }
+  /** Of a scheme that is not offered here, whose proof is not read. */
+  | { kind: 'unsupported' }
+  | { kind: 'payment'; payment: PresentedPayment };
+
+export const PAYMENT_HEADERS = { 2: 'payment-signature', 1: 'x-payment' } as const;
+
+const MAX_HEADER_CHARACTERS = 12_000;
+// Seconds beyond this are no date; contracts read the field as 256 bits.
+const MAX_SECONDS = 2n ** 53n - 1n;
+
+const address = z
+  .string()
+  .regex(/^0x[0-9a-f]{40}$/i, 'must be an address')
+  .transform(lowerHex);
+const seconds = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,77})$/, 'must be whole seconds')
+  .transform((text) => Number(BigInt(text) > MAX_SECONDS ? MAX_SECONDS : BigInt(text)));
+
+const proof = z.object({
+  // 65 bytes of an account with a key, more of a contract's.
+  signature: z
+    .string()
+    .regex(/^0x(?:[0-9a-f]{2}){65,4096}$/i, 'must be a signature in hex')
+    .transform(lowerHex),
+  authorization: z.object({
+    from: address,
+    to: address,
+    value: z
+      .string()
+      .regex(/^(0|[1-9]\d{0,77})$/, 'must be whole atomic units')
+      .transform(BigInt),
+    validAfter: seconds,
+    validBefore: seconds,
+    nonce: z
+      .string()
+      .regex(/^0x[0-9a-f]{64}$/i, 'must be 32 bytes in hex')
+      .transform(lowerHex),
+  }),
+});
+
+const v2 = z.object({
+  x402Version: z.literal(2),
+  accepted: z.object({
+    scheme: z.string().max(64),
+    network: z.string().max(64),
+    amount: z.string().max(80),
+    asset: z.string().max(80),
+    payTo: z.string().max(80),
+  }),
+  payload: z.unknown(),
+});
+
+const v1 = z.object({
+  x402Version: z.literal(1),
+  scheme: z.string().max(64),
+  network: z.string().max(64),
+  payload: z.unknown(),
+});
+
+/**
+ * Reads the payment a request carries: `PAYMENT-SIGNATURE` of x402 version 2 or `X-PAYMENT` of version 1, base64 of JSON.
+ * Only what is understood is taken over, so nothing else can mean something to whoever it is passed on to.
+ */
+export function readPaymentHeader(headers: Record<string, string | string[] | undefined>): PaymentHeader {
+  const present = ([2, 1] as const).filter((version) => headers[PAYMENT_HEADERS[version]] !== undefined);
+  const [version] = present;
+  if (version === undefined) return { kind: 'none' };
+  if (present.length > 1) return malformed('Send PAYMENT-SIGNATURE or X-PAYMENT, not both.');
+  const text = headers[PAYMENT_HEADERS[version]];
+  // Node joins repeated headers with a comma, which base64 does not have.
+  if (typeof text !== 'string') return malformed('Send one payment.');
+  if (text.length > MAX_HEADER_CHARACTERS) return malformed('The payment is too long.');
+  const value = decode(text.trim());
+  if (value === undefined) return malformed('The payment must be base64 of a JSON object.');
+  return version === 2 ? readV2(value) : readV1(value);
+}
+
+function readV2(value: unknown): PaymentHeader {
+  const envelope = v2.safeParse(value, { error: sentenceOf });
+  if (!envelope.success) return malformed(problemOf(envelope.error));
+  const { accepted, payload } = envelope.data;
+  return withProof(accepted.scheme, payload, ({ signature, authorization }) => ({
+    x402Version: 2,
+    network: accepted.network,
+    accepted: { amount: accepted.amount, asset: accepted.asset, payTo: accepted.payTo },
+    signature,
+    authorization,
+  }));
+}
+
+function readV1(value: unknown): PaymentHeader {
+  const envelope = v1.safeParse(value, { error: sentenceOf });
+  if (!envelope.success) return malformed(problemOf(envelope.error));
+  const { scheme, network, payload } = envelope.data;
+  return withProof(scheme, payload, (signed) => ({ x402Version: 1, network, ...signed }));
+}
+
+/** What is signed has the shape of its scheme. */
+function withProof(
+  scheme: string,
+  payload: unknown,
+  make: (signed: z.output<typeof proof>) => PresentedPayment,
+): PaymentHeader {
+  if (scheme !== SCHEME) return { kind: 'unsupported' };
+  const signed = proof.safeParse(payload, { error: sentenceOf });
+  return signed.success
+    ? { kind: 'payment', payment: make(signed.data) }
+    : malformed(`payload.${problemOf(signed.error)}`);
+}
+
+function decode(text: string): object | undefined {
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'base64')));
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function lowerHex(text: string): `0x${string}` {
+  return text.toLowerCase() as `0x${string}`;
+}
+
+function problemOf(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return `${issue?.path.join('.') || 'payment'}: ${issue?.message ?? 'is not valid'}`;
+}
+
+function malformed(message: string): PaymentHeader {
+  return { kind: 'malformed', message };
+}

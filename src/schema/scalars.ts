@@ -1,0 +1,134 @@
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
+import { CONNECTOR_CATEGORIES, CONNECTOR_TYPES } from '../connectors/definition.ts';
+import { EVENT_KIND_DESCRIPTIONS, EVENT_KINDS, EVENT_TYPE_FILTERS } from '../events/kinds.ts';
+import { AttemptTrigger, DeliveryStatus, KeyEnvironment, Tier, WebhookOrdering } from '../generated/prisma/enums.ts';
+import { builder } from './builder.ts';
+
+const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+function parseDateTime(value: unknown): Date {
+  const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
+  // PostgreSQL knows no year 0.
+  if (!date || Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) {
+    throw new GraphQLError('Must be a time in ISO 8601 with an offset, for example "2026-01-02T03:04:05Z".');
+  }
+  return date;
+}
+
+builder.addScalarType(
+  'DateTime',
+  new GraphQLScalarType<Date, string>({
+    name: 'DateTime',
+    description: 'A point in time: ISO 8601 in UTC, for example `2026-01-02T03:04:05.678Z`.',
+    specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
+    serialize: (value) => (value as Date).toISOString(),
+    parseValue: parseDateTime,
+    parseLiteral: (node) => parseDateTime(node.kind === Kind.STRING ? node.value : undefined),
+  }),
+);
+
+builder.addScalarType(
+  'JSON',
+  new GraphQLScalarType({
+    name: 'JSON',
+    description: 'Any JSON value.',
+    serialize: (value) => value,
+    parseValue: (value) => value,
+    parseLiteral: literalToJson,
+  }),
+);
+
+function literalToJson(node: ValueNode, variables?: Record<string, unknown> | null): unknown {
+  switch (node.kind) {
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map(({ name, value }) => [name.value, literalToJson(value, variables)]));
+    case Kind.LIST:
+      return node.values.map((value) => literalToJson(value, variables));
+    case Kind.VARIABLE:
+      return variables?.[node.name.value];
+    case Kind.NULL:
+      return null;
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value);
+    default:
+      return node.value;
+  }
+}
+
+/** `payment.settled` as the name of an enum value: `PAYMENT_SETTLED`. */
+export function enumName(value: string): string {
+  return value === '*' ? 'ALL' : value.replaceAll(/[^A-Za-z0-9]/g, '_').toUpperCase();
+}
+
+function enumValues<const T extends string>(values: readonly T[], describe: (value: T) => string) {
+  return Object.fromEntries(values.map((value) => [enumName(value), { value, description: describe(value) }]));
+}
+
+export const EventTypeEnum = builder.enumType('EventType', {
+  description: 'A kind of event.',
+  values: enumValues(EVENT_KINDS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
+});
+
+export const EventTypeFilterEnum = builder.enumType('EventTypeFilter', {
+  description: 'A kind of event to subscribe to, or all of them.',
+  values: enumValues(EVENT_TYPE_FILTERS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
+});
+
+export const ConnectorTypeEnum = builder.enumType('ConnectorType', {
+  description: 'A third-party service that events can be delivered to.',
+  values: enumValues(CONNECTOR_TYPES, (type) => `\`${type}\``),
+});
+
+export const ConnectorCategoryEnum = builder.enumType('ConnectorCategory', {
+  description: 'What kind of service a connector type belongs to.',
+  values: enumValues(CONNECTOR_CATEGORIES, (category) => category),
+});
+
+export const TierEnum = builder.enumType('Tier', {
+  description: 'What an account may use.',
+  values: {
+    STARTER: { value: Tier.STARTER, description: '60 requests a minute, no connectors.' },
+    PRO: { value: Tier.PRO, description: '300 requests a minute, 5 connectors.' },
+    BUSINESS: { value: Tier.BUSINESS, description: '1000 requests a minute, 15 connectors.' },
+    ENTERPRISE: { value: Tier.ENTERPRISE, description: 'Requests as agreed, connectors without limit.' },
+  },
+});
+
+export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
+  description: 'What a key is for.',
+  values: {
+    LIVE: { value: KeyEnvironment.LIVE, description: 'Production; begins with `tg_live_`.' },
+    TEST: { value: KeyEnvironment.TEST, description: 'Development; begins with `tg_test_`.' },
+  },
+});
+
+export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
+  description: 'Where a delivery stands.',
+  values: {
+    PENDING: { value: DeliveryStatus.PENDING, description: 'Waits for its first or next attempt.' },
+    RUNNING: { value: DeliveryStatus.RUNNING, description: 'Is being sent.' },
+    SUCCEEDED: { value: DeliveryStatus.SUCCEEDED, description: 'Was accepted by the receiver.' },
+    FAILED: { value: DeliveryStatus.FAILED, description: 'Was given up.' },
+    SKIPPED: { value: DeliveryStatus.SKIPPED, description: 'Was not to be sent; `reason` says why.' },
+  },
+});
+
+export const WebhookOrderingEnum = builder.enumType('WebhookOrdering', {
+  description: 'What a webhook’s deliveries are kept in the order of.',
+  values: {
+    NONE: { value: WebhookOrdering.NONE, description: 'Each is sent as soon as it can be.' },
+    PAYMENT: {
+      value: WebhookOrdering.PAYMENT,
+      description: 'Events of one payment are sent in the order in which they happened, one after the other.',
+    },
+  },
+});
+
+export const AttemptTriggerEnum = builder.enumType('AttemptTrigger', {
+  description: 'What caused an attempt.',
+  values: {
+    SCHEDULED: { value: AttemptTrigger.SCHEDULED, description: 'The event, or the schedule of retries.' },
+    MANUAL: { value: AttemptTrigger.MANUAL, description: 'A person, who asked to send it again or sent a test event.' },
+  },
+});

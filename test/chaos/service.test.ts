@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+// The short form of `npm run chaos`.
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Runs `npm run chaos` with these arguments. */
+async function runChaos(...args: string[]): Promise<{ code: number; output: string }> {
+  const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'bench/chaos/main.ts'), ...args]);
+  const exit = once(child, 'close') as Promise<[number]>;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const [code] = await exit;
+  return { code, output };
+}
+
+/** The number in the line of this name. */
+const numberOf = (output: string, name: string) =>
+  Number(
+    output
+      .split('\n')
+      .find((line) => line.includes(name))
+      ?.replaceAll(/\D/g, ''),
+  );
+
+test('no event is lost or stuck when workers, servers and the database are killed', async () => {
+  // This seed kills one of each; a process that is just starting is left alone.
+  const { code, output } = await runChaos('--events', '500', '--seed', '22');
+  expect(code, output).toBe(0);
+  expect(output).toMatch(/killed \d workers, \d servers, 1 databases/);
+  expect(numberOf(output, 'events in')).toBe(500);
+  expect(numberOf(output, 'received')).toBe(1_000);
+  expect(numberOf(output, 'lost')).toBe(0);
+}, 240_000);
+
+test('workers that are ended by SIGTERM under load lose nothing and send nothing twice', async () => {
+  const { code, output } = await runChaos('--sigterm', '4', '--seed', '3');
+  expect(code, output).toBe(0);
+  expect(output).toContain('ended 4 workers by SIGTERM under load, 0 of them uncleanly');
+  expect(numberOf(output, 'received')).toBe(2 * numberOf(output, 'events in'));
+  expect(numberOf(output, 'duplicates')).toBe(0);
+}, 240_000);

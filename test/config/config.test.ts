@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { SETTINGS } from '../../src/config/variables.ts';
+
+const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks.json', audience: 'tollgate' };
+const PAYMENTS = { NETWORK: 'eip155:8453', FACILITATOR_URL: 'https://facilitator.example.com/v2/x402' };
+const PRODUCTION = { NODE_ENV: 'production', SECRET_KEYS, AUTH_ISSUERS: JSON.stringify([ISSUER]), ...PAYMENTS };
+
+/** What is said of a configuration that cannot be started with. */
+function problemsOf(env: Record<string, string | undefined>): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('without any variable', () => {
+  test('everything has a default that is safe on a machine of one’s own', () => {
+    expect(readConfig({})).toMatchObject({
+      ...{ production: false, port: 4000, host: '127.0.0.1', dataDir: '.data', databaseUrl: undefined },
+      ...{ issuers: [], secretKeys: undefined, corsOrigins: [], trustedProxies: [], publicUrl: undefined },
+      roles: new Set(['api', 'gateway', 'worker']),
+    });
+    expect(readConfig({}).egressAllow.permits('127.0.0.1', 4010)).toBe(true);
+    expect(readConfig({}).egressAllow.permits('127.0.0.1', 5432)).toBe(false);
+  });
+
+  test('an empty variable is one that is not set', () => {
+    const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
+    expect(readConfig(empty)).toMatchObject({ port: 4000, issuers: [] });
+  });
+
+  test('tests open nothing of the own machine', () => {
+    expect(readConfig({ NODE_ENV: 'test' }).egressAllow.privateEntries).toEqual([]);
+  });
+
+  test('payments are made on the test network, in the sandbox', () => {
+    const { network, sandbox, facilitatorCredential } = readConfig({});
+    expect({ network: network.id, sandbox, facilitatorCredential }).toEqual({
+      network: 'eip155:84532',
+      sandbox: true,
+      facilitatorCredential: { kind: 'none' },
+    });
+  });
+});
+
+describe('a variable', () => {
+  test.each<[string, string, object]>([
+    ['PORT', '0', { port: 0 }],
+    ['PORT', '65535', { port: 65_535 }],
+    ['HOST', '::', { host: '::' }],
+    ['ROLES', 'api', { roles: new Set(['api']) }],
+    ['ROLES', ' worker , api,', { roles: new Set(['worker', 'api']) }],
+    ['DATABASE_URL', 'postgres://u:p@db.example:5432/x?sslmode=require', {}],
+    ['DATABASE_URL', 'postgresql://db/x', {}],
+    ['PUBLIC_URL', 'https://pay.example.com//', { publicUrl: 'https://pay.example.com' }],
+    [
+      'CORS_ORIGINS',
+      'https://a.example, http://localhost:5173',
+      { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
+    ],
+    ['CORS_ORIGINS', '*', { corsOrigins: ['*'] }],
+    ['TRUSTED_PROXIES', '10.0.0.0/8,::1', { trustedProxies: ['10.0.0.0/8', '::1'] }],
+    ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
+    ['NETWORK', 'eip155:8453', { network: { chainId: 8453 }, rpcUrl: 'https://mainnet.base.org', sandbox: false }],
+    ['NETWORK', 'base-sepolia', { network: { chainId: 84_532 } }],
+    ['FACILITATOR_URL', 'https://f.example', { facilitatorUrl: 'https://f.example', sandbox: false }],
+    ['FACILITATOR_TOKEN', 'abc', { facilitatorCredential: { kind: 'token', token: 'abc' } }],
+    ['RPC_URL', 'https://node.example', { rpcUrl: 'https://node.example' }],
+    ['SANDBOX', 'off', { sandbox: false }],
+    ['ROLES', 'api,worker', { sandbox: false }],
+    ['NODE_ENV', 'test', { sandbox: false }],
+  ])('%s=%s is read', (name, value, expected) => {
+    expect(readConfig({ [name]: value })).toMatchObject(expected);
+  });
+
+  test.each([
+    ...[' ', 'x', '-1', '65536', '4000.5', '1e3', '0x10', 'Infinity', '4000 '].map((value) => ['PORT', value]),
+    ...['0', '1', '501', 'x'].map((value) => ['DATABASE_POOL_SIZE', value]),
+    ...['mysql://x/y', 'localhost', 'postgres'].map((value) => ['DATABASE_URL', value]),
+    ...['nope', 'api,nope', ','].map((value) => ['ROLES', value]),
+    ...['prod', 'Production'].map((value) => ['NODE_ENV', value]),
+    ...['ftp://x.example', 'pay.example.com', '/'].map((value) => ['PUBLIC_URL', value]),
+    ...['a.example', 'https://a.example/', 'https://a.example/x', 'https://a.example,x'].map((value) => [
+      'CORS_ORIGINS',
+      value,
+    ]),
+    ...['x', '10.0.0.0/33', '10.0.0.0/8,x'].map((value) => ['TRUSTED_PROXIES', value]),
+    ...['verbose', 'INFO'].map((value) => ['LOG_LEVEL', value]),
+    ...['eip155:1', 'solana', '8453'].map((value) => ['NETWORK', value]),
+    ...['f.example', 'ws://f.example'].flatMap((value) => [
+      ['FACILITATOR_URL', value],
+      ['RPC_URL', value],
+    ]),
+    ...['yes', 'true'].map((value) => ['SANDBOX', value]),
+    ['FACILITATOR_KEY_SECRET', randomBytes(64).toString('base64')],
+    ...['127.0.0.1', '127.0.0.1/32', '169.254.169.254/32:80', 'x'].map((value) => ['EGRESS_ALLOW', value]),
+    ...['x', '{}', '[{}]', '[{"issuer":"https://a.example"}]'].map((value) => ['AUTH_ISSUERS', value]),
+    ...['k1', 'k1:short', `${SECRET_KEYS},${SECRET_KEYS}`].map((value) => ['SECRET_KEYS', value]),
+  ] as [string, string][])('%s=%s is refused by name', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).not.toEqual([]);
+    for (const problem of problems) expect(problem).toMatch(new RegExp(`^${name}: .`));
+  });
+
+  test('is told of together with all others that are wrong', () => {
+    const named = problemsOf({ PORT: 'x', LOG_LEVEL: 'x', ROLES: 'x' }).map((problem) => problem.split(':')[0]);
+    expect(named).toEqual(['PORT', 'ROLES', 'LOG_LEVEL']);
+    const more = problemsOf({ EGRESS_ALLOW: 'x', AUTH_ISSUERS: 'x', SECRET_KEYS: 'x' });
+    expect(more.map((problem) => problem.split(':')[0]).sort()).toEqual([
+      'AUTH_ISSUERS',
+      'EGRESS_ALLOW',
+      'SECRET_KEYS',
+    ]);
+  });
+
+  test('is told of once, whether it cannot be read, makes no sense or is unsafe', () => {
+    const wrong = {
+      ...{ PORT: 'abc', ROLES: 'foo', DATABASE_POOL_SIZE: '1', NETWORK: 'x', AUTH_ISSUERS: '{' },
+      ...{
+        EGRESS_ALLOW: 'foo',
+        SECRET_KEYS: 'foo',
+        FACILITATOR_KEY_ID: 'x',
+        FACILITATOR_URL: 'x',
+        CONSOLE_CLIENT_ID: 'x',
+      },
+    };
+    const problems = problemsOf({ NODE_ENV: 'production', ...wrong });
+    const named = [...Object.keys(wrong), 'CONSOLE_ISSUER', 'FACILITATOR_KEY_SECRET'];
+    const withoutAnother = ['FACILITATOR_KEY_ID', 'CONSOLE_CLIENT_ID'];
+    expect(problems.map((problem) => problem.split(':')[0]).toSorted()).toEqual(
+      named.filter((name) => !withoutAnother.includes(name)).toSorted(),
+    );
+    // Sentences of our own, not those of a library.
+    expect(problems.join()).not.toMatch(/expected|Invalid|Too small/);
+  });
+
+  test('that holds a secret is not repeated in what is said of it', () => {
+    const secret = randomBytes(20).toString('base64');
+    expect(problemsOf({ SECRET_KEYS: `k1:${secret}` }).join()).not.toContain(secret);
+    expect(problemsOf({ DATABASE_URL: `mysql://u:${secret}@db/x` }).join()).not.toContain(secret);
+    const key = { FACILITATOR_KEY_ID: 'id', FACILITATOR_KEY_SECRET: secret };
+    expect(problemsOf(key)).toEqual(['FACILITATOR_KEY_SECRET: must be an Ed25519 key in base64, or an EC key in PEM']);
+  });
+
+  test.each(Object.entries(SETTINGS))('%s is explained', (_name, { help }) => {
+    expect(help).toMatch(/^\S.*\.$/s);
+  });
+});
+
+describe('production', () => {
+  const issuer = (changes: object) => ({ AUTH_ISSUERS: JSON.stringify([{ ...ISSUER, ...changes }]) });
+
+  test('starts with an issuer and a key, and serves on every address', () => {
+    expect(readConfig(PRODUCTION)).toMatchObject({ production: true, host: '0.0.0.0', issuers: [ISSUER] });
+    expect(readConfig(PRODUCTION).egressAllow.privateEntries).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string | undefined>, string]>([
+    ['without an issuer', { AUTH_ISSUERS: undefined }, 'AUTH_ISSUERS'],
+    ['with an empty list of issuers', { AUTH_ISSUERS: '[]' }, 'AUTH_ISSUERS'],
+    ['without a key for stored secrets', { SECRET_KEYS: undefined }, 'SECRET_KEYS'],
+    ['with the dev issuer', issuer({ issuer: 'https://dev.tollgate.invalid' }), 'AUTH_ISSUERS'],
+    ['without a network', { NETWORK: undefined }, 'NETWORK'],
+    ['without a facilitator', { FACILITATOR_URL: undefined }, 'FACILITATOR_URL'],
+    ['with a facilitator by plain http', { FACILITATOR_URL: 'http://facilitator.example.com' }, 'FACILITATOR_URL'],
+    ['with a facilitator of this machine', { FACILITATOR_URL: 'https://127.0.0.1:4022' }, 'FACILITATOR_URL'],
+    ['with a node of this machine', { RPC_URL: 'http://127.0.0.1:8545' }, 'RPC_URL'],
+    ['with the sandbox', { SANDBOX: 'on' }, 'SANDBOX'],
+    ['with loopback opened', { EGRESS_ALLOW: '127.0.0.1/32:4010' }, 'EGRESS_ALLOW'],
+    ['with IPv6 loopback opened', { EGRESS_ALLOW: '[::1]/128:*' }, 'EGRESS_ALLOW'],
+    ['with everything opened', { EGRESS_ALLOW: '0.0.0.0/0:*' }, 'EGRESS_ALLOW'],
+    ['with a private network opened', { EGRESS_ALLOW: '10.0.0.0/8:*' }, 'EGRESS_ALLOW'],
+    ['with an issuer that names no audience', issuer({ audience: undefined }), 'AUTH_ISSUERS'],
+    ['with an issuer that signs with a shared secret', issuer({ algorithms: ['HS256'] }), 'AUTH_ISSUERS'],
+    ['with an issuer that does not sign', issuer({ algorithms: ['none'] }), 'AUTH_ISSUERS'],
+  ])('does not start %s', (_name, env, variable) => {
+    const problems = problemsOf({ ...PRODUCTION, ...env });
+    expect(new Set(problems.map((problem) => problem.split(':')[0]))).toEqual(new Set([variable]));
+  });
+
+  test.each([
+    ...['http://id.example.com', 'https://localhost', 'https://localhost.', 'https://x.localhost', 'https://127.0.0.1'],
+    ...['https://127.1', 'https://0x7f000001', 'https://[::1]', 'https://[::ffff:127.0.0.1]', 'https://0.0.0.0'],
+    ...['https://10.0.0.1', 'https://192.168.0.1', 'https://169.254.169.254', 'https://id.test', 'https://id.invalid'],
+    ...[
+      'https://id.local',
+      'https://id.internal',
+      'https://intranet',
+      'https://user@id.example.com',
+      'ftp://id.example.com',
+    ],
+  ])('does not start with keys or an issuer at %s', (address) => {
+    for (const changes of [{ issuer: address }, { jwksUri: `${address}/jwks.json` }]) {
+      expect(problemsOf({ ...PRODUCTION, ...issuer(changes) }), JSON.stringify(changes)).not.toEqual([]);
+    }
+  });
+
+  test('starts with an issuer that is a name and no URL', () => {
+    expect(problemsOf({ ...PRODUCTION, ...issuer({ issuer: 'privy.io' }) })).toEqual([]);
+  });
+
+  test('needs no facilitator where there is no gateway', () => {
+    expect(problemsOf({ ...PRODUCTION, ROLES: 'api', NETWORK: undefined, FACILITATOR_URL: undefined })).toEqual([]);
+  });
+
+  test('may open public targets that are not https', () => {
+    expect(problemsOf({ ...PRODUCTION, EGRESS_ALLOW: '93.184.216.34/32:8080' })).toEqual([]);
+  });
+});
+
+describe('the client of the console', () => {
+  const issuer = (name: string) => ({
+    issuer: `https://${name}.idp.com/`,
+    jwksUri: `https://${name}.idp.com/k`,
+    audience: 'a',
+  });
+  const AUTH_ISSUERS = JSON.stringify([issuer('one'), issuer('two')]);
+
+  test('signs in at the first issuer, or at the one that is named', () => {
+    expect(readConfig({}).consoleClient).toBeUndefined();
+    expect(readConfig({ AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c' }).consoleClient).toEqual({
+      issuer: 'https://one.idp.com/',
+      clientId: 'c',
+      scopes: 'openid profile offline_access',
+      audience: null,
+      origins: [],
+    });
+    const named = readConfig({ AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://two.idp.com/' });
+    expect(named.consoleClient?.issuer).toBe('https://two.idp.com/');
+  });
+
+  test('signs in at no issuer whose tokens would not be accepted', () => {
+    const strange = { AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://three.idp.com/' };
+    expect(problemsOf(strange)).toEqual(['CONSOLE_ISSUER: is not one of AUTH_ISSUERS']);
+    expect(problemsOf({ CONSOLE_CLIENT_ID: 'c' })).toEqual(['CONSOLE_ISSUER: is not one of AUTH_ISSUERS']);
+  });
+});

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Booking, bookingOf, booksKind, judgeBooked } from '../../../src/connectors/shared/booking.ts';
+import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { formatUsd } from '../../../src/money.ts';
+import { HOSTILE_TEXTS, sampleEvent, testEvent } from '../support/samples.ts';
+
+function booked(...args: Parameters<typeof bookingOf>): Booking {
+  const booking = bookingOf(...args);
+  if ('skip' in booking) throw new Error(booking.skip);
+  return booking;
+}
+
+describe('which kinds are booked', () => {
+  it('books daily totals, and payments by themselves only where no total is selected', () => {
+    const carried = (...selected: (typeof EVENT_KINDS)[number][]) =>
+      EVENT_KINDS.filter((kind) => booksKind(kind, new Set(selected)));
+    expect(carried(...EVENT_KINDS)).toEqual(['revenue.daily_summary']);
+    expect(carried('payment.settled', 'revenue.daily_summary')).toEqual(['revenue.daily_summary']);
+    expect(carried('payment.settled')).toEqual(['payment.settled', 'revenue.daily_summary']);
+  });
+
+  it('never carries a payment and its total for one selection', () => {
+    fc.assert(
+      fc.property(fc.subarray(EVENT_KINDS), (kinds) => {
+        const selected = new Set(kinds);
+        const booking = kinds.filter((kind) => booksKind(kind, selected));
+        expect(booking.length).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+describe('a booking', () => {
+  it('of a day is its total in cents', () => {
+    expect(booked(sampleEvent('revenue.daily_summary'))).toEqual({
+      date: '2026-01-02',
+      amountUsd: 12.34,
+      description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+      reference: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      number: expect.stringMatching(/^X402260102[0-9A-Z]{3}$/),
+      dayNumber: expect.stringMatching(/^X402260102[0-9A-Z]{3}$/),
+      isDayTotal: true,
+    });
+  });
+
+  it('of a payment belongs to the UTC day on which it was settled', () => {
+    const booking = booked(sampleEvent('payment.settled', {}, { timestamp: '2026-01-02T23:59:59.999Z' }));
+    expect(booking).toMatchObject({ date: '2026-01-02', amountUsd: 0.01, isDayTotal: false });
+    expect(booking.number).toMatch(/^X402260102[0-9A-Z]{3}-[0-9A-Z]{7}$/);
+    expect(booking.number.startsWith(booking.dayNumber)).toBe(true);
+  });
+
+  it('has the same number whatever the connector or the try, and another for another project, day or payment', () => {
+    const number = (...args: Parameters<typeof sampleEvent>) => booked(sampleEvent(...args)).number;
+    const numbers = [
+      number('payment.settled'),
+      number('payment.settled', { paymentId: 'pay_2' }),
+      number('payment.settled', {}, { projectId: 'proj_2' }),
+      number('payment.settled', {}, { timestamp: '2026-01-03T00:00:00.000Z' }),
+      number('revenue.daily_summary'),
+      number('revenue.daily_summary', {}, { projectId: 'proj_2' }),
+      number('revenue.daily_summary', { date: '2026-01-03' }),
+    ];
+    expect(new Set(numbers).size).toBe(numbers.length);
+    expect(number('payment.settled')).toBe(numbers[0]);
+  });
+
+  it('rounds to the nearest cent and is not made for nothing', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (atomic) => {
+        const booking = bookingOf(sampleEvent('revenue.daily_summary', { totalUsd: formatUsd(atomic) }));
+        if ('skip' in booking) {
+          expect(atomic).toBeLessThan(5000n);
+          return;
+        }
+        const cents = BigInt(Math.round(booking.amountUsd * 100));
+        expect(cents).toBe((atomic + 5000n) / 10_000n);
+        expect(String(booking.amountUsd)).toMatch(/^\d+(\.\d{1,2})?$/);
+        expect(booking.number.length).toBeLessThanOrEqual(21);
+      }),
+    );
+  });
+
+  it('is never made of a test event or of a kind that settles nothing', () => {
+    for (const kind of EVENT_KINDS) expect(bookingOf(testEvent(kind))).toHaveProperty('skip');
+    for (const kind of EVENT_KINDS.filter((kind) => kind !== 'payment.settled' && kind !== 'revenue.daily_summary')) {
+      expect(bookingOf(sampleEvent(kind))).toHaveProperty('skip');
+    }
+  });
+
+  it.each(HOSTILE_TEXTS)('shows hostile text in one short line: %j', (text) => {
+    const { description } = booked(sampleEvent('payment.settled', { endpointPath: text, transactionHash: text }));
+    expect(description.length).toBeLessThanOrEqual(400);
+    expect(description).not.toMatch(/[\p{Cc}\p{Cs}\u202A-\u202E]/u);
+    expect(description.startsWith('Payment of 0.01 USD for ')).toBe(true);
+  });
+});
+
+describe('what stands in the books already', () => {
+  const day = booked(sampleEvent('revenue.daily_summary'));
+  const payment = booked(sampleEvent('payment.settled'));
+  const dayEntry = { number: day.number, reference: day.reference };
+  const paymentEntry = { number: payment.number, reference: payment.reference };
+
+  it.each([
+    ['a day when there is nothing', day, [], undefined],
+    ['a day that is booked', day, [dayEntry], 'delivered'],
+    ['a day that is booked with a remark', day, [{ ...dayEntry, reference: `${day.reference} ok` }], 'delivered'],
+    ['a day whose number is taken', day, [{ ...dayEntry, reference: null }], 'drop'],
+    ['a day of which a payment is booked', day, [paymentEntry], 'drop'],
+    ['a payment when there is nothing', payment, [], undefined],
+    ['a payment that is booked', payment, [paymentEntry], 'delivered'],
+    ['a payment whose day is booked', payment, [dayEntry], 'delivered'],
+    ['a payment whose number is taken', payment, [{ ...paymentEntry, reference: 'evt_other' }], 'drop'],
+  ])('decides on %s', (_case, booking, documents, kind) => {
+    expect(judgeBooked(booking, documents)?.kind).toBe(kind);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
+import { describeEvent, utcTime } from '../../../src/connectors/shared/message.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
+import { hostileEvent } from '../support/hostile.ts';
+import { HOSTILE_TEXTS, sampleContext, sampleEvent, testEvent } from '../support/samples.ts';
+
+const describeKind = (event: ConnectorEvent) => describeEvent(event, sampleContext());
+const valuesOf = (event: ConnectorEvent) =>
+  Object.fromEntries(describeKind(event).facts.map(({ label, value }) => [label, value]));
+
+describe('what a message says about each kind', () => {
+  const TITLES: Record<EventKind, [title: string, tone: string]> = {
+    'payment.verified': ['Payment verified: 0.01 USDC', 'info'],
+    'payment.settled': ['Payment settled: 0.01 USDC', 'success'],
+    'payment.failed': ['Payment failed: insufficient funds', 'danger'],
+    'customer.first_payment': ['New customer: first payment of 0.01 USDC', 'success'],
+    'customer.milestone': ['Customer milestone: 0x1F98…F984 reached 100.00 USD', 'success'],
+    'endpoint.created': ['Endpoint created: /weather at 0.01 USD', 'info'],
+    'endpoint.pricing_changed': ['Price changed: /weather from 0.01 USD to 0.02 USD', 'warning'],
+    'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info'],
+  };
+
+  it.each(EVENT_KINDS)('%s has its title and tone', (kind) => {
+    const { title, tone, heading, detail, eventId, at } = describeKind(sampleEvent(kind));
+    expect([title, tone]).toEqual(TITLES[kind]);
+    expect(title).toBe(`${heading}: ${detail}`);
+    expect({ eventId, at }).toEqual({ eventId: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', at: '2026-01-02T03:04:05.678Z' });
+  });
+
+  it('shows a settled payment with everything needed to find it', () => {
+    expect(valuesOf(sampleEvent('payment.settled'))).toEqual({
+      Amount: '0.01 USDC',
+      Endpoint: 'GET /weather',
+      Payer: '0x1F98…F984',
+      Network: 'Base Sepolia (test network)',
+      Transaction: '0x5e5e…5e5e',
+      Project: 'Weather API',
+    });
+  });
+
+  it('shows where and why a payment failed', () => {
+    expect(valuesOf(sampleEvent('payment.failed'))).toMatchObject({
+      Stage: 'settle',
+      Reason: 'The payer does not hold enough of the asset.',
+    });
+  });
+
+  it('shows the host of an upstream only, since its path may hold a credential', () => {
+    const event = sampleEvent('endpoint.created', { upstreamUrl: 'https://u:p@api.example.com/k3y?token=t0ken' });
+    expect(valuesOf(event).Upstream).toBe('api.example.com');
+    expect(JSON.stringify(describeKind(event))).not.toMatch(/k3y|t0ken|u:p/);
+  });
+
+  it('shows the two best endpoints of a day', () => {
+    const top = (path: string) => ({ endpointId: 'ep_1', path, totalUsd: '1', paymentCount: 1 });
+    const event = sampleEvent('revenue.daily_summary', { topEndpoints: ['/a', '/b', '/c'].map(top) });
+    expect(describeKind(event).facts.filter(({ label }) => label.startsWith('Top'))).toEqual([
+      { label: 'Top endpoint 1', value: '/a: 1.00 USD' },
+      { label: 'Top endpoint 2', value: '/b: 1.00 USD' },
+    ]);
+  });
+
+  it.each([
+    ['2', '2.00 USDC'],
+    ['12.5', '12.50 USDC'],
+    ['0.000001', '0.000001 USDC'],
+  ])('writes %s as %s', (amountUsd, written) => {
+    expect(describeKind(sampleEvent('payment.settled', { amountUsd })).amount).toBe(written);
+  });
+
+  it('says one payment and two payments', () => {
+    const { title } = describeKind(sampleEvent('revenue.daily_summary', { paymentCount: 1, customerCount: 1 }));
+    expect(title).toContain('1 payment, 1 customer');
+  });
+
+  it('leaves out facts that are not known', () => {
+    expect(valuesOf(sampleEvent('payment.failed', { payer: null, transactionHash: null }))).not.toHaveProperty('Payer');
+    expect(valuesOf(sampleEvent('endpoint.created', { description: null }))).not.toHaveProperty('Description');
+  });
+
+  it('links to the console when there is an address', () => {
+    expect(describeKind(sampleEvent('payment.settled'))).not.toHaveProperty('url');
+    const consoleUrl = 'https://console.example.com/events/evt_1';
+    expect(describeEvent(sampleEvent('payment.settled'), sampleContext({ consoleUrl })).url).toBe(consoleUrl);
+  });
+});
+
+describe('the limits of a message', () => {
+  it('leaves out the last facts when there are more than eight', () => {
+    const failed = sampleEvent('payment.failed', { transactionHash: `0x${'5e'.repeat(32)}` }, { test: true });
+    expect(describeKind(failed).facts.map(({ label }) => label)).toEqual([
+      ...['Test', 'Amount', 'Endpoint', 'Stage', 'Reason', 'Payer', 'Network', 'Transaction'],
+    ]);
+  });
+
+  it.each(EVENT_KINDS)('%s marks a test event and stays within eight facts', (kind) => {
+    const { heading, facts } = describeKind(testEvent(kind));
+    expect(heading).toMatch(/^\[Test\] /);
+    expect(facts[0]).toEqual({ label: 'Test', value: 'Sent by hand with sample data. Nothing was paid.' });
+    expect(facts.length).toBeLessThanOrEqual(8);
+  });
+
+  it.each(EVENT_KINDS)('%s keeps any text of others in one line of data, cut and well formed', (kind) => {
+    for (const text of HOSTILE_TEXTS) {
+      const message = describeEvent(hostileEvent(kind, text), sampleContext({ projectName: text }));
+      expect(message.title.length).toBeLessThanOrEqual(150);
+      expect(message.heading).toMatch(/^[A-Z][a-z ]+$/);
+      for (const value of [message.title, message.detail, ...message.facts.map((fact) => fact.value)]) {
+        expect(value.length).toBeLessThanOrEqual(200);
+        expect(value).not.toMatch(/[\p{Cc}\u202A-\u202E]/u);
+        expect(value.isWellFormed()).toBe(true);
+      }
+      for (const { label, value } of message.facts) {
+        expect(label).toMatch(/^[A-Z][A-Za-z0-9 ()]+$/);
+        expect(value).not.toBe('');
+      }
+    }
+  });
+
+  it('is the same on every try', () => {
+    const event = sampleEvent('payment.settled');
+    const later = sampleContext({ attemptNumber: 7, previousAttemptAmbiguous: true, now: new Date(0) });
+    expect(describeEvent(event, later)).toEqual(describeEvent(event, sampleContext()));
+  });
+});
+
+describe('utcTime', () => {
+  it('names the zone and leaves out fractions', () => {
+    expect(utcTime('2026-01-02T03:04:05.678Z')).toBe('2026-01-02 03:04:05 UTC');
+  });
+});

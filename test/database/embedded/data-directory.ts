@@ -1,0 +1,81 @@
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import pino from 'pino';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
+import { livePostmaster } from '../../../src/database/embedded/process.ts';
+import { isSupervised } from '../../../src/database/embedded/supervisor.ts';
+import { type NodeProcess, startNode } from '../../support/node-process.ts';
+
+/** What a process started by `startUser` prints first. */
+export type Ready = { url: string; dataDir: string };
+
+export type DataDirectory = {
+  path: string;
+  /** Starts or shares the server in this process. */
+  start(options?: { settings?: Record<string, string>; log?: pino.Logger }): Promise<EmbeddedPostgres>;
+  /** Does so in a process of its own. */
+  startUser(options?: Parameters<typeof startNode>[2]): NodeProcess;
+  /** The number of the running server's process, or NaN. */
+  serverPid(): Promise<number>;
+  /** Registers what to do after the test; last in, first out. */
+  cleanUp(action: () => unknown): void;
+};
+
+/** Gives each test a data directory, and afterwards sees to it that nothing runs in it before it is removed. */
+export function useDataDirectory(): DataDirectory {
+  const cleanUps: (() => unknown)[] = [];
+  const directory: DataDirectory = {
+    path: '',
+    async start({ settings = {}, log = pino({ level: 'silent' }) } = {}) {
+      const server = await startEmbeddedPostgres({ dataDir: directory.path, log, settings });
+      cleanUps.push(server.stop);
+      return server;
+    },
+    startUser(options) {
+      const user = startNode(resolve(import.meta.dirname, 'uses-postgres.ts'), [directory.path], options);
+      cleanUps.push(() => user.end('SIGKILL'));
+      return user;
+    },
+    async serverPid() {
+      const server = await livePostmaster(clusterOf(await realpath(join(directory.path, 'postgres'))));
+      return server?.pid ?? Number.NaN;
+    },
+    cleanUp(action) {
+      cleanUps.push(action);
+    },
+  };
+
+  beforeEach(async () => {
+    directory.path = await realpath(await mkdtemp(join(tmpdir(), 'tollgate-lifecycle-')));
+    await chmod(directory.path, 0o711);
+  });
+
+  afterEach(async () => {
+    for (const action of cleanUps.splice(0).reverse()) await action();
+    const home = await realpath(join(directory.path, 'postgres')).catch(() => directory.path);
+    await vi.waitFor(() => expect(isSupervised(home)).toBe(false), 10_000);
+    await rm(home, { recursive: true });
+    await rm(directory.path, { recursive: true, force: true });
+  });
+
+  return directory;
+}
+
+/** PostgreSQL's own directory in the directory of a database. */
+export function clusterOf(home: string): string {
+  return join(home, 'database/cluster');
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(url: string, sql: string): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

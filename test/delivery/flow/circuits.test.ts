@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { createCircuits } from '../../../src/delivery/flow/circuits.ts';
+
+function openCircuits() {
+  let time = 0;
+  const circuits = createCircuits(() => time);
+  return {
+    ...circuits,
+    wait: (seconds: number) => {
+      time += seconds * 1000;
+    },
+    fail: (times = 1) => {
+      for (let count = 0; count < times; count++) circuits.onFailure('a');
+    },
+  };
+}
+
+describe('createCircuits', () => {
+  it('opens after five failures in a row', () => {
+    const circuits = openCircuits();
+    circuits.fail(4);
+    circuits.onHealthy('a');
+    circuits.fail(4);
+    expect(circuits.isBroken('a')).toBe(false);
+    expect(circuits.slots().size).toBe(0);
+    circuits.fail();
+    expect(circuits.isBroken('a')).toBe(true);
+    expect(circuits.openSeconds('a')).toBe(5);
+    expect(circuits.slots().get('a')).toBeLessThan(0);
+  });
+
+  it('is half open after that: one is sent to see', () => {
+    const circuits = openCircuits();
+    circuits.fail(5);
+    circuits.wait(5);
+    expect(circuits.openSeconds('a')).toBe(0);
+    expect(circuits.slots().get('a')).toBe(1);
+  });
+
+  it('closes with a success, and begins anew', () => {
+    const circuits = openCircuits();
+    circuits.fail(5);
+    circuits.onHealthy('a');
+    expect(circuits.slots().size).toBe(0);
+    circuits.fail(5);
+    expect(circuits.openSeconds('a')).toBe(5);
+  });
+
+  it('opens for twice as long when it fails again, up to a minute', () => {
+    const circuits = openCircuits();
+    circuits.fail(5);
+    const times = Array.from({ length: 5 }, () => {
+      circuits.wait(circuits.openSeconds('a'));
+      circuits.fail();
+      return circuits.openSeconds('a');
+    });
+    expect(times).toEqual([10, 20, 40, 60, 60]);
+  });
+
+  it('does not count what was in flight when it opened', () => {
+    const circuits = openCircuits();
+    circuits.fail(60);
+    expect(circuits.openSeconds('a')).toBe(5);
+  });
+
+  it('learns from another process, and is not kept open by it for longer than a minute', () => {
+    const circuits = openCircuits();
+    circuits.learn('a', -3);
+    expect(circuits.isBroken('a')).toBe(false);
+    circuits.learn('a', 3_600);
+    expect(circuits.openSeconds('a')).toBe(60);
+  });
+});

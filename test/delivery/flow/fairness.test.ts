@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createPacing } from '../../../src/delivery/flow/pacing.ts';
+import { requeue } from '../../../src/delivery/queue/queue.ts';
+import { topics } from '../../../src/bus/bus.ts';
+import { type ReceiverHandler, startReceiver } from '../../support/receiver.ts';
+import { openStage, type Stage, until } from '../support.ts';
+
+let stage: Stage;
+let cleanups: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector", "RateLimit" CASCADE'));
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  cleanups = [];
+});
+afterAll(() => stage.close());
+
+async function receive(handler?: ReceiverHandler) {
+  const receiver = await startReceiver(handler);
+  cleanups.push(() => receiver.close());
+  return receiver;
+}
+
+const start: Stage['startWorker'] = (...options) => {
+  const worker = stage.startWorker(...options);
+  cleanups.push(() => worker.stop());
+  return worker;
+};
+
+const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0 };
+
+describe('a destination that never answers', () => {
+  it('holds its share of slots while everything for others is delivered', async () => {
+    const blackHole = await receive(() => undefined);
+    const receiver = await receive();
+    const dead = await stage.addWebhook(blackHole.url);
+    await stage.addDeliveries(dead.id, 300);
+    const others = await Promise.all(Array.from({ length: 20 }, () => stage.addWebhook(receiver.url)));
+    const limits = { maxInFlight: 60, perDestination: 6, maxPerDestination: 12, claimedAhead: 6, claimBatch: 30 };
+    start({ ...limits, ...STUCK });
+    await blackHole.waitFor(12);
+    for (const { id } of others) await stage.addDeliveries(id, 10);
+    stage.bus.publish(topics.deliveriesDue);
+    await until(async () => (await stage.countBy('SUCCEEDED')) === 200);
+    expect(blackHole.requests).toHaveLength(12);
+    // Six more have been claimed, and wait for the twelve.
+    expect(await stage.countBy('RUNNING')).toBe(18);
+  });
+});
+
+describe('retries', () => {
+  it('leave room for first tries, however many are due and however long they take', async () => {
+    const stuck = await receive(() => undefined);
+    const receiver = await receive();
+    for (let index = 0; index < 10; index++) {
+      const { id } = await stage.addWebhook(`${stuck.url}/${index}`);
+      const retry = { attemptCount: 1, retryStep: 1, nextAttemptAt: new Date(Date.now() - 60_000) };
+      for (let count = 0; count < 10; count++) await stage.addDelivery(id, retry);
+    }
+    start({ maxInFlight: 40, perDestination: 10, maxPerDestination: 10, claimedAhead: 0, ...STUCK });
+    // Three quarters of the thirty slots that an account may have.
+    await stuck.waitFor(22);
+    const fresh = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(fresh.id, 50);
+    stage.bus.publish(topics.deliveriesDue);
+    await until(async () => (await stage.countBy('SUCCEEDED')) === 50);
+    expect(stuck.requests).toHaveLength(22);
+  });
+});
+
+describe('maxPerSecond', () => {
+  it('gives each request a slot, one after the other, whichever process asks', async () => {
+    const [one, two] = [1, 2].map(() => createPacing({ db: stage.pool, log: stage.log })) as [Pacing, Pacing];
+    const first = await one.reserve('wh_1', 100, 10);
+    const second = await two.reserve('wh_1', 100, 10);
+    expect([first.granted, second.granted]).toEqual([10, 10]);
+    const gaps = first.delays.slice(1).map((delay, index) => delay - first.delays[index]!);
+    for (const gap of gaps) expect(gap).toBeCloseTo(0.01);
+    expect(first.delays[0]).toBeCloseTo(0);
+    // The second begins where the first ends, less the time in between.
+    expect(second.delays[0]).toBeGreaterThan(0);
+    expect(second.delays[0]).toBeLessThanOrEqual(0.1 + 0.001);
+  });
+
+  it('grants nothing more than a moment ahead, and says when to ask again', async () => {
+    const pacing = createPacing({ db: stage.pool, log: stage.log });
+    const first = await pacing.reserve('wh_1', 4, 3);
+    expect(first.granted).toBe(1);
+    expect(first.delays).toEqual([0, 0.25, 0.5].map((delay) => expect.closeTo(delay)));
+    await pacing.reserve('wh_1', 4, 3);
+    const refused = await pacing.reserve('wh_1', 4, 3);
+    expect(refused.granted).toBe(0);
+    expect(refused.reopensInSeconds).toBeGreaterThan(0);
+    expect(pacing.slots().get('wh_1')).toBe(0);
+  });
+
+  it('spreads deliveries over time and loses none', async () => {
+    const times: number[] = [];
+    const receiver = await receive(() => {
+      times.push(performance.now());
+      return {};
+    });
+    const webhook = await stage.addWebhook(receiver.url, { maxPerSecond: 40 });
+    const ids = await stage.addDeliveries(webhook.id, 40);
+    for (let count = 0; count < 2; count++) start();
+    await until(async () => (await stage.countBy('SUCCEEDED')) === 40);
+    expect(receiver.requests).toHaveLength(40);
+    // 39 slots of 25 ms each lie between the first and the last.
+    expect(times.at(-1)! - times[0]!).toBeGreaterThan(800);
+    for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ attemptCount: 1, reason: null });
+  });
+
+  it('counts when requests begin, not how long they take', async () => {
+    const receiver = await receive(() => undefined);
+    const webhook = await stage.addWebhook(receiver.url, { maxPerSecond: 20 });
+    await stage.addDeliveries(webhook.id, 20);
+    start(STUCK);
+    // As many as a quarter of a second has slots for are reserved at once.
+    await receiver.waitFor(20);
+  });
+
+  it('of one destination holds up no other', async () => {
+    const receiver = await receive();
+    const limited = await stage.addWebhook(`${receiver.url}/limited`, { maxPerSecond: 1 });
+    await stage.addDeliveries(limited.id, 30);
+    const free = await stage.addWebhook(`${receiver.url}/free`);
+    await stage.addDeliveries(free.id, 30);
+    start();
+    await receiver.waitFor(() => receiver.requests.filter(({ path }) => path === '/free').length === 30);
+    // At most a few have found a slot; the others wait in the queue, and say why.
+    await until(async () => (await stage.countBy('RUNNING')) === 0);
+    const { rows } = await stage.pool.query(
+      `SELECT DISTINCT "status", "attemptCount", "reason" FROM "Delivery" WHERE "webhookId" = $1 AND "status" <> 'SUCCEEDED'`,
+      [limited.id],
+    );
+    expect(rows).toEqual([{ status: 'PENDING', attemptCount: 0, reason: 'rate_limited' }]);
+  });
+});
+
+describe('the circuit of a destination', () => {
+  const LATER = { retryScheduleSeconds: [600] };
+
+  it('opens after failures in a row, and what waits costs nothing and stays in the queue', async () => {
+    const receiver = await receive(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 60);
+    start({ perDestination: 8, maxPerDestination: 8, ...LATER });
+    await until(async () => (await stage.webhook(webhook.id)).circuitOpenUntil !== null);
+    await until(async () => (await stage.countBy('RUNNING')) === 0);
+    const sent = receiver.requests.length;
+    expect(sent).toBeLessThan(30);
+    const { rows } = await stage.pool.query(
+      `SELECT count(*)::int AS n FROM "Delivery" WHERE "status" = 'PENDING' AND "attemptCount" = 0`,
+    );
+    expect(rows[0].n).toBe(60 - sent);
+  });
+
+  it('is known to other processes, which put back what they have taken, with the reason', async () => {
+    const receiver = await receive();
+    const circuitOpenUntil = new Date(Date.now() + 600_000);
+    const webhook = await stage.addWebhook(receiver.url, { circuitOpenUntil });
+    const id = await stage.addDelivery(webhook.id);
+    start();
+    await until(async () => (await stage.delivery(id)).reason === 'circuit_open');
+    const delivery = await stage.delivery(id);
+    expect(delivery).toMatchObject({ status: 'PENDING', attemptCount: 0, retryStep: 0 });
+    expect((delivery.nextAttemptAt as Date).getTime()).toBeGreaterThan(Date.now());
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('lets what is sent by hand through at once, and closes when that arrives', async () => {
+    let isUp = false;
+    const receiver = await receive(() => ({ statusCode: isUp ? 200 : 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    const ids = await stage.addDeliveries(webhook.id, 40);
+    start({ perDestination: 8, maxPerDestination: 8, pollMilliseconds: 3_600_000, ...LATER });
+    await until(async () => (await stage.webhook(webhook.id)).circuitOpenUntil !== null);
+    await until(async () => (await stage.countBy('RUNNING')) === 0);
+    isUp = true;
+    const untried = await stage.pool.query<{ id: string }>(
+      `SELECT "id" FROM "Delivery" WHERE "attemptCount" = 0 LIMIT 1`,
+    );
+    const id = untried.rows[0]!.id;
+    expect(ids).toContain(id);
+    await requeue(stage.pool, id);
+    stage.bus.publish(topics.deliveriesDue);
+    await stage.deliveryIs(id, 'SUCCEEDED');
+    await until(async () => (await stage.webhook(webhook.id)).circuitOpenUntil === null);
+  });
+
+  it('is half open after a while, and all that has waited is delivered once the host is back', async () => {
+    let failures = 0;
+    const receiver = await receive(() => ({ statusCode: failures++ < 5 ? 500 : 200 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await stage.addDeliveries(webhook.id, 30);
+    start({ perDestination: 5, maxPerDestination: 5, retryScheduleSeconds: [0.05] });
+    await until(async () => (await stage.countBy('SUCCEEDED')) === 30);
+    const { rows } = await stage.pool.query(`SELECT count(DISTINCT "deliveryId")::int AS n FROM "Attempt"`);
+    expect(rows[0].n).toBe(30);
+    expect(receiver.requests).toHaveLength(35);
+    expect(await stage.webhook(webhook.id)).toMatchObject({ circuitOpenUntil: null, failingSince: null });
+  });
+});
+
+type Pacing = ReturnType<typeof createPacing>;

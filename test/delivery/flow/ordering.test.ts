@@ -1,0 +1,296 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import { releaseFollowers, releaseWaiting } from '../../../src/delivery/flow/ordering.ts';
+import { requeue } from '../../../src/delivery/queue/queue.ts';
+import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
+import { parseKeyring } from '../../../src/secrets/keyring.ts';
+import { createSecretBox } from '../../../src/secrets/secret-box.ts';
+import { type NodeProcess, startNode } from '../../support/node-process.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
+import { openStage, type Stage, until } from '../support.ts';
+
+let stage: Stage;
+let receiver: Receiver;
+beforeEach(async () => {
+  stage = await openStage();
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await stage.close();
+  await receiver.close();
+});
+
+const idOf = ({ headers }: ReceivedRequest) => String(headers['webhook-id']);
+const receivedIds = () => receiver.requests.map(idOf);
+
+/** A webhook that keeps order. */
+const addOrdered = async (values = {}) => (await stage.addWebhook(receiver.url, { ordering: 'PAYMENT', ...values })).id;
+
+/** Deliveries of a key in the order of their events. */
+async function addKey(webhookId: string, orderingKey: string, count: number) {
+  const added: { id: string; eventId: string }[] = [];
+  for (let index = 0; index < count; index++) {
+    const id = await stage.addDelivery(webhookId, { orderingKey });
+    added.push({ id, eventId: String((await stage.delivery(id)).eventId) });
+  }
+  return added;
+}
+
+const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => eventId);
+const claim = () =>
+  claimDeliveries(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
+
+/** Holds requests back until `release` is called with an answer for all of them. */
+function holdAnswers() {
+  const { promise, resolve } = Promise.withResolvers<{ statusCode?: number }>();
+  receiver.handle(() => promise);
+  return resolve;
+}
+
+describe('a claim', () => {
+  test.each([undefined, ''])(
+    'takes the first of each key alone, and puts the others aside (after %j)',
+    async (after) => {
+      const webhookId = await addOrdered();
+      const [first, second, third] = await addKey(webhookId, 'pay_1', 3);
+      const [other] = await addKey(webhookId, 'pay_2', 1);
+      const free = await stage.addDelivery(webhookId);
+      const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
+      const { deliveries } = await claimDeliveries(stage.pool, { ...request, ...(after !== undefined && { after }) });
+      expect(deliveries.map(({ id }) => id).sort()).toEqual([first!.id, other!.id, free].sort());
+      for (const { id } of [second!, third!]) {
+        const waiting = { status: 'PENDING', reason: 'ordering', nextAttemptAt: null, leaseToken: 0, retryStep: 0 };
+        expect(await stage.delivery(id)).toMatchObject(waiting);
+      }
+      expect((await claim()).deliveries).toEqual([]);
+    },
+  );
+
+  test('says that there is more when what was put aside had taken the room of others', async () => {
+    const webhookId = await addOrdered();
+    const [first, second] = await addKey(webhookId, 'pay_1', 2);
+    const [other] = await addKey(webhookId, 'pay_2', 1);
+    await stage.pool.query(
+      `UPDATE "Delivery" SET "nextAttemptAt" = now() + CASE "id" WHEN $1 THEN interval '1 hour' WHEN $2 THEN '-1 hour' ELSE '0' END`,
+      [first!.id, second!.id],
+    );
+    const room = new Map([[webhookId, 1]]);
+    const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' };
+    expect(await claimDeliveries(stage.pool, request)).toMatchObject({ deliveries: [], hasMore: true });
+    const next = await claimDeliveries(stage.pool, request);
+    expect(next).toMatchObject({ deliveries: [{ id: other!.id }], hasMore: false });
+  });
+
+  test('of many at once never takes two of a key', async () => {
+    const webhookId = await addOrdered();
+    for (let key = 0; key < 20; key++) await addKey(webhookId, `pay_${key}`, 5);
+    const claims = await Promise.all(Array.from({ length: 8 }, claim));
+    const keys = claims.flatMap(({ deliveries }) => deliveries.map(({ orderingKey }) => orderingKey));
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys).toHaveLength(20);
+  });
+
+  test('does not put aside what waits for one that is just being written; the next claim looks again', async () => {
+    const webhookId = await addOrdered();
+    const [first, second] = await addKey(webhookId, 'pay_1', 2);
+    await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 hour' WHERE "id" = $1`, [
+      first!.id,
+    ]);
+    const client = await stage.pool.connect();
+    await client.query('BEGIN');
+    await client.query(`UPDATE "Delivery" SET "status" = 'SUCCEEDED' WHERE "id" = $1`, [first!.id]);
+    expect((await claim()).deliveries).toEqual([]);
+    expect((await stage.delivery(second!.id)).nextAttemptAt).not.toBeNull();
+    await client.query('COMMIT');
+    client.release();
+    expect((await claim()).deliveries.map(({ id }) => id)).toEqual([second!.id]);
+  });
+});
+
+describe('deliveries of one key', () => {
+  test('arrive one after the other, each as soon as the one before has, however seldom the queue is looked at', async () => {
+    const webhookId = await addOrdered();
+    const added = await addKey(webhookId, 'pay_1', 5);
+    stage.startWorker({ pollMilliseconds: 3_600_000 });
+    await until(() => receiver.requests.length === 5);
+    expect(receivedIds()).toEqual(eventIds(added));
+  });
+
+  test('wait while the first is tried again, and are not delayed by its schedule once it is through', async () => {
+    const webhookId = await addOrdered();
+    const added = await addKey(webhookId, 'pay_1', 3);
+    receiver.answerNext({ statusCode: 500 }, { statusCode: 500 });
+    stage.startWorker({ pollMilliseconds: 3_600_000, retryScheduleSeconds: [0.2, 0.2, 3600] });
+    await until(() => receiver.requests.length === 5);
+    const [first, ...others] = eventIds(added);
+    expect(receivedIds()).toEqual([first, first, first, ...others]);
+    for (const { id } of added.slice(1)) {
+      expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ attemptCount: 1, retryStep: 0, reason: null });
+    }
+  });
+
+  test('go past one that has failed too often, and it is still tried itself', async () => {
+    const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
+    const [stuck, next] = await addKey(webhookId, 'pay_1', 2);
+    receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));
+    stage.startWorker({ retryScheduleSeconds: [0.05, 0.05, 0.05, 0.05] });
+    await stage.deliveryIs(next!.id, 'SUCCEEDED');
+    expect(await stage.deliveryIs(stuck!.id, 'FAILED')).toMatchObject({ attemptCount: 5 });
+    expect(receivedIds().indexOf(next!.eventId)).toBeGreaterThanOrEqual(2);
+  });
+
+  test('go on when the first is given up', async () => {
+    const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 100 });
+    const [first, second] = await addKey(webhookId, 'pay_1', 2);
+    receiver.answerNext({ statusCode: 500 });
+    stage.startWorker({ retryScheduleSeconds: [] });
+    await stage.deliveryIs(second!.id, 'SUCCEEDED');
+    expect(await stage.delivery(first!.id)).toMatchObject({ status: 'FAILED', reason: 'exhausted' });
+  });
+
+  test('do not hold up those of another key, nor of none, nor of another webhook', async () => {
+    const webhookId = await addOrdered();
+    const [stuck] = await addKey(webhookId, 'pay_1', 2);
+    const [other] = await addKey(webhookId, 'pay_2', 1);
+    const [elsewhere] = await addKey(await addOrdered(), 'pay_1', 1);
+    const free = await stage.addDelivery(webhookId);
+    receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));
+    stage.startWorker({ retryScheduleSeconds: [3600] });
+    for (const id of [other!.id, elsewhere!.id, free]) await stage.deliveryIs(id, 'SUCCEEDED');
+    expect(receivedIds().filter((id) => id === stuck!.eventId)).toHaveLength(1);
+  });
+
+  test('one of long ago that is sent again goes first, and holds up no longer than the escape allows', async () => {
+    const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
+    const [old, later] = await addKey(webhookId, 'pay_1', 2);
+    await stage.pool.query(`UPDATE "Delivery" SET "status" = 'FAILED', "attemptCount" = 1 WHERE "id" = $1`, [old!.id]);
+    await requeue(stage.pool, old!.id);
+    receiver.handle((request) => ({ statusCode: idOf(request) === old!.eventId ? 500 : 200 }));
+    stage.startWorker({ retryScheduleSeconds: [3600] });
+    await stage.deliveryIs(later!.id, 'SUCCEEDED');
+    expect(receivedIds()).toEqual([old!.eventId, later!.eventId]);
+  });
+
+  test('go on when two that they waited for are finished at the same moment, by two processes', async () => {
+    const webhookId = await addOrdered();
+    const added = await addKey(webhookId, 'pay_1', 3);
+    const third = added[2]!.id;
+    await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'ordering' WHERE "id" = $1`, [
+      third,
+    ]);
+    const begin = async ({ id }: { id: string }) => {
+      const client = await stage.pool.connect();
+      await client.query('BEGIN');
+      await client.query(`UPDATE "Delivery" SET "status" = 'SUCCEEDED' WHERE "id" = $1`, [id]);
+      return client;
+    };
+    const clients = [await begin(added[0]!), await begin(added[1]!)] as const;
+    const release = (client: pg.PoolClient) => releaseFollowers(client, [{ webhookId, key: 'pay_1' }]);
+    await release(clients[0]);
+    let isReleased = false;
+    const released = release(clients[1]).then(() => {
+      isReleased = true;
+    });
+    const waits = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await until(async () => isReleased || (await stage.pool.query(waits)).rowCount === 1);
+    await clients[0].query('COMMIT');
+    await released;
+    await clients[1].query('COMMIT');
+    for (const client of clients) client.release();
+    expect(await stage.delivery(third)).toMatchObject({ reason: null, nextAttemptAt: expect.any(Date) });
+  });
+
+  test('are all skipped when the webhook is disabled meanwhile', async () => {
+    const webhookId = await addOrdered();
+    const added = await addKey(webhookId, 'pay_1', 4);
+    const release = holdAnswers();
+    stage.startWorker();
+    await receiver.waitFor(1);
+    await until(async () => (await stage.delivery(added[3]!.id)).reason === 'ordering');
+    release({ statusCode: 410 });
+    for (const { id } of added.slice(1)) {
+      expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled' });
+    }
+  });
+
+  test('and the worker go on when the webhook is deleted meanwhile', async () => {
+    const webhookId = await addOrdered();
+    await addKey(webhookId, 'pay_1', 3);
+    const release = holdAnswers();
+    stage.startWorker();
+    await receiver.waitFor(1);
+    await stage.pool.query(`DELETE FROM "Webhook" WHERE "id" = $1`, [webhookId]);
+    release({});
+    const [next] = await addKey(await addOrdered(), 'pay_1', 1);
+    await stage.deliveryIs(next!.id, 'SUCCEEDED');
+  });
+
+  test('are sent at once when the order is given up', async () => {
+    const webhookId = await addOrdered();
+    const [stuck, ...others] = await addKey(webhookId, 'pay_1', 4);
+    receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));
+    stage.startWorker({ retryScheduleSeconds: [3600] });
+    await until(async () => (await stage.delivery(others[2]!.id)).reason === 'ordering');
+    await releaseWaiting(stage.pool, webhookId, false);
+    for (const { id } of others) await stage.deliveryIs(id, 'SUCCEEDED');
+  });
+});
+
+test('four workers that are killed over and over, and a receiver that often fails, keep the order of every key', async () => {
+  const KEYS = 40;
+  const EACH = 6;
+  const keyring = `k1:${randomBytes(32).toString('base64')}`;
+  const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 100 });
+  const cell = { table: 'Webhook', column: 'secret', rowId: webhookId, projectId: stage.projectId };
+  const sealed = createSecretBox(parseKeyring(keyring)).seal(newWebhookSecret(), cell);
+  await stage.pool.query(`UPDATE "Webhook" SET "secret" = $2 WHERE "id" = $1`, [webhookId, sealed]);
+
+  const accepted: string[] = [];
+  const early: string[] = [];
+  const before = new Map<string, string>();
+  const last = new Map<number, string>();
+  receiver.handle((request, response) => {
+    const id = idOf(request);
+    const chance = Math.random();
+    if (before.has(id) && !accepted.includes(before.get(id)!)) early.push(id);
+    if (chance < 0.15) return { statusCode: 500 };
+    accepted.push(id);
+    // Accepted, though nobody is told.
+    if (chance < 0.2) response.destroy();
+    return chance < 0.2 ? undefined : {};
+  });
+  const startWorker = () => startNode(join(import.meta.dirname, '../../chaos/worker.ts'), [stage.url, keyring]);
+  const workers: NodeProcess[] = Array.from({ length: 4 }, startWorker);
+  try {
+    for (let round = 0; round < EACH; round++) {
+      await Promise.all(
+        Array.from({ length: KEYS }, async (_, key) => {
+          const eventId = await stage.addEvent();
+          const previous = last.get(key);
+          if (previous) before.set(eventId, previous);
+          last.set(key, eventId);
+          await stage.addDelivery(webhookId, { eventId, orderingKey: `pay_${key}` });
+        }),
+      );
+      await until(
+        () => new Set(accepted).size >= round * KEYS,
+        () => 'the next kill',
+        60_000,
+      );
+      await workers.shift()!.end('SIGKILL');
+      workers.push(startWorker());
+    }
+    await until(
+      async () => (await stage.countBy('SUCCEEDED')) === KEYS * EACH,
+      () => 'all to succeed',
+      60_000,
+    );
+  } finally {
+    await Promise.all(workers.map((worker) => worker.end('SIGKILL')));
+  }
+  expect(early).toEqual([]);
+  expect(new Set(accepted).size).toBe(KEYS * EACH);
+}, 150_000);

@@ -1,0 +1,179 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { topics } from '../../../src/bus/bus.ts';
+import { type ReceiverHandler, startReceiver } from '../../support/receiver.ts';
+import { openStage, type Stage, until } from '../support.ts';
+
+let stage: Stage;
+let cleanups: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector", "RateLimit" CASCADE'));
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  cleanups = [];
+});
+afterAll(() => stage.close());
+
+async function receive(handler?: ReceiverHandler) {
+  const receiver = await startReceiver(handler);
+  cleanups.push(() => receiver.close());
+  return receiver;
+}
+
+/** A receiver that answers nobody until they are released. */
+async function receiveAndHold() {
+  const held: (() => void)[] = [];
+  let isOpen = false;
+  let underWay = 0;
+  let most = 0;
+  const receiver = await receive(async () => {
+    most = Math.max(most, ++underWay);
+    if (!isOpen) await new Promise<void>((resolve) => held.push(resolve));
+    underWay--;
+    return {};
+  });
+  return {
+    ...receiver,
+    /** Answers the first so many, or everybody from now on. */
+    release(count?: number): void {
+      isOpen = count === undefined;
+      for (const answer of held.splice(0, count ?? held.length)) answer();
+    },
+    mostAtOnce: () => most,
+  };
+}
+
+const start: Stage['startWorker'] = (...options) => {
+  const worker = stage.startWorker(...options);
+  cleanups.push(() => worker.stop());
+  return worker;
+};
+
+/** The webhooks of an account of its own, each at a path of its own, with so much to deliver to each. */
+async function addAccount(url: string, webhooks: number, deliveries: number): Promise<void> {
+  const projectId = await stage.addProject();
+  for (let index = 0; index < webhooks; index++) {
+    const { id } = await stage.addWebhook(`${url}/${projectId}/${index}`, { projectId });
+    await stage.addDeliveries(id, deliveries, { projectId });
+  }
+  stage.bus.publish(topics.deliveriesDue);
+}
+
+const succeeded = (count: number) =>
+  until(
+    async () => (await stage.countBy('SUCCEEDED')) === count,
+    () => `${count} deliveries to succeed`,
+  );
+
+const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, pollMilliseconds: 100 };
+
+describe('the share of an account', () => {
+  it('is three quarters of the slots while it is alone, and all that is due to others is delivered from the rest', async () => {
+    const slow = await receiveAndHold();
+    const receiver = await receive();
+    await addAccount(slow.url, 30, 10);
+    start({ maxInFlight: 64, ...STUCK });
+    await slow.waitFor(48);
+    await addAccount(receiver.url, 3, 50);
+    await succeeded(150);
+    expect(slow.requests).toHaveLength(48);
+    slow.release();
+    await succeeded(450);
+    expect(slow.mostAtOnce()).toBe(48);
+  });
+
+  it('leaves room for the next account, however many hang already', async () => {
+    const slow = await receiveAndHold();
+    const receiver = await receive();
+    start({ maxInFlight: 64, ...STUCK });
+    // Three times as much as the others leave free: 48 of 64, 12 of 16, 3 of 4.
+    for (const total of [48, 60, 63]) {
+      await addAccount(slow.url, 10, 10);
+      await slow.waitFor(total);
+    }
+    await addAccount(receiver.url, 2, 20);
+    await succeeded(40);
+    expect(slow.requests).toHaveLength(63);
+  });
+
+  it('leaves some free when much ends at once and several accounts have more to send', async () => {
+    const slow = await receiveAndHold();
+    const receiver = await receive();
+    start({ maxInFlight: 64, ...STUCK });
+    for (const total of [48, 60]) {
+      await addAccount(slow.url, 10, 20);
+      await slow.waitFor(total);
+    }
+    slow.release(40);
+    // Both take up again most of what has become free.
+    await slow.waitFor(60 + 30);
+    await addAccount(receiver.url, 2, 20);
+    await succeeded(40 + 40);
+    expect(slow.mostAtOnce()).toBeLessThan(64);
+  });
+
+  it('goes to another account as soon as that has something to send', async () => {
+    const slow = await receiveAndHold();
+    start({ maxInFlight: 64, ...STUCK });
+    await addAccount(slow.url, 10, 20);
+    await slow.waitFor(48);
+    await addAccount(slow.url, 10, 20);
+    await slow.waitFor(60);
+    // The first has 40 then, and may have 36, three times the 12 that are free; the second takes up to 18.
+    slow.release(8);
+    await slow.waitFor(66);
+    const counts = [...Map.groupBy(slow.requests, ({ path }) => path.split('/')[1]).values()];
+    expect(counts.map(({ length }) => length)).toEqual([48, 18]);
+  });
+
+  it('bounds what is sent by hand to destinations whose circuits are open, too', async () => {
+    const slow = await receiveAndHold();
+    const projectId = await stage.addProject();
+    const circuitOpenUntil = new Date(Date.now() + 600_000);
+    for (let index = 0; index < 20; index++) {
+      const { id } = await stage.addWebhook(`${slow.url}/${index}`, { projectId, circuitOpenUntil });
+      await stage.addDeliveries(id, 4, { projectId, trigger: 'MANUAL' });
+    }
+    start({ maxInFlight: 16, ...STUCK });
+    await slow.waitFor(12);
+    const receiver = await receive();
+    await addAccount(receiver.url, 1, 20);
+    await succeeded(20);
+    expect(slow.requests).toHaveLength(12);
+  });
+});
+
+describe('the share of an origin', () => {
+  it('is the same for all accounts together, and everything for other origins is delivered meanwhile', async () => {
+    const slow = await receiveAndHold();
+    const receiver = await receive();
+    for (let count = 0; count < 2; count++) await addAccount(slow.url, 10, 10);
+    start({ maxInFlight: 200, maxPerOrigin: 16, ...STUCK });
+    await slow.waitFor(16);
+    await addAccount(receiver.url, 3, 50);
+    await succeeded(150);
+    expect(slow.requests).toHaveLength(16);
+    slow.release();
+    await succeeded(350);
+    expect(slow.mostAtOnce()).toBe(16);
+  });
+
+  it('holds an account up nowhere else', async () => {
+    const slow = await receiveAndHold();
+    const receiver = await receive();
+    const projectId = await stage.addProject();
+    const [stuck, free] = [
+      await stage.addWebhook(slow.url, { projectId }),
+      await stage.addWebhook(receiver.url, { projectId }),
+    ];
+    await stage.addDeliveries(stuck.id, 50, { projectId });
+    start({ maxInFlight: 64, maxPerOrigin: 8, ...STUCK });
+    await slow.waitFor(8);
+    await stage.addDeliveries(free.id, 100, { projectId });
+    stage.bus.publish(topics.deliveriesDue);
+    await succeeded(100);
+    expect(slow.requests).toHaveLength(8);
+  });
+});

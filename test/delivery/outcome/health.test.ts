@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { openStage, type Stage, until } from '../support.ts';
+
+let stage: Stage;
+let receiver: Receiver;
+let worker: DeliveryWorker | undefined;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await receiver.close();
+  await worker?.stop();
+  worker = undefined;
+});
+afterAll(() => stage.close());
+
+async function setFailingSince(webhookId: string, interval: string): Promise<void> {
+  await stage.pool.query(`UPDATE "Webhook" SET "failingSince" = now() - $2::interval WHERE "id" = $1`, [
+    webhookId,
+    interval,
+  ]);
+}
+
+/** Deliveries that have gone through the whole schedule in vain, the last time so long ago. */
+async function addGivenUp(webhookId: string, ...intervals: string[]): Promise<void> {
+  for (const interval of intervals) {
+    const values = { status: 'FAILED', reason: 'exhausted', nextAttemptAt: null, retryStep: 3 };
+    const id = await stage.addDelivery(webhookId, values);
+    await stage.pool.query(`UPDATE "Delivery" SET "completedAt" = now() - $2::interval WHERE "id" = $1`, [
+      id,
+      interval,
+    ]);
+  }
+}
+
+describe('a webhook', () => {
+  it('that answers 410 is disabled at once, and what waits for it is skipped', async () => {
+    receiver.handle(() => ({ statusCode: 410 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    expect(await stage.deliveryIs(id, 'FAILED')).toMatchObject({ reason: 'gone', statusCode: 410 });
+    expect(await stage.webhook(webhook.id)).toMatchObject({
+      isActive: false,
+      disabledReason: 'gone',
+      disabledAt: expect.any(Date),
+    });
+    expect(await stage.deliveryIs(later, 'SKIPPED')).toMatchObject({ reason: 'disabled', nextAttemptAt: null });
+    expect(receiver.requests).toHaveLength(1);
+    expect(stage.lines).toContainEqual(expect.objectContaining({ msg: 'webhook disabled', webhookId: webhook.id }));
+  });
+
+  it('that was pointed elsewhere meanwhile is not disabled for the answer of the old target', async () => {
+    const webhook = await stage.addWebhook(receiver.url);
+    receiver.handle(async () => {
+      await stage.pool.query(`UPDATE "Webhook" SET "url" = 'https://new.example' WHERE "id" = $1`, [webhook.id]);
+      return { statusCode: 410 };
+    });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    await stage.deliveryIs(id, 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, disabledReason: null });
+  });
+
+  it('that has failed for five days is disabled when the third delivery in these days is given up', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '5 days 1 second');
+    await addGivenUp(webhook.id, '4 days', '1 day');
+    const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    await until(async () => (await stage.webhook(webhook.id)).isActive === false);
+    expect(await stage.webhook(webhook.id)).toMatchObject({ disabledReason: 'failing', disabledAt: expect.any(Date) });
+    expect(await stage.deliveryIs(id, 'FAILED')).toMatchObject({ reason: 'exhausted', attemptCount: 4 });
+    expect(await stage.deliveryIs(later, 'SKIPPED')).toMatchObject({ reason: 'disabled' });
+  });
+
+  it('that has failed for a little less stays active', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '4 days 23 hours');
+    await addGivenUp(webhook.id, '4 days', '1 day');
+    worker = stage.startWorker();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
+  });
+
+  it('that fails once after quiet days stays active, though an older delivery was given up and none succeeded', async () => {
+    receiver.answerNext({ statusCode: 500 });
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '6 days');
+    await addGivenUp(webhook.id, '3 days');
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ attemptCount: 2 });
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, failingSince: null });
+  });
+
+  it('stays active when a whole delivery is given up after quiet days, whatever was given up before them', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '9 days');
+    await addGivenUp(webhook.id, '6 days', '6 days', '5 days 1 minute');
+    worker = stage.startWorker();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
+  });
+
+  it('is not disabled by single failures, however many deliveries were given up lately', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '6 days');
+    await addGivenUp(webhook.id, '3 days', '2 days', '1 day');
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker({ retryScheduleSeconds: [0.05, 3_600, 3_600] });
+    await until(async () => (await stage.delivery(id)).attemptCount === 2);
+    expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
+  });
+
+  it('starts to be failing with its first failure, and is well again with a success', async () => {
+    receiver.answerNext({ statusCode: 500 });
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker({ retryScheduleSeconds: [1] });
+    await until(async () => (await stage.webhook(webhook.id)).failingSince !== null);
+    await stage.deliveryIs(id, 'SUCCEEDED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null, isActive: true });
+  });
+
+  it('whose run of failures was forgotten by hand begins a new one with the next failure', async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const webhook = await stage.addWebhook(receiver.url);
+    worker = stage.startWorker({ retryScheduleSeconds: [] });
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    await stage.pool.query(`UPDATE "Webhook" SET "failingSince" = NULL WHERE "id" = $1`, [webhook.id]);
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'FAILED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: expect.any(Date) });
+  });
+
+  it('that is well again when another process notes the success is so for all', async () => {
+    const webhook = await stage.addWebhook(receiver.url);
+    await setFailingSince(webhook.id, '3 days');
+    worker = stage.startWorker();
+    await stage.deliveryIs(await stage.addDelivery(webhook.id), 'SUCCEEDED');
+    expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null });
+  });
+
+  it('that is inactive gets nothing: its deliveries are skipped and say why', async () => {
+    const webhook = await stage.addWebhook(receiver.url, { isActive: false });
+    const id = await stage.addDelivery(webhook.id);
+    worker = stage.startWorker();
+    expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled', attemptCount: 0 });
+    expect(receiver.requests).toHaveLength(0);
+  });
+});

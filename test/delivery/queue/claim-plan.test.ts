@@ -1,0 +1,118 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openQueuePool } from '../../../src/database/client.ts';
+import { CLAIM_AROUND, CLAIM_OLDEST } from '../../../src/delivery/queue/claim-statements.ts';
+import { openStage, type Stage } from '../support.ts';
+
+const BACKLOG = 100_000;
+let stage: Stage;
+let queue: pg.Pool;
+let blackHole: string;
+let others: string[];
+const clients: pg.PoolClient[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+  queue = openQueuePool(stage);
+  const ids = await Promise.all(
+    Array.from({ length: 100 }, async (_, index) => (await stage.addWebhook(`http://127.0.0.1:9/${index}`)).id),
+  );
+  [blackHole, ...others] = ids as [string, ...string[]];
+  // What has been is not what is to come: nothing was due when the worker's statements were planned.
+  await load('old', ids, 30, `'SUCCEEDED', NULL, 1`);
+  await stage.pool.query('ANALYZE');
+  clients.push(await prepare());
+  await load('hole', [blackHole], BACKLOG, `'PENDING', now() - interval '1 hour', n % 2`);
+  await load('other', others, 2, `'PENDING', now(), 0`);
+}, 60_000);
+afterAll(async () => {
+  for (const client of clients) client.release();
+  await queue?.end();
+  await stage?.close();
+});
+
+/** Stores events with a delivery to each of the webhooks. */
+async function load(name: string, webhooks: string[], count: number, state: string): Promise<void> {
+  await stage.pool.query(
+    `INSERT INTO "Event" ("id", "projectId", "type", "data")
+     SELECT 'evt_${name}_' || n, $1, 'endpoint.created', '{}' FROM generate_series(1, $2::int) AS n`,
+    [stage.projectId, count],
+  );
+  await stage.pool.query(
+    `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "updatedAt", "status", "nextAttemptAt", "attemptCount")
+     SELECT 'del_${name}_' || webhook || n, $1, 'evt_${name}_' || n, 'endpoint.created', webhook, now(), ${state}
+     FROM generate_series(1, $2::int) AS n, unnest($3::text[]) AS webhook`,
+    [stage.projectId, count, webhooks],
+  );
+}
+
+const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[], int[], int';
+const request = (room: number) =>
+  `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048`;
+const EXECUTE = {
+  oldest: (room: number) => `EXECUTE claim_oldest(${request(room)})`,
+  around: (room: number) => `EXECUTE claim_around(${request(room)}, '', 256)`,
+};
+
+/** A connection with the statements of a claim, planned and used. */
+async function prepare(): Promise<pg.PoolClient> {
+  const client = await queue.connect();
+  await client.query(`PREPARE claim_oldest(${TYPES}) AS ${CLAIM_OLDEST}`);
+  await client.query(`PREPARE claim_around(${TYPES}, text, int) AS ${CLAIM_AROUND}`);
+  await client.query(`BEGIN; ${EXECUTE.oldest(0)}; ${EXECUTE.around(0)}; ROLLBACK`);
+  return client;
+}
+
+type Counts = { 'Rows Removed by Filter'?: number; 'Rows Removed by Index Recheck'?: number };
+type Node = { 'Actual Rows': number; 'Actual Loops': number; 'Relation Name'?: string; Plans?: Node[] } & Counts;
+
+/** The rows of tables that a plan has looked at, whether or not it had use for them. */
+function rowsRead(node: Node): number {
+  const looked =
+    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  const own = node['Relation Name'] ? looked * node['Actual Loops'] : 0;
+  return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
+}
+
+/** Claims as the worker does, and takes it back. */
+async function claim(client: pg.PoolClient, statement: string) {
+  await client.query('BEGIN');
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+    `EXPLAIN (ANALYZE, TIMING off, FORMAT JSON) ${statement}`,
+  );
+  const { rows: running } = await client.query<{ webhookId: string; n: number }>(
+    `SELECT "webhookId", count(*)::int AS n FROM "Delivery" WHERE "status" = 'RUNNING' GROUP BY 1`,
+  );
+  await client.query('ROLLBACK');
+  const taken = new Map(running.map(({ webhookId, n }) => [webhookId, n]));
+  return { read: rowsRead(rows[0]!['QUERY PLAN'][0].Plan), taken };
+}
+
+describe.each([
+  ['before there was a backlog', 0],
+  ['with a backlog', 1],
+])('a claim that was planned %s, of which 100,000 are due to one destination', (_, index) => {
+  beforeAll(async () => {
+    if (index === 0) return;
+    // Makes earlier plans void.
+    await stage.pool.query('ANALYZE');
+    clients.push(await prepare());
+  });
+
+  test('reads little more than it takes', async () => {
+    const { read, taken } = await claim(clients[index]!, EXECUTE.oldest(64));
+    expect(taken).toEqual(new Map([[blackHole, 64]]));
+    expect(read).toBeLessThan(3_000);
+  });
+
+  test.each([
+    ['no room', 0, undefined],
+    ['a circuit that is open', -4, undefined],
+    ['room for one', 1, 1],
+  ])('does not read those of a destination that has %s, and the others get theirs', async (_, room, fromHole) => {
+    const { read, taken } = await claim(clients[index]!, EXECUTE.around(room));
+    for (const other of others) expect(taken.get(other)).toBe(2);
+    expect(taken.get(blackHole)).toBe(fromHole);
+    expect(read).toBeLessThan(3_000);
+  });
+});

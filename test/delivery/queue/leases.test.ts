@@ -1,0 +1,36 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import { createLeases } from '../../../src/delivery/queue/leases.ts';
+import type { Queryable } from '../../../src/delivery/queue/queue.ts';
+import { openStage, type Stage } from '../support.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(() => stage?.close());
+
+test('what could not be prolonged while the database was away is prolonged by the next call, so that no claim finds it first', async () => {
+  const { id: webhookId } = await stage.addWebhook('https://a.example');
+  const id = await stage.addDelivery(webhookId);
+  const { deliveries } = await claimDeliveries(stage.pool, {
+    ...{ limit: 1, retryLimit: 1, leaseSeconds: 30, room: new Map(), defaultRoom: 1 },
+  });
+  await stage.pool.query(`UPDATE "Delivery" SET "leasedUntil" = now() - interval '1 minute'`);
+  const expired = (await stage.delivery(id)).leasedUntil;
+
+  let isAway = true;
+  const query = (...args: Parameters<Queryable['query']>) =>
+    isAway ? Promise.reject(new Error('away')) : stage.pool.query(...args);
+  const leases = createLeases({ db: { query } as Queryable, leaseSeconds: 0.3 });
+  // A process that has just been started.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+  leases.hold(deliveries);
+  clock.mockReturnValue(101);
+  await expect(leases.prolong()).rejects.toThrow('away');
+  isAway = false;
+  await leases.prolong();
+  expect((await stage.delivery(id)).leasedUntil).not.toEqual(expired);
+});

@@ -1,0 +1,419 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openQueuePool } from '../../../src/database/client.ts';
+import { type Claim, type ClaimRequest, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import {
+  extendLeases,
+  type Queryable,
+  readQueueStats,
+  releaseHeld,
+  releaseLeases,
+  releaseStranded,
+  requeue,
+} from '../../../src/delivery/queue/queue.ts';
+import { recordSettlements } from '../../../src/delivery/outcome/record.ts';
+import { settle } from '../../../src/delivery/outcome/settle.ts';
+import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
+import { newId } from '../../../src/ids.ts';
+import { openStage, type Stage } from '../support.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector" CASCADE'));
+afterAll(() => stage.close());
+
+const NO_ROOM = new Map<string, number>();
+
+function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<Claim> {
+  return claimDeliveries(db, {
+    ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100 },
+    ...request,
+  });
+}
+
+async function claimOne(): Promise<ClaimedDelivery> {
+  const { deliveries } = await claim({ limit: 1 });
+  return deliveries[0]!;
+}
+
+const ids = ({ deliveries }: Claim) => deliveries.map(({ id }) => id).sort();
+
+const delivered: SendResult = {
+  attempts: [
+    {
+      startedAt: 1_700_000_000_000,
+      durationMs: 7,
+      statusCode: 200,
+      errorClass: null,
+      errorMessage: null,
+      responseBody: 'ok',
+    },
+  ],
+  verdict: { kind: 'delivered' },
+};
+
+async function expireLease(id: string): Promise<void> {
+  await stage.pool.query(`UPDATE "Delivery" SET "leasedUntil" = now() - interval '1 second' WHERE "id" = $1`, [id]);
+}
+
+describe('claimDeliveries', () => {
+  it('takes what is due, oldest first, and leaves what is not', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const newer = await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() - 1_000) });
+    const oldest = await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() - 9_000) });
+    await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() + 60_000) });
+    await stage.addDelivery(webhookId, { nextAttemptAt: null });
+    await stage.addDelivery(webhookId, { status: 'SUCCEEDED' });
+    expect(ids(await claim({ limit: 1 }))).toEqual([oldest]);
+    expect(ids(await claim())).toEqual([newer]);
+    expect(await stage.delivery(newer)).toMatchObject({
+      status: 'RUNNING',
+      leaseToken: 1,
+      leasedUntil: expect.any(Date),
+    });
+  });
+
+  it('reads everything that is needed to send', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example/hook');
+    const connectorId = await stage.addConnector('slack', {}, { memory: { board: '7' }, pausedAt: new Date() });
+    const forWebhook = await stage.addDelivery(webhookId, { attemptCount: 2, errorClass: 'timeout' });
+    await stage.addDelivery(connectorId);
+    const { deliveries } = await claim();
+    const [first, second] = [
+      deliveries.find(({ destination }) => destination === webhookId),
+      deliveries.find(({ destination }) => destination === connectorId),
+    ];
+    expect(first).toMatchObject({
+      ...{ id: forWebhook, projectId: stage.projectId, projectName: 'Weather', trigger: 'SCHEDULED', leaseToken: 1 },
+      ...{ attemptCount: 2, previousErrorClass: 'timeout', connector: null },
+      webhook: { id: webhookId, url: 'https://a.example/hook', isActive: true, isFailing: false, previousSecret: null },
+      event: {
+        type: 'endpoint.created',
+        test: false,
+        timestamp: expect.any(Date),
+        data: expect.stringContaining('"/now"'),
+      },
+    });
+    expect(second).toMatchObject({
+      webhook: null,
+      connector: {
+        id: connectorId,
+        type: 'slack',
+        isActive: true,
+        isPaused: true,
+        eventTypes: ['*'],
+        memory: { board: '7' },
+      },
+    });
+    expect(Math.abs(first!.databaseTime() - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('gives every delivery to exactly one of many that ask at once', async () => {
+    const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
+    const expected: string[] = [];
+    for (const { id } of webhooks) expected.push(...(await stage.addDeliveries(id, 40)));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ limit: fc.integer({ min: 1, max: 60 }), isAround: fc.boolean() }), {
+          minLength: 2,
+          maxLength: 8,
+        }),
+        async (requests) => {
+          await stage.pool.query(`UPDATE "Delivery" SET "status" = 'PENDING'`);
+          const seen: string[] = [];
+          for (let round = 0; seen.length < expected.length; round++) {
+            expect(round).toBeLessThan(200);
+            const claims = await Promise.all(
+              requests.map(({ limit, isAround }) => claim({ limit, ...(isAround && { after: '' }) })),
+            );
+            seen.push(...claims.flatMap(ids));
+          }
+          expect(seen.toSorted()).toEqual(expected.toSorted());
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it('takes no more of a destination than it has room for', async () => {
+    const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
+    for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
+    const room = new Map([
+      [crowded!.id, 2],
+      [full!.id, 0],
+    ]);
+    for (const after of [undefined, '']) {
+      await stage.pool.query(`UPDATE "Delivery" SET "status" = 'PENDING'`);
+      const { deliveries } = await claim({ room, defaultRoom: 3, ...(after !== undefined && { after }) });
+      const counts = Object.fromEntries(
+        [...Map.groupBy(deliveries, ({ destination }) => destination)].map(([id, group]) => [id, group.length]),
+      );
+      expect(counts).toEqual({ [crowded!.id]: 2, [other!.id]: 3 });
+    }
+  });
+
+  it('goes around the destinations from where it stopped', async () => {
+    const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
+    const [first, second, third] = webhooks.map(({ id }) => id).sort();
+    for (const id of [first!, second!, third!]) await stage.addDeliveries(id, 4);
+    const destinationsOf = ({ deliveries }: Claim) =>
+      [...new Set(deliveries.map(({ destination }) => destination))].sort();
+
+    const one = await claim({ limit: 3, defaultRoom: 2, after: '' });
+    expect([destinationsOf(one), one.after, one.hasMore]).toEqual([[first, second], second, true]);
+    const two = await claim({ limit: 3, defaultRoom: 2, after: one.after });
+    expect([destinationsOf(two), two.after, two.hasMore]).toEqual([[third], '', false]);
+    const three = await claim({ limit: 100, after: two.after });
+    expect(destinationsOf(three)).toEqual([first, second, third]);
+  });
+
+  it.each([undefined, ''])(
+    'keeps first tries apart from retries, however many of these are due first (after: %j)',
+    async (after) => {
+      const { id: webhookId } = await stage.addWebhook('https://a.example');
+      const other = await stage.addWebhook('https://b.example');
+      const earlier = { attemptCount: 1, nextAttemptAt: new Date(Date.now() - 60_000) };
+      for (let count = 0; count < 30; count++) await stage.addDelivery(webhookId, earlier);
+      const fresh = [await stage.addDelivery(webhookId), await stage.addDelivery(other.id)];
+      const request = after === undefined ? {} : { after };
+
+      const first = await claim({ limit: 10, retryLimit: 4, ...request });
+      expect(ids(first)).toEqual(expect.arrayContaining(fresh));
+      expect(first.deliveries.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(4);
+      expect(ids(await claim({ limit: 10, retryLimit: 0, ...request }))).toEqual([]);
+      expect((await claim({ limit: 100, ...request })).deliveries).toHaveLength(26);
+    },
+  );
+
+  it('takes what was sent by hand for a destination that is left alone, and nothing else', async () => {
+    const [broken, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
+    await stage.addDeliveries(broken!.id, 5);
+    const id = await stage.addDelivery(broken!.id);
+    const rest = await stage.addDelivery(other!.id);
+    await requeue(stage.pool, id);
+    const room = new Map([[broken!.id, -3]]);
+    expect(ids(await claim({ room, after: '' }))).toEqual([id, rest].sort());
+    expect(ids(await claim({ room, after: '' }))).toEqual([]);
+    expect((await claim()).deliveries).toHaveLength(5);
+  });
+
+  it('says whether there is more and when the next one becomes due', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    expect(await claim()).toMatchObject({ deliveries: [], hasMore: false, nextDueInMilliseconds: null });
+    await stage.addDeliveries(webhookId, 3);
+    await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() + 60_000) });
+    const first = await claim({ limit: 2 });
+    expect(first.hasMore).toBe(true);
+    expect(first.nextDueInMilliseconds).toBeGreaterThan(50_000);
+    expect(first.nextDueInMilliseconds).toBeLessThan(70_000);
+    expect(await claim({ limit: 2 })).toMatchObject({ hasMore: false });
+  });
+
+  it('says that there is more when a destination had no room for all that was due', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    await stage.addDeliveries(webhookId, 5);
+    expect(await claim({ defaultRoom: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
+  });
+
+  it('finds the others by the index when a destination without room has a long backlog', async () => {
+    const [crowded, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
+    const eventId = await stage.addEvent();
+    await stage.pool.query(
+      `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt")
+       SELECT 'dlv_' || n, $1, $2, 'endpoint.created', $3, now() - interval '1 hour' FROM generate_series(1, 20000) n`,
+      [stage.projectId, eventId, crowded!.id],
+    );
+    const id = await stage.addDelivery(other!.id);
+    await stage.pool.query('ANALYZE "Delivery"');
+    // One connection, so that what it has read is counted before the next look.
+    const pool = new pg.Pool({ connectionString: stage.url, max: 1 });
+    const rowsRead = async () => {
+      await pool.query('SELECT pg_stat_force_next_flush()');
+      const { rows } = await pool.query(
+        `SELECT (sum(seq_tup_read) + sum(idx_tup_read))::int AS n FROM (
+           SELECT seq_tup_read, 0 AS idx_tup_read FROM pg_stat_user_tables WHERE relname LIKE 'Delivery%'
+           UNION ALL SELECT 0, idx_tup_read FROM pg_stat_user_indexes WHERE relname LIKE 'Delivery%'
+         ) AS reads`,
+      );
+      return rows[0].n as number;
+    };
+    const before = await rowsRead();
+    const room = new Map([[crowded!.id, 0]]);
+    const found = await claimDeliveries(pool, {
+      ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' },
+    });
+    expect(ids(found)).toEqual([id]);
+    expect((await rowsRead()) - before).toBeLessThan(100);
+    await pool.end();
+  });
+});
+
+describe('a lease', () => {
+  it('keeps the delivery from everybody until it ends', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const id = await stage.addDelivery(webhookId);
+    await claim();
+    expect(ids(await claim())).toEqual([]);
+    expect(ids(await claim({ after: '' }))).toEqual([]);
+    await expireLease(id);
+    expect(await claimOne()).toMatchObject({ id, leaseToken: 2, previousErrorClass: 'interrupted' });
+    await expireLease(id);
+    const { deliveries } = await claim({ after: '' });
+    expect(deliveries).toMatchObject([{ id, leaseToken: 3, previousErrorClass: 'interrupted' }]);
+  });
+
+  it('costs one version of the row beside the old one, and nothing in any index', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    await stage.addDeliveries(webhookId, 20);
+    // A connection of its own: what others have counted within the last second is counted in.
+    const client = new pg.Client({ connectionString: stage.url });
+    await client.connect();
+    await client.query('BEGIN');
+    await claim({}, client);
+    const { rows } = await client.query(
+      `SELECT sum(n_tup_upd)::int AS updated, sum(n_tup_hot_upd)::int AS beside FROM pg_stat_xact_user_tables
+       WHERE relname LIKE 'Delivery%'`,
+    );
+    await client.query('ROLLBACK');
+    await client.end();
+    expect(rows).toEqual([{ updated: 20, beside: 20 }]);
+  });
+
+  it('that was lost makes a late result void, its attempts too', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const id = await stage.addDelivery(webhookId);
+    const late = await claimOne();
+    await expireLease(id);
+    const current = await claimOne();
+    expect((await recordSettlements(stage.pool, [settle(late, delivered)])).written).toEqual(new Set());
+    expect(await stage.delivery(id)).toMatchObject({ status: 'RUNNING', attemptCount: 0 });
+    expect(await stage.attempts(id)).toEqual([]);
+    expect((await recordSettlements(stage.pool, [settle(current, delivered)])).written).toEqual(new Set([id]));
+    expect(await stage.delivery(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 1 });
+  });
+
+  it('that has ended and was taken by nobody still lets the result be written, once', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const id = await stage.addDelivery(webhookId);
+    const settlement = settle(await claimOne(), delivered);
+    await expireLease(id);
+    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set([id]));
+    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set());
+    expect(await stage.attempts(id)).toHaveLength(1);
+  });
+
+  it('can be prolonged while it is ours only', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const id = await stage.addDelivery(webhookId);
+    const stale = await claimOne();
+    await expireLease(id);
+    const current = await claimOne();
+    const before = (await stage.delivery(id)).leasedUntil as Date;
+    await extendLeases(stage.pool, [stale], 900);
+    expect((await stage.delivery(id)).leasedUntil).toEqual(before);
+    await extendLeases(stage.pool, [current], 900);
+    expect(((await stage.delivery(id)).leasedUntil as Date).getTime()).toBeGreaterThan(before.getTime() + 800_000);
+  });
+
+  it('that is given back makes the delivery due at once', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    await stage.addDelivery(webhookId);
+    await releaseLeases(stage.pool, [await claimOne()], null);
+    const again = await claimOne();
+    expect(again.previousErrorClass).toBeNull();
+    await releaseLeases(stage.pool, [again], 'interrupted');
+    expect(await claimOne()).toMatchObject({ leaseToken: 3, previousErrorClass: 'interrupted' });
+  });
+});
+
+describe('requeue', () => {
+  it.each(['SUCCEEDED', 'FAILED', 'SKIPPED', 'PENDING'])(
+    'makes a delivery that is %s due now, by hand',
+    async (status) => {
+      const { id: webhookId } = await stage.addWebhook('https://a.example');
+      const nextAttemptAt = status === 'PENDING' ? new Date(Date.now() + 60_000) : null;
+      const finished = { attemptCount: 3, retryStep: 9, reason: 'exhausted', completedAt: new Date() };
+      const id = await stage.addDelivery(webhookId, { status, nextAttemptAt, ...finished });
+      expect(await requeue(stage.pool, id)).toBe('queued');
+      expect(await stage.delivery(id)).toMatchObject({
+        ...{ status: 'PENDING', trigger: 'MANUAL', retryStep: 0, attemptCount: 3, reason: null, completedAt: null },
+      });
+      const again = await claimOne();
+      await recordSettlements(stage.pool, [settle(again, delivered)]);
+      expect(await stage.attempts(id)).toMatchObject([{ number: 4, trigger: 'MANUAL' }]);
+    },
+  );
+
+  it('leaves a delivery alone that is being sent', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const id = await stage.addDelivery(webhookId);
+    await claim();
+    expect(await requeue(stage.pool, id)).toBe('running');
+    await expireLease(id);
+    expect(await requeue(stage.pool, id)).toBe('queued');
+  });
+
+  it('knows no delivery that is not there', async () => {
+    expect(await requeue(stage.pool, newId('Delivery'))).toBe('not_found');
+  });
+});
+
+describe('held deliveries', () => {
+  it('are due when their connector is released', async () => {
+    const connectorId = await stage.addConnector('slack', {});
+    const id = await stage.addDelivery(connectorId, { nextAttemptAt: null, reason: 'paused' });
+    expect(ids(await claim())).toEqual([]);
+    expect(await releaseHeld(stage.pool, connectorId)).toBe(1);
+    expect(await stage.delivery(id)).toMatchObject({ reason: null });
+    expect(ids(await claim())).toEqual([id]);
+  });
+
+  it('are not forgotten when the pause was lifted while they were being put aside', async () => {
+    const paused = await stage.addConnector('slack', {}, { pausedAt: new Date() });
+    const released = await stage.addConnector('slack', {});
+    const disabled = await stage.addConnector('slack', {}, { pausedAt: new Date(), isActive: false });
+    const held = { nextAttemptAt: null, reason: 'paused' };
+    await stage.addDelivery(paused, held);
+    const expected = [await stage.addDelivery(released, held), await stage.addDelivery(disabled, held)];
+    expect(await releaseStranded(stage.pool)).toBe(2);
+    expect(ids(await claim())).toEqual(expected.sort());
+  });
+
+  it.each([
+    ['the worker', releaseStranded],
+    ['the seller', releaseHeld],
+  ])('are released by %s though others of them are being deleted', async (_who, release) => {
+    const held = { nextAttemptAt: null, reason: 'paused' };
+    const connectorId = await stage.addConnector('slack', {});
+    const deleted = await stage.addDelivery(connectorId, held);
+    const id = await stage.addDelivery(connectorId, held);
+    const client = await stage.pool.connect();
+    await client.query('BEGIN');
+    await client.query('DELETE FROM "Delivery" WHERE "id" = $1', [deleted]);
+    const queue = openQueuePool(stage);
+    expect(await release(queue, connectorId)).toBe(1);
+    await queue.end();
+    expect(ids(await claim())).toEqual([id]);
+    await client.query('ROLLBACK');
+    client.release();
+  });
+});
+
+describe('readQueueStats', () => {
+  it('counts what waits and what runs, and tells the age of the oldest due', async () => {
+    expect(await readQueueStats(stage.pool)).toEqual({ pending: 0, running: 0, oldestDueSeconds: 0 });
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    await stage.addDelivery(webhookId);
+    await claim();
+    await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() - 60_000) });
+    await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() + 60_000) });
+    const { pending, running, oldestDueSeconds } = await readQueueStats(stage.pool);
+    expect([pending, running]).toEqual([2, 1]);
+    expect(oldestDueSeconds).toBeGreaterThan(50);
+    expect(oldestDueSeconds).toBeLessThan(70);
+  });
+});

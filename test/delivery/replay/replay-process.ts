@@ -1,0 +1,11 @@
+/** A process with nothing but what carries out replays, to be killed. Prints `{"ready":true}` once it works. */
+import pino from 'pino';
+import { openDatabase } from '../../../src/database/client.ts';
+import { createReplayRunner } from '../../../src/delivery/replay/runner.ts';
+import { openBus } from '../../../src/bus/bus.ts';
+
+const [url = ''] = process.argv.slice(2);
+const log = pino({ level: 'silent' });
+const db = await openDatabase({ url, poolSize: 3, log });
+createReplayRunner({ db, bus: await openBus({ url, pool: db.pool, log }), log }).start();
+process.stdout.write('{"ready":true}\n');

@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createReplayRunner } from '../../../src/delivery/replay/runner.ts';
+import { newId } from '../../../src/ids.ts';
+import { type NodeProcess, startNode } from '../../support/node-process.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { openStage, type Stage, until } from '../support.ts';
+
+let stage: Stage;
+let receiver: Receiver;
+const received = new Map<string, number>();
+const processes: NodeProcess[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(async () => {
+  received.clear();
+  receiver = await startReceiver(({ headers }) => {
+    const id = String(headers['webhook-id']);
+    received.set(id, (received.get(id) ?? 0) + 1);
+    return {};
+  });
+});
+afterEach(async () => {
+  await Promise.all(processes.splice(0).map((process) => process.end('SIGKILL')));
+  await receiver.close();
+});
+afterAll(() => stage.close());
+
+async function startProcess(): Promise<void> {
+  const process = startNode(join(import.meta.dirname, 'replay-process.ts'), [stage.url]);
+  processes.push(process);
+  await process.nextMessage();
+}
+
+/** Deliveries that had been given up, and a replay of all of them to this webhook. */
+async function prepare(count: number, maxPerSecond: number) {
+  const webhook = await stage.addWebhook(receiver.url);
+  const failed = { status: 'FAILED', nextAttemptAt: null };
+  await Promise.all(Array.from({ length: count }, () => stage.addDelivery(webhook.id, failed)));
+  const id = newId('Replay');
+  await stage.pool.query(
+    `INSERT INTO "Replay" ("id", "projectId", "filter", "maxPerSecond", "total", "startedBy", "createdAt")
+     VALUES ($1, $2, $3, $4, $5, 'usr_1', now() + interval '2 ms')`,
+    [id, stage.projectId, JSON.stringify({ webhookId: webhook.id }), maxPerSecond, count],
+  );
+  return { id, webhookId: webhook.id };
+}
+
+async function replay(id: string) {
+  const { rows } = await stage.pool.query(`SELECT * FROM "Replay" WHERE "id" = $1`, [id]);
+  return rows[0] as { status: string; done: number; skipped: number; leaseToken: number };
+}
+
+const isFinished = (id: string) => async () => (await replay(id)).status === 'COMPLETED';
+
+describe('a replay', () => {
+  it('whose process is killed goes on elsewhere: nothing is left out, and nothing sent twice', async () => {
+    const worker = stage.startWorker();
+    const { id } = await prepare(120, 40);
+    await startProcess();
+    for (const killAt of [20, 60]) {
+      await until(async () => (await replay(id)).done >= killAt);
+      await processes.shift()!.end('SIGKILL');
+      expect((await replay(id)).status).toBe('RUNNING');
+      // The first time its lease is waited for, the second time it is over at once.
+      if (killAt === 60) await stage.pool.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1`, [id]);
+      await startProcess();
+    }
+    await until(isFinished(id), () => 'the replay', 60_000);
+    expect(await replay(id)).toMatchObject({ done: 120, skipped: 0, leaseToken: 3 });
+    await until(() => received.size === 120);
+    expect([...received.values()].every((count) => count === 1)).toBe(true);
+    await worker.stop();
+  }, 90_000);
+
+  it('is carried by one of two processes, and sent once', async () => {
+    const worker = stage.startWorker();
+    const { id } = await prepare(60, 100);
+    await Promise.all([startProcess(), startProcess()]);
+    await until(isFinished(id), () => 'the replay', 30_000);
+    expect(await replay(id)).toMatchObject({ done: 60, leaseToken: 1 });
+    await until(() => received.size === 60);
+    expect([...received.values()].every((count) => count === 1)).toBe(true);
+    await worker.stop();
+  }, 60_000);
+
+  it('is carried though more replays than a process carries at once take long', async () => {
+    const worker = stage.startWorker();
+    const long: string[] = [];
+    for (let count = 0; count < 8; count++) long.push((await prepare(60, 1)).id);
+    const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
+    runner.start();
+    for (const id of long) await until(async () => (await replay(id)).done > 0);
+    const { id } = await prepare(3, 1_000);
+    await until(isFinished(id), () => 'the replay');
+    // Those whose turn is over go on when it is theirs again.
+    const done = await Promise.all(long.map(async (each) => (await replay(each)).done));
+    for (const [index, each] of long.entries()) await until(async () => (await replay(each)).done > done[index]!);
+    expect((await replay(long[0]!)).status).toBe('RUNNING');
+    await runner.stop();
+    await worker.stop();
+    await stage.pool.query('DELETE FROM "Replay"');
+  }, 60_000);
+
+  it('adds no more while what it has queued waits, so that a new event is not behind it', async () => {
+    const { id, webhookId } = await prepare(400, 1_000);
+    const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
+    runner.start();
+    // Nobody sends.
+    await until(async () => (await replay(id)).done >= 100);
+    const fresh = await stage.addDelivery(webhookId);
+    const { rows } = await stage.pool.query(
+      `SELECT count(*)::int AS n FROM "Delivery" d, "Delivery" f WHERE f."id" = $1 AND d."webhookId" = $2
+         AND d."status" = 'PENDING' AND d."nextAttemptAt" <= f."nextAttemptAt" AND d."id" <> f."id"`,
+      [fresh, webhookId],
+    );
+    expect(rows[0].n).toBeLessThanOrEqual(200);
+    const worker = stage.startWorker();
+    await until(isFinished(id), () => 'the replay', 30_000);
+    expect(await replay(id)).toMatchObject({ done: 400, skipped: 0 });
+    await until(() => received.size === 401);
+    await worker.stop();
+    await runner.stop();
+  }, 60_000);
+});

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { storedBody, storedMessage } from '../../../src/delivery/send/response-text.ts';
+
+describe('storedBody', () => {
+  it('is nothing for an empty body', () => {
+    expect(storedBody(Buffer.alloc(0), [])).toBeNull();
+  });
+
+  it('is text that PostgreSQL stores, of at most 16 KB, whatever the bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 70_000, size: 'max' }), (bytes) => {
+        const text = storedBody(Buffer.from(bytes), [])!;
+        expect(text.isWellFormed()).toBe(true);
+        expect(text).not.toContain('\0');
+        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16_384);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('does not cut a character in two', () => {
+    const text = storedBody(Buffer.from(`a${'€'.repeat(10_000)}`), [])!;
+    expect(text).toBe(`a${'€'.repeat(5_461)}`);
+  });
+
+  it('masks secrets, also one that the cut would fall into', () => {
+    const secret = 'sk_live_0123456789abcdef';
+    const text = storedBody(Buffer.from(`${'x'.repeat(16_370)}${secret}`), [secret])!;
+    expect(text).not.toContain('sk_live');
+    expect(storedBody(Buffer.from(`{"token":"${secret}"}`), [secret])).toBe('{"token":"••••"}');
+  });
+});
+
+describe('storedMessage', () => {
+  it('masks secrets and is bounded', () => {
+    expect(storedMessage('Key abcdefgh12345678 was\0 refused.', ['abcdefgh12345678'])).toBe('Key •••• was refused.');
+    expect(storedMessage('x'.repeat(1_000), [])).toHaveLength(500);
+  });
+});

@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { EVENT_FIELDS } from '../../src/events/fields.ts';
+import { compareDecimals, matchesFilter } from '../../src/events/filter.ts';
+import { eventFilterInput, FILTER_LIMITS, readFilter } from '../../src/events/filter-input.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
+
+type Data = Record<string, unknown>;
+type Json = Record<string, unknown>;
+
+const settled = { type: 'payment.settled', data: SAMPLE_PAYLOADS['payment.settled'] };
+const matches = (filter: unknown, data: Data = {}, type: string = settled.type) =>
+  matchesFilter(readFilter(filter), { type, data: { ...settled.data, ...data } });
+
+/** What a filter is refused for: pointers with their sentences. */
+function issuesOf(filter: unknown): string[] {
+  const result = eventFilterInput.safeParse(filter);
+  return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('/')}: ${message}`);
+}
+
+test('every field of every kind can be named, but for lists', () => {
+  const names = EVENT_KINDS.flatMap((kind) => Object.keys(SAMPLE_PAYLOADS[kind]).map((name) => `data.${name}`));
+  const expected = new Set(['type', ...names.filter((name) => name !== 'data.topEndpoints')]);
+  expect(new Set(EVENT_FIELDS.keys())).toEqual(expected);
+});
+
+test('a field has the same type in every kind that has it', () => {
+  const typeOf = (value: unknown) => (typeof value === 'number' ? 'integer' : 'text');
+  for (const [name, { type }] of EVENT_FIELDS) {
+    if (name === 'type') continue;
+    const values = EVENT_KINDS.map((kind) => (SAMPLE_PAYLOADS[kind] as Data)[name.slice(5)]);
+    for (const value of values.filter((value) => value !== undefined && value !== null)) {
+      expect(typeOf(value), name).toBe(type === 'decimal' ? 'text' : type);
+    }
+  }
+});
+
+describe('a filter', () => {
+  test.each<[string, Json, Data, boolean]>([
+    ['a value alone means equal', { 'data.method': 'GET' }, {}, true],
+    ['several fields must all fit', { 'data.method': 'GET', 'data.asset': 'EURC' }, {}, false],
+    ['several operators must all fit', { 'data.amountUsd': { gte: '0.01', lt: '0.01' } }, {}, false],
+    ['or: one of them', { or: [{ 'data.method': 'PUT' }, { 'data.asset': 'USDC' }] }, {}, true],
+    ['and: all of them', { and: [{ 'data.method': 'GET' }, { 'data.asset': 'EURC' }] }, {}, false],
+    ['not', { not: { 'data.method': 'GET' } }, {}, false],
+    ['in', { 'data.method': { in: ['PUT', 'GET'] } }, {}, true],
+    ['startsWith', { 'data.endpointPath': { startsWith: '/wea' } }, {}, true],
+    ['contains', { 'data.endpointPath': { contains: 'eat' } }, {}, true],
+    ['text is compared letter by letter', { 'data.method': 'get' }, {}, false],
+    ['the kind', { type: { in: ['payment.settled', 'payment.failed'] } }, {}, true],
+    ['amounts are numbers: 10 is above 9', { 'data.amountUsd': { gt: '9' } }, { amountUsd: '10' }, true],
+    ['amounts are numbers: 1.50 is 1.5', { 'data.amountUsd': '1.50' }, { amountUsd: '1.5' }, true],
+    ['amounts are exact', { 'data.amountUsd': '0.3' }, { amountUsd: '0.300000000000000001' }, false],
+    [
+      'units beyond a float are exact',
+      { 'data.amountAtomic': '9007199254740993' },
+      { amountAtomic: '9007199254740992' },
+      false,
+    ],
+    ['null passes nothing', { 'data.customerId': { ne: 'cus_1' } }, { customerId: null }, false],
+    ['null does not exist', { 'data.customerId': { exists: false } }, { customerId: null }, true],
+    ['a field of another kind passes nothing', { 'data.stage': { ne: 'verify' } }, {}, false],
+    ['a field of another kind does not exist', { 'data.stage': { exists: false } }, {}, true],
+    ['not of what passes nothing passes', { not: { 'data.stage': 'verify' } }, {}, true],
+  ])('%s', (_name, filter, data, expected) => {
+    expect(issuesOf(filter)).toEqual([]);
+    expect(matches(filter, data)).toBe(expected);
+  });
+
+  test('sees no more of an event than its own fields', () => {
+    const node = { kind: 'condition', field: 'data.toString', operator: 'exists', operand: true } as const;
+    expect(matchesFilter(node, settled)).toBe(false);
+  });
+
+  test('that is no longer known lets nothing pass', () => {
+    expect(matches({ 'data.gone': { ne: 'x' } })).toBe(false);
+    expect(matches({ 'data.method': { like: 'G' } })).toBe(false);
+  });
+});
+
+describe('refused, and told where', () => {
+  const deep = (levels: number): Json => (levels === 0 ? { 'data.method': 'GET' } : { not: deep(levels - 1) });
+
+  test.each<[unknown, string]>([
+    ['GET', ': Must be an object of conditions.'],
+    [[], ': Must be an object of conditions.'],
+    [{}, ': Must have at least one condition.'],
+    [{ 'data.amout': '1' }, 'data.amout: No kind of event has a field "data.amout" to filter by.'],
+    [{ amountUsd: '1' }, 'amountUsd: No such field. Did you mean data.amountUsd?'],
+    [
+      { 'data.topEndpoints': { exists: true } },
+      'data.topEndpoints: No kind of event has a field "data.topEndpoints" to filter by.',
+    ],
+    [{ 'data.method': {} }, 'data.method: Must have at least one operator.'],
+    [
+      { 'data.method': { like: 'G' } },
+      `data.method/like: Must be one of eq, ne, in, gt, gte, lt, lte, exists, startsWith, contains.`,
+    ],
+    [{ 'data.amountUsd': { gte: 1 } }, 'data.amountUsd/gte: Must be a decimal string, for example "1.00".'],
+    [{ 'data.amountUsd': { gte: '1e3' } }, 'data.amountUsd/gte: Must be a decimal string, for example "1.00".'],
+    [{ 'data.amountUsd': { startsWith: '1' } }, 'data.amountUsd/startsWith: This field is not free text.'],
+    [{ 'data.paymentCount': '5' }, 'data.paymentCount: Must be a whole number.'],
+    [{ 'data.customerId': null }, 'data.customerId: Must not be null: use exists.'],
+    [{ 'data.method': { in: [] } }, 'data.method/in: Must be a list of at least one value.'],
+    [{ 'data.method': { in: ['GET', 1] } }, 'data.method/in: Must be a string.'],
+    [{ 'data.method': { exists: 'yes' } }, 'data.method/exists: Must be true or false.'],
+    [{ 'data.stage': 'later' }, 'data.stage: Must be one of verify, upstream, settle.'],
+    [{ 'data.stage': { gt: 'settle' } }, 'data.stage/gt: The values of this field have no order.'],
+    [{ type: 'payment.refunded' }, `type: Must be one of ${EVENT_KINDS.join(', ')}.`],
+    [{ or: [] }, 'or: Must be a list of at least one filter.'],
+    [{ and: [{ 'data.method': 'GET' }, 1] }, 'and/1: Must be an object of conditions.'],
+    [{ not: [] }, 'not: Must be an object of conditions.'],
+    [deep(FILTER_LIMITS.depth), `${Array(8).fill('not').join('/')}: Must not be nested more than 8 deep.`],
+    [{ 'data.method': 'x'.repeat(5000) }, ': Must have at most 4096 bytes.'],
+    [{ or: Array(51).fill({ 'data.method': 'GET' }) }, ': Must have at most 50 conditions.'],
+    [{ 'data.method': '\ud800' }, 'data.method: Must be valid Unicode.'],
+    [JSON.parse('{"__proto__": {"eq": "x"}}'), '__proto__: No kind of event has a field "__proto__" to filter by.'],
+    [
+      { 'data.__proto__': { exists: true } },
+      'data.__proto__: No kind of event has a field "data.__proto__" to filter by.',
+    ],
+    [
+      JSON.parse('{"data.method": {"__proto__": "x"}}'),
+      'data.method/__proto__: Must be one of eq, ne, in, gt, gte, lt, lte, exists, startsWith, contains.',
+    ],
+    [{ constructor: 'x' }, 'constructor: No kind of event has a field "constructor" to filter by.'],
+  ])('%j', (filter, issue) => {
+    expect(issuesOf(filter)).toEqual([issue]);
+  });
+
+  test('what is nested a hundred thousand deep, or has as many conditions, without reading it all', () => {
+    const nested = JSON.parse(`${'{"not":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
+    expect(issuesOf(nested)).toHaveLength(1);
+    const lists = JSON.parse(`{"or":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+    expect(issuesOf(lists)).toEqual(['or/0: Must be an object of conditions.']);
+    const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`field${index}`, 1]));
+    expect(issuesOf(wide).length).toBeLessThanOrEqual(FILTER_LIMITS.conditions + 1);
+  });
+
+  test('what goes up to the limits is accepted', () => {
+    expect(issuesOf(deep(FILTER_LIMITS.depth - 1))).toEqual([]);
+    expect(issuesOf({ or: Array(50).fill({ 'data.method': 'GET' }) })).toEqual([]);
+  });
+});
+
+describe('by properties', () => {
+  const decimal = fc
+    .tuple(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.nat({ max: 18 }), fc.nat({ max: 3 }))
+    .map(([digits, places, zeros]) => {
+      const text = digits.toString().padStart(places + 1, '0');
+      const fraction = places === 0 ? '' : text.slice(-places);
+      const padded = fraction + '0'.repeat(Math.min(zeros, 18 - places));
+      return {
+        text: `${text.slice(0, text.length - places)}${padded && `.${padded}`}`,
+        value: [digits, places] as const,
+      };
+    });
+
+  test('decimals are compared as the numbers they are', () => {
+    fc.assert(
+      fc.property(decimal, decimal, (left, right) => {
+        const scale = ([digits, places]: readonly [bigint, number]) => digits * 10n ** BigInt(18 - places);
+        const difference = scale(left.value) - scale(right.value);
+        expect(Math.sign(compareDecimals(left.text, right.text))).toBe(difference < 0n ? -1 : difference > 0n ? 1 : 0);
+      }),
+    );
+  });
+
+  // A few values for a few fields, so that conditions often fit.
+  const fields: Record<string, fc.Arbitrary<string | number>> = {
+    'data.amountUsd': fc.constantFrom('0', '0.01', '0.010', '0.1', '9', '10', '10.50'),
+    'data.method': fc.constantFrom('GET', 'POST', 'P', 'get', ''),
+    'data.customerId': fc.constantFrom('cus_1', 'cus_2', 'cus_12'),
+    'data.paymentCount': fc.constantFrom(-1, 0, 9, 10),
+  };
+  const condition = fc.constantFrom(...Object.keys(fields)).chain((field) => {
+    const value = fields[field]!;
+    const operators = [
+      ...['eq', 'ne', 'gt', 'gte', 'lt', 'lte'].map((operator) => value.map((operand) => ({ [operator]: operand }))),
+      fc.array(value, { minLength: 1, maxLength: 3 }).map((operand) => ({ in: operand })),
+      fc.boolean().map((operand) => ({ exists: operand })),
+      ...(field === 'data.method' || field === 'data.customerId'
+        ? [
+            fc
+              .constantFrom('c', 'P', '1', 'GET')
+              .chain((text) => fc.constantFrom({ startsWith: text }, { contains: text })),
+          ]
+        : []),
+    ];
+    const shorthand: fc.Arbitrary<unknown> = value;
+    const written = fc
+      .array(fc.oneof(...operators), { minLength: 1, maxLength: 2 })
+      .map((all) => Object.assign({}, ...all));
+    return fc.oneof(shorthand, written).map((given) => ({ [field]: given }) as Json);
+  });
+  const { filter } = fc.letrec<{ filter: Json }>((tie) => ({
+    filter: fc.oneof(
+      { maxDepth: 4, depthSize: 'small' },
+      condition,
+      fc.tuple(condition, condition).map(([left, right]) => ({ ...left, ...right })),
+      fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map((and) => ({ and })),
+      fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map((or) => ({ or })),
+      fc.tuple(tie('filter'), condition).map(([not, beside]) => ({ not, ...beside })),
+    ),
+  }));
+  const data = fc.record(
+    Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.slice(5), fc.option(value)])),
+    { requiredKeys: [] },
+  );
+
+  /** A second, slower implementation: by sets of outcomes rather than by a tree. */
+  function naive(written: Json, event: Data): boolean {
+    return Object.keys(written).every((key) => {
+      const given = written[key];
+      if (key === 'and') return !(given as Json[]).some((inner) => !naive(inner, event));
+      if (key === 'or') return (given as Json[]).filter((inner) => naive(inner, event)).length > 0;
+      if (key === 'not') return !naive(given as Json, event);
+      const value = event[key.slice(5)] ?? null;
+      const isAmount = key.endsWith('Usd');
+      const number = (item: unknown) => (isAmount ? Math.round(Number(item) * 1000) : item);
+      const operators: Json = typeof given === 'object' ? (given as Json) : { eq: given };
+      return Object.entries(operators).every(([operator, operand]) => {
+        if (operator === 'exists') return operand ? value !== null : value === null;
+        if (value === null) return false;
+        const [left, right] = [number(value) as number, number(operand) as number];
+        if (operator === 'in') return (operand as unknown[]).map(number).includes(left);
+        if (operator === 'startsWith') return new RegExp(`^${operand}`).test(String(value));
+        if (operator === 'contains') return String(value).split(String(operand)).length > 1;
+        const facts = { eq: left === right, ne: left !== right, gt: left > right, gte: left >= right };
+        return { ...facts, lt: left < right, lte: left <= right }[operator];
+      });
+    });
+  }
+
+  test('a filter passes what a second implementation lets pass', () => {
+    let passed = 0;
+    fc.assert(
+      fc.property(
+        filter,
+        data,
+        fc.constantFrom<EventKind>('payment.settled', 'customer.milestone'),
+        (written, event, type) => {
+          expect(issuesOf(written)).toEqual([]);
+          const expected = naive(written, event);
+          if (expected) passed += 1;
+          expect(matchesFilter(readFilter(written), { type, data: event })).toBe(expected);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+    expect(passed).toBeGreaterThan(300);
+  });
+
+  test('whatever JSON it is given is read or refused, without a throw', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 12 }), (text) => {
+        const value = JSON.parse(text);
+        eventFilterInput.safeParse(value);
+        expect(matchesFilter(readFilter(value), settled)).toBeTypeOf('boolean');
+      }),
+    );
+  });
+});

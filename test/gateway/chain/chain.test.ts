@@ -1,0 +1,150 @@
+import pino from 'pino';
+import { parseAbi } from 'viem';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
+import { createEgress, type Egress } from '../../../src/egress/egress.ts';
+import { type Chain, createChain } from '../../../src/gateway/chain/chain.ts';
+import { egressTransport } from '../../../src/gateway/chain/rpc.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import { type Signed, sign } from '../sign.ts';
+import { NETWORK, type Rails, SELLER, startRails } from '../support.ts';
+
+const ABI = parseAbi([
+  'function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
+]);
+const STRANGER = '0x000000000000000000000000000000000000dEaD';
+
+let rails: Rails;
+let egress: Egress;
+let chain: Chain;
+
+beforeAll(async () => {
+  rails = await startRails();
+  const log = pino({ level: 'silent' });
+  egress = createEgress({ allow: parseEgressAllow('127.0.0.1/32:*'), log });
+  chain = createChain({ network: NETWORK, transport: egressTransport(egress, rails.rpcUrl) });
+});
+
+afterAll(async () => {
+  await egress?.close();
+  await rails?.close();
+});
+
+const sought = ({ authorization }: Signed, changes: object = {}) => ({
+  assetAddress: NETWORK.asset.address.toLowerCase() as `0x${string}`,
+  payer: authorization.from.toLowerCase() as `0x${string}`,
+  payTo: SELLER,
+  nonce: authorization.nonce,
+  amountAtomic: 10_000n,
+  since: new Date(),
+  validBefore: new Date(Number(authorization.validBefore) * 1000),
+  ...changes,
+});
+
+async function use({ authorization, signature }: Signed): Promise<`0x${string}`> {
+  const sender = await rails.wallet(0n);
+  await rails.chain.giveGas(sender.address);
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const hash = await rails.chain.client.writeContract({
+    account: sender,
+    address: NETWORK.asset.address,
+    abi: ABI,
+    functionName: 'transferWithAuthorization',
+    args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature],
+  });
+  await rails.chain.client.waitForTransactionReceipt({ hash });
+  return hash;
+}
+
+test('an authorization that paid is found with its transaction, whoever sent it', async () => {
+  const signed = await sign(await rails.wallet());
+  expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'unused', isExpired: false });
+  const transactionHash = await use(signed);
+  const outcome = await chain.outcomeOf(sought(signed));
+  expect(outcome).toMatchObject({ kind: 'settled', transactionHash });
+  expect(outcome.kind === 'settled' && Math.abs(outcome.settledAt.getTime() - Date.now())).toBeLessThan(60_000);
+});
+
+test.each([
+  ['to somebody else', { to: STRANGER }],
+  ['of another amount', { value: '9999' }],
+] as const)('an authorization whose nonce was used for a transfer %s is void', async (_what, changes) => {
+  const signed = await sign(await rails.wallet(), changes);
+  await use(signed);
+  expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'voided', reason: 'authorization_used_elsewhere' });
+});
+
+test('an authorization that its payer has cancelled is void', async () => {
+  const payer = await rails.wallet();
+  const signed = await sign(payer);
+  const { nonce } = signed.authorization;
+  const signature = await payer.signTypedData({
+    domain: {
+      name: NETWORK.asset.name,
+      version: NETWORK.asset.version,
+      chainId: NETWORK.chainId,
+      verifyingContract: NETWORK.asset.address,
+    },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: payer.address, nonce },
+  });
+  await rails.chain.giveGas(payer.address);
+  const hash = await rails.chain.client.writeContract({
+    account: payer,
+    address: NETWORK.asset.address,
+    abi: ABI,
+    functionName: 'cancelAuthorization',
+    args: [payer.address, nonce, signature],
+  });
+  await rails.chain.client.waitForTransactionReceipt({ hash });
+  expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'voided', reason: 'authorization_canceled' });
+});
+
+test("an unused authorization is over when the chain's clock says so, and a little later", async () => {
+  const signed = await sign(await rails.wallet());
+  const { timestamp } = await rails.chain.client.getBlock();
+  const at = (seconds: bigint) => ({ validBefore: new Date(Number(timestamp + seconds) * 1000) });
+  expect(await chain.outcomeOf(sought(signed, at(60n)))).toEqual({ kind: 'unused', isExpired: false });
+  expect(await chain.outcomeOf(sought(signed, at(-1n)))).toEqual({ kind: 'unused', isExpired: false });
+  expect(await chain.outcomeOf(sought(signed, at(-60n)))).toEqual({ kind: 'unused', isExpired: true });
+});
+
+test.each([
+  ['no JSON', '<html>'],
+  ['no result', '{}'],
+  ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"header not found"}}'],
+])('a node that answers with %s has told nothing', async (_what, body) => {
+  await using node = await startReceiver(() => ({ body }));
+  const deaf = createChain({ network: NETWORK, transport: egressTransport(egress, node.url) });
+  await expect(deaf.outcomeOf(sought(await sign(await rails.wallet(0n))))).rejects.toThrow();
+});
+
+// The last ones, since they move the chain's clock.
+test('it is found among others, and behind many blocks', async () => {
+  const signed = await sign(await rails.wallet());
+  const others = await Promise.all([1, 2, 3].map(async () => sign(await rails.wallet())));
+  for (const other of others) await use(other);
+  const transactionHash = await use(signed);
+  for (let round = 0; round < 12; round++) await rails.chain.client.mine({ blocks: 100 });
+  expect(await chain.outcomeOf(sought(signed))).toMatchObject({ kind: 'settled', transactionHash });
+});
+
+test('an authorization that was used long before it was presented has paid for something else', async () => {
+  const signed = await sign(await rails.wallet(), { validBefore: '9999999999' });
+  await use(signed);
+  await rails.chain.client.increaseTime({ seconds: 3_600 });
+  for (let round = 0; round < 7; round++) await rails.chain.client.mine({ blocks: 100 });
+  const { timestamp } = await rails.chain.client.getBlock();
+  const presented = { since: new Date(Number(timestamp) * 1000) };
+  expect(await chain.outcomeOf(sought(signed, presented))).toEqual({
+    kind: 'voided',
+    reason: 'authorization_used_elsewhere',
+  });
+});

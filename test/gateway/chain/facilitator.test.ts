@@ -1,0 +1,211 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { jwtVerify } from 'jose';
+import pino from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
+import { createEgress, type Egress } from '../../../src/egress/egress.ts';
+import { type FacilitatorRequest, readSettlement } from '../../../src/gateway/chain/facilitator.ts';
+import {
+  createFacilitatorAuth,
+  type FacilitatorCredential,
+  parseKeySecret,
+} from '../../../src/gateway/chain/facilitator-auth.ts';
+import { createHttpFacilitator } from '../../../src/gateway/chain/facilitator-http.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+
+const HASH = `0x${'ab'.repeat(32)}`;
+const REQUEST: FacilitatorRequest = { x402Version: 2, paymentPayload: { a: 1 }, paymentRequirements: { b: 2 } };
+
+const log = pino({ level: 'silent' });
+let egress: Egress;
+let server: Receiver;
+
+beforeAll(async () => {
+  server = await startReceiver();
+  egress = createEgress({ allow: parseEgressAllow('127.0.0.1/32:*'), log });
+});
+
+afterEach(() => {
+  server.requests.length = 0;
+  server.handle(() => ({}));
+});
+
+afterAll(async () => {
+  await egress?.close();
+  await server?.close();
+});
+
+function facilitator(credential: FacilitatorCredential = { kind: 'none' }, url = `${server.url}/v2/x402/`) {
+  const auth = createFacilitatorAuth(credential);
+  const timeouts = { verifyMilliseconds: 300, settleMilliseconds: 300 };
+  return createHttpFacilitator({ url, egress, auth, log, timeouts });
+}
+
+const answering = (body: unknown, statusCode = 200) =>
+  server.handle(() => ({ statusCode, body: JSON.stringify(body) }));
+
+describe('a facilitator over HTTP', () => {
+  test('is asked as the protocol says', async () => {
+    answering({ isValid: true, payer: '0x1' });
+    expect(await facilitator().verify(REQUEST)).toEqual({ isValid: true });
+    answering({ success: true, transaction: HASH.toUpperCase().replace('0X', '0x'), network: 'eip155:84532' });
+    expect(await facilitator().settle(REQUEST)).toEqual({ kind: 'settled', transactionHash: HASH });
+    answering({ kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532', extra: {} }] });
+    expect(await facilitator().supported()).toEqual([{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]);
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /v2/x402/verify',
+      'POST /v2/x402/settle',
+      'GET /v2/x402/supported',
+    ]);
+    expect(JSON.parse(server.requests[0]!.body.toString())).toEqual(REQUEST);
+    expect(server.requests[0]!.headers).not.toHaveProperty('authorization');
+  });
+
+  test('may refuse a payment with any status', async () => {
+    answering({ isValid: false, invalidReason: 'insufficient_funds' }, 400);
+    expect(await facilitator().verify(REQUEST)).toEqual({
+      isValid: false,
+      reason: 'insufficient_funds',
+      message: 'The facilitator refused the payment: insufficient_funds.',
+    });
+  });
+
+  test('that is slow has not verified, and may have settled', async () => {
+    server.handle(() => undefined);
+    await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
+    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', reason: 'facilitator_unavailable' });
+  });
+
+  test('that drips its answer is slow, too', async () => {
+    server.handle((_request, response) => {
+      response.writeHead(200).write('{');
+      const drip = setInterval(() => response.write(' '), 50);
+      response.on('close', () => clearInterval(drip));
+      return undefined;
+    });
+    await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
+  });
+
+  test('that cannot be reached has not settled', async () => {
+    const closed = await startReceiver();
+    await closed.close();
+    expect(await facilitator({ kind: 'none' }, closed.url).settle(REQUEST)).toMatchObject({ kind: 'notSent' });
+    await expect(facilitator({ kind: 'none' }, closed.url).verify(REQUEST)).rejects.toMatchObject({
+      reason: 'facilitator_unavailable',
+    });
+  });
+
+  test('that breaks off may have settled', async () => {
+    server.handle((_request, response) => {
+      response.destroy();
+      return undefined;
+    });
+    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous' });
+  });
+});
+
+describe('an answer to a settlement', () => {
+  test.each([
+    ['a success', { success: true, transaction: HASH }, 'settled'],
+    ['a success without a transaction', { success: true, transaction: '' }, 'ambiguous'],
+    ['a success with something else', { success: true, transaction: '0x12' }, 'ambiguous'],
+    ['a success that is text', { success: 'true', transaction: HASH }, 'ambiguous'],
+    ['nothing', undefined, 'ambiguous'],
+    ['null', null, 'ambiguous'],
+    ['a list', [], 'ambiguous'],
+    ['text', 'ok', 'ambiguous'],
+    ['an error of HTTP', { error: 'bad gateway' }, 'ambiguous'],
+    ['a failure without a reason', { success: false }, 'ambiguous'],
+    ['a bad signature', { success: false, errorReason: 'invalid_exact_evm_signature', transaction: '' }, 'refused'],
+    ['too little money', { success: false, errorReason: 'insufficient_funds' }, 'refused'],
+    [
+      'too little money, in other words',
+      { success: false, errorReason: 'invalid_exact_evm_insufficient_balance' },
+      'refused',
+    ],
+    [
+      'an authorization that has ended',
+      { success: false, errorReason: 'invalid_exact_evm_payload_authorization_valid_before' },
+      'refused',
+    ],
+    ['a used nonce', { success: false, errorReason: 'invalid_exact_evm_nonce_already_used' }, 'ambiguous'],
+    ['a failed transaction', { success: false, errorReason: 'invalid_exact_evm_transaction_failed' }, 'ambiguous'],
+    [
+      'a failed simulation',
+      { success: false, errorReason: 'invalid_exact_evm_transaction_simulation_failed' },
+      'ambiguous',
+    ],
+    ['another transfer', { success: false, errorReason: 'invalid_exact_evm_transfer_event_mismatch' }, 'ambiguous'],
+    ['an odd state', { success: false, errorReason: 'invalid_transaction_state' }, 'ambiguous'],
+    ['a pending settlement', { success: false, errorReason: 'settlement_pending', transaction: HASH }, 'ambiguous'],
+    [
+      'a refusal that names a transaction',
+      { success: false, errorReason: 'insufficient_funds', transaction: HASH },
+      'ambiguous',
+    ],
+    ['words', { success: false, errorReason: 'Execution reverted: something' }, 'ambiguous'],
+  ])('of %s is judged', (_what, answer, kind) => {
+    expect(readSettlement(answer).kind).toBe(kind);
+  });
+
+  test('keeps the transaction of a pending settlement', () => {
+    expect(readSettlement({ success: false, errorReason: 'settlement_pending', transaction: HASH })).toMatchObject({
+      transactionHash: HASH,
+    });
+  });
+
+  test('brings no line breaks and no endless text into records', () => {
+    const result = readSettlement({ success: false, errorReason: `a\r\nb\u0000${'x'.repeat(1_000)}` });
+    expect(result).toMatchObject({ reason: expect.stringMatching(/^a b x{1,200}$/) });
+    expect(result.kind === 'ambiguous' && result.reason.length).toBe(200);
+  });
+});
+
+describe('the credential of the gateway', () => {
+  async function authorizationOf(credential: FacilitatorCredential): Promise<string> {
+    answering({ isValid: true });
+    await facilitator(credential).verify(REQUEST);
+    return server.requests.at(-1)!.headers.authorization!;
+  }
+
+  test('may be a fixed token', async () => {
+    expect(await authorizationOf({ kind: 'token', token: 'abc' })).toBe('Bearer abc');
+  });
+
+  const ed25519 = generateKeyPairSync('ed25519');
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = ed25519.privateKey.export({ format: 'jwk' });
+  const raw = Buffer.concat([Buffer.from(jwk.d!, 'base64url'), Buffer.from(jwk.x!, 'base64url')]);
+  test.each([
+    ['Ed25519', raw.toString('base64'), ed25519.publicKey, 'EdDSA'],
+    ['EC', ec.privateKey.export({ format: 'pem', type: 'sec1' }), ec.publicKey, 'ES256'],
+    [
+      'EC on one line',
+      String(ec.privateKey.export({ format: 'pem', type: 'sec1' })).replaceAll('\n', '\\n'),
+      ec.publicKey,
+      'ES256',
+    ],
+  ])('may be a key, %s, that signs for one method and path', async (_kind, secret, publicKey, alg) => {
+    const key = parseKeySecret(String(secret));
+    const authorization = await authorizationOf({ kind: 'key', keyId: 'organizations/1/apiKeys/2', key });
+    const { payload, protectedHeader } = await jwtVerify(
+      authorization.slice('Bearer '.length),
+      createPublicKey(publicKey.export({ format: 'pem', type: 'spki' })),
+    );
+    expect(protectedHeader).toMatchObject({ alg, kid: 'organizations/1/apiKeys/2', typ: 'JWT' });
+    expect(protectedHeader.nonce).toMatch(/^[0-9a-f]{32}$/);
+    expect(payload).toMatchObject({
+      iss: 'cdp',
+      sub: 'organizations/1/apiKeys/2',
+      uris: [`POST 127.0.0.1:${server.port}/v2/x402/verify`],
+    });
+    expect(payload.exp! - payload.nbf!).toBe(120);
+  });
+
+  test.each(['', 'not a key', Buffer.alloc(31).toString('base64'), '-----BEGIN EC PRIVATE KEY-----\nAAAA'])(
+    'is refused when it is no key: %j',
+    (secret) => {
+      expect(() => parseKeySecret(secret)).toThrow('must be an Ed25519 key in base64, or an EC key in PEM');
+    },
+  );
+});

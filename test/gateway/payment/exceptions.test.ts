@@ -1,0 +1,168 @@
+import pg from 'pg';
+import type { Hex } from 'viem';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { sign, v2Headers } from '../sign.ts';
+import { createShop, decodeHeader, NETWORK, type Rails, SELLER, startRails } from '../support.ts';
+
+let rails: Rails;
+let app: TestApp;
+let alice: TestUser;
+let database: pg.Client;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver();
+  app = await startTestApp({ env: rails.env });
+  database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
+});
+
+beforeEach(() => {
+  upstream.requests.length = 0;
+  upstream.handle(() => ({ body: 'served' }));
+  rails.facilitator.misbehave('verify', undefined);
+  rails.facilitator.misbehave('settle', undefined);
+});
+
+afterAll(async () => {
+  await database?.end();
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+type PaymentBody = { id: string; status: string; transactionHash: Hex };
+
+/** Presents a payment of a cent. */
+async function ask(headers: Record<string, string>) {
+  const answer = await fetch(`${shop.url}/weather`, { headers });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+async function paymentOf(headers: Headers): Promise<PaymentBody> {
+  const id = headers.get('tollgate-payment-id');
+  return (await alice.rest<PaymentBody>('GET', `${shop.base}/payments/${id}`)).body;
+}
+
+describe('a settlement counts as soon as the facilitator says so', () => {
+  test('after one block, and no block more is waited for', async () => {
+    const payer = await rails.wallet(10_000n);
+    const { status, headers } = await ask(v2Headers(await sign(payer)));
+    expect(status).toBe(200);
+    const { transaction } = decodeHeader<{ transaction: Hex }>(headers.get('payment-response'));
+    const confirmations = await rails.chain.client.getTransactionConfirmations({ hash: transaction });
+    expect(confirmations).toBe(1n);
+    expect(await paymentOf(headers)).toMatchObject({ status: 'SETTLED', transactionHash: transaction });
+  });
+
+  test('and a block that is replaced later takes the money, not the answer, until somebody sends the transfer again', async () => {
+    const payer = await rails.wallet(10_000n);
+    const before = await rails.chain.client.snapshot();
+    const payment = v2Headers(await sign(payer));
+    const first = await ask(payment);
+    expect(first).toMatchObject({ status: 200, text: 'served' });
+    const { request } = rails.facilitator.calls.findLast(({ operation }) => operation === 'settle')!;
+
+    await rails.chain.client.revert({ id: before });
+
+    expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    expect((await paymentOf(first.headers)).status).toBe('SETTLED');
+    expect(upstream.requests).toHaveLength(1);
+
+    const settle = { method: 'POST', body: JSON.stringify(request) };
+    const again = await (await fetch(`${rails.facilitator.url}/settle`, settle)).json();
+    expect(again).toMatchObject({ success: true });
+    expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
+  });
+
+  test('and is believed when it is a lie', async () => {
+    const transaction = `0x${'ab'.repeat(32)}`;
+    rails.facilitator.misbehave('settle', (response) => {
+      response.end(JSON.stringify({ success: true, transaction, network: NETWORK.id, payer: SELLER }));
+    });
+    const payer = await rails.wallet(10_000n);
+    const { status, headers } = await ask(v2Headers(await sign(payer)));
+    expect(status).toBe(200);
+    expect(await paymentOf(headers)).toMatchObject({ status: 'SETTLED', transactionHash: transaction });
+    expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+  });
+});
+
+test('an answer 304 is charged like any other', async () => {
+  upstream.handle(() => ({ statusCode: 304, headers: { etag: '"e"' } }));
+  const payer = await rails.wallet(10_000n);
+  expect((await ask(v2Headers(await sign(payer)))).status).toBe(304);
+  expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
+});
+
+describe('a settled payment gets its answer again', () => {
+  test('after its authorization has ended', async () => {
+    const payer = await rails.wallet(20_000n);
+    // Accepted with 15 seconds left and no less.
+    const validBefore = Math.floor(Date.now() / 1000) + 18;
+    const payment = v2Headers(await sign(payer, { validBefore: String(validBefore) }));
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    await expect.poll(() => Date.now() / 1000).toBeGreaterThan(validBefore - 14);
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    expect(upstream.requests).toHaveLength(1);
+    const late = v2Headers(await sign(payer, { validBefore: String(validBefore) }));
+    expect((await ask(late)).status).toBe(402);
+    expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+  });
+
+  test('when its endpoint is switched on again, and 404 until then', async () => {
+    const payer = await rails.wallet(10_000n);
+    const payment = v2Headers(await sign(payer));
+    expect((await ask(payment)).status).toBe(200);
+    const endpoint = `${shop.base}/endpoints/${shop.ids['/weather']}`;
+    await alice.rest('PATCH', endpoint, { isActive: false });
+    await expect.poll(async () => (await ask(payment)).status).toBe(404);
+    await alice.rest('PATCH', endpoint, { isActive: true });
+    await expect.poll(async () => (await ask(payment)).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('after the wallet that is paid has changed', async () => {
+    const other = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
+    const payer = await rails.wallet(20_000n);
+    const payment = v2Headers(await sign(payer));
+    const present = () => fetch(`${other.url}/weather`, { headers: payment });
+    expect((await present()).status).toBe(200);
+    await alice.rest('PATCH', other.base, { walletAddress: payer.address });
+    const unpaid = async () => (await (await fetch(`${other.url}/weather`)).json()) as { accepts: { payTo: Hex }[] };
+    await expect.poll(async () => (await unpaid()).accepts[0]!.payTo.toLowerCase()).toBe(payer.address.toLowerCase());
+    expect((await present()).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+test('an answer that is no longer kept is 410, without another call or charge', async () => {
+  const payer = await rails.wallet(20_000n);
+  const payment = v2Headers(await sign(payer));
+  const { headers } = await ask(payment);
+  const { id } = await paymentOf(headers);
+  await database.query('UPDATE "PaymentAnswer" SET "expiresAt" = now() WHERE "paymentId" = $1', [id]);
+  const again = await ask(payment);
+  expect([again.status, JSON.parse(again.text).code]).toEqual([410, 'PAYMENT_ANSWER_GONE']);
+  expect(decodeHeader(again.headers.get('payment-response'))).toMatchObject({ success: true });
+  expect(upstream.requests).toHaveLength(1);
+  expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+});
+
+test('a payment whose row is lost with the database is refused as used, and charged no second time', async () => {
+  const payer = await rails.wallet(20_000n);
+  const payment = v2Headers(await sign(payer));
+  const { headers } = await ask(payment);
+  await database.query('DELETE FROM "Payment" WHERE id = $1', [headers.get('tollgate-payment-id')]);
+  const again = await ask(payment);
+  expect(again.status).toBe(402);
+  expect(upstream.requests).toHaveLength(1);
+  expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+});

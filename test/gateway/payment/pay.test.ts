@@ -1,0 +1,317 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { sign, v1Headers, v2Headers } from '../sign.ts';
+import {
+  createShop,
+  decodeHeader,
+  NETWORK,
+  payingFetch,
+  payingFetchV1,
+  type Rails,
+  SELLER,
+  startRails,
+} from '../support.ts';
+
+type PaymentResponse = { success: boolean; transaction: string; network: string; payer?: string; errorReason?: string };
+
+let rails: Rails;
+let app: TestApp;
+let alice: TestUser;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+let database: pg.Client;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver();
+  app = await startTestApp({ env: rails.env });
+  database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, {
+    '/weather': { upstreamUrl: `${upstream.url}/now` },
+    '/other': { upstreamUrl: `${upstream.url}/other` },
+    '/dear': { upstreamUrl: `${upstream.url}/dear`, priceUsd: '0.999999' },
+  });
+});
+
+beforeEach(() => {
+  upstream.requests.length = 0;
+  upstream.handle(() => ({ headers: { 'content-type': 'application/json' }, body: '{"sunny":true}' }));
+});
+
+afterAll(async () => {
+  await database?.end();
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+const receiptOf = (answer: Response, name = 'payment-response') =>
+  decodeHeader<PaymentResponse>(answer.headers.get(name));
+
+async function paymentRow(answer: Response) {
+  const id = answer.headers.get('tollgate-payment-id');
+  const { rows } = await database.query('SELECT * FROM "Payment" WHERE id = $1', [id]);
+  return rows[0];
+}
+
+describe('a paid request', () => {
+  test('of the stock client is answered by the upstream, and paid to the atomic unit', async () => {
+    const buyer = await rails.wallet(1_000_000n);
+    const before = await rails.chain.balanceOf(SELLER);
+
+    const answer = await payingFetch(buyer)(`${shop.url}/dear?city=Bern`);
+
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ sunny: true });
+    const receipt = receiptOf(answer);
+    expect(receipt).toMatchObject({ success: true, network: NETWORK.id, payer: buyer.address.toLowerCase() });
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/dear?city=Bern']);
+
+    expect((await rails.chain.balanceOf(SELLER)) - before).toBe(999_999n);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(1n);
+    expect(await paymentRow(answer)).toMatchObject({
+      status: 'SETTLED',
+      amountAtomic: '999999',
+      transactionHash: receipt.transaction,
+      payer: buyer.address.toLowerCase(),
+      endpointPath: '/dear',
+      upstreamStatusCode: 200,
+    });
+    const transaction = await rails.chain.client.getTransactionReceipt({ hash: receipt.transaction as `0x${string}` });
+    expect(transaction.status).toBe('success');
+  });
+
+  test('of a version 1 client is answered by the upstream', async () => {
+    const buyer = await rails.wallet(10_000n);
+    const answer = await payingFetchV1(buyer)(`${shop.url}/weather`);
+
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ sunny: true });
+    expect(receiptOf(answer, 'x-payment-response')).toMatchObject({ success: true, network: 'base-sepolia' });
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+    expect(await paymentRow(answer)).toMatchObject({ status: 'SETTLED', x402Version: 1, network: NETWORK.id });
+  });
+
+  test('is kept from shared caches', async () => {
+    upstream.handle(() => ({ headers: { 'cache-control': 'public, max-age=60, s-maxage=600' }, body: 'x' }));
+    const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
+    expect(answer.headers.get('cache-control')).toBe('max-age=60, private');
+  });
+
+  test.each([
+    ['private="set-cookie, set-cookie2", max-age=60', 'max-age=60, private'],
+    ['max-age=60, extension="nobody ends this', 'max-age=60, extension, private'],
+  ])('is kept from them whatever is quoted: %s', async (said, passed) => {
+    upstream.handle(() => ({ headers: { 'cache-control': said }, body: 'x' }));
+    const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
+    expect(answer.headers.get('cache-control')).toBe(passed);
+  });
+
+  test('is answered whatever bytes the headers of the upstream have', async () => {
+    const utf8 = Buffer.from('Zürich ☀').toString('latin1');
+    upstream.handle((_request, response) => {
+      response.socket!.end(
+        `HTTP/1.1 200 OK\r\nX-City: ${utf8}\r\nX-Raw: \xe9\xff\r\nContent-Length: 2\r\n\r\nok`,
+        'latin1',
+      );
+      return undefined;
+    });
+    const headers = v2Headers(await sign(await rails.wallet()));
+    for (let time = 0; time < 2; time++) {
+      const answer = await fetch(`${shop.url}/weather`, { headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('x-city')).toBe(utf8);
+    }
+  });
+
+  test('with a body is passed on as it streams in', async () => {
+    const body = randomBytes(3_000_000);
+    const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+    expect(upstream.requests[0]!.body.equals(body)).toBe(true);
+  });
+});
+
+describe('what the upstream fails at', () => {
+  test.each([400, 404, 429, 500, 503])('with status %i is passed on and costs nothing', async (statusCode) => {
+    upstream.handle(() => ({ statusCode, headers: { 'x-why': 'because' }, body: 'no' }));
+    const buyer = await rails.wallet(10_000n);
+
+    const answer = await payingFetch(buyer)(`${shop.url}/weather`);
+
+    expect(answer.status).toBe(statusCode);
+    expect(await answer.text()).toBe('no');
+    expect(answer.headers.get('x-why')).toBe('because');
+    expect(receiptOf(answer)).toMatchObject({ success: false, errorReason: 'upstream_error', transaction: '' });
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+    expect(await paymentRow(answer)).toMatchObject({
+      status: 'FAILED',
+      failureStage: 'UPSTREAM',
+      upstreamStatusCode: statusCode,
+      upstreamDurationMs: expect.any(Number),
+    });
+  });
+
+  test.each([
+    ['another payment', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
+    ['a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
+    ['more than is held', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
+  ])('by answering %s is 502 and costs nothing', async (_what, given) => {
+    upstream.handle(() => given);
+    const buyer = await rails.wallet(10_000n);
+
+    const answer = await payingFetch(buyer)(`${shop.url}/weather`);
+
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toMatchObject({ code: 'UPSTREAM_FAILED' });
+    expect(answer.headers.get('payment-required')).toBeNull();
+    expect(answer.headers.get('location')).toBeNull();
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+  });
+
+  test.each([
+    ['a status that is none', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
+  ])('by answering %s is 502 and costs nothing', async (_what, bytes) => {
+    upstream.handle((_request, response) => {
+      response.socket!.end(bytes);
+      return undefined;
+    });
+    const buyer = await rails.wallet(10_000n);
+    const answer = await payingFetch(buyer)(`${shop.url}/weather`);
+    expect(answer.status).toBe(502);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+  });
+
+  test('by breaking off is 502 and costs nothing', async () => {
+    upstream.handle((_request, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('half');
+      response.destroy();
+      return undefined;
+    });
+    const buyer = await rails.wallet(10_000n);
+    const answer = await payingFetch(buyer)(`${shop.url}/weather`);
+    expect(answer.status).toBe(502);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('leaves the authorization for nothing else: a repeat is told to sign a new one', async () => {
+    upstream.handle(() => ({ statusCode: 500 }));
+    const headers = v2Headers(await sign(await rails.wallet(10_000n)));
+    expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(500);
+    const again = await fetch(`${shop.url}/weather`, { headers });
+    expect(again.status).toBe(402);
+    expect(decodeHeader(again.headers.get('payment-required')).error).toContain('upstream_error');
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('a payment that is presented again', () => {
+  test('with the same request gets the same answer, without another call or charge', async () => {
+    let count = 0;
+    upstream.handle(() => ({ statusCode: 201, headers: { 'x-count': String(++count) }, body: `answer ${count}` }));
+    const buyer = await rails.wallet(1_000_000n);
+    const headers = v2Headers(await sign(buyer));
+
+    const answers = [];
+    for (let time = 0; time < 3; time++) answers.push(await fetch(`${shop.url}/weather?a=1`, { headers }));
+
+    for (const answer of answers) {
+      expect(answer.status).toBe(201);
+      expect(await answer.text()).toBe('answer 1');
+      expect(answer.headers.get('x-count')).toBe('1');
+      expect(receiptOf(answer)).toEqual(receiptOf(answers[0]!));
+    }
+    expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(990_000n);
+  });
+
+  test('with the same body gets the same answer, and with another one 409', async () => {
+    const headers = v2Headers(await sign(await rails.wallet()));
+    const post = (body: string) => fetch(`${shop.url}/weather`, { method: 'POST', headers, body });
+    expect((await post('one')).status).toBe(200);
+    expect((await post('one')).status).toBe(200);
+    const other = await post('two');
+    expect(other.status).toBe(409);
+    expect(await other.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['another path', '/other', 'GET'],
+    ['another query', '/weather?b=2', 'GET'],
+    ['another method', '/weather', 'POST'],
+  ])('for %s is refused with 409', async (_what, path, method) => {
+    const headers = v2Headers(await sign(await rails.wallet()));
+    expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
+    const answer = await fetch(shop.url + path, { method, headers });
+    expect(answer.status).toBe(409);
+    expect(await answer.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('in another spelling is the same payment', async () => {
+    const { signature, authorization } = await sign(await rails.wallet(20_000n));
+    const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
+    const shouted = {
+      signature: upper(signature),
+      authorization: {
+        ...authorization,
+        from: upper(authorization.from),
+        nonce: upper(authorization.nonce),
+        to: authorization.to.toLowerCase(),
+      },
+    };
+    for (const payload of [{ signature, authorization }, shouted]) {
+      expect((await fetch(`${shop.url}/weather`, { headers: v2Headers(payload) })).status).toBe(200);
+    }
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('by somebody who has read the chain but not the Idempotency-Key is refused', async () => {
+    const headers = { ...v2Headers(await sign(await rails.wallet())), 'idempotency-key': 'known to the buyer alone' };
+    expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
+    const { 'idempotency-key': _key, ...withoutKey } = headers;
+    for (const guess of [withoutKey, { ...headers, 'idempotency-key': 'a guess' }]) {
+      const answer = await fetch(`${shop.url}/weather`, { headers: guess });
+      expect(answer.status).toBe(409);
+      expect(await answer.text()).not.toContain('sunny');
+    }
+  });
+
+  test('is bound to the address when the Idempotency-Key is empty, as if there were none', async () => {
+    const headers = v2Headers(await sign(await rails.wallet()));
+    const empty = { ...headers, 'idempotency-key': '' };
+    for (const same of [empty, headers])
+      expect((await fetch(`${shop.url}/weather`, { headers: same })).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('with a forged signature does not get the answer', async () => {
+    const { authorization, signature } = await sign(await rails.wallet());
+    expect((await fetch(`${shop.url}/weather`, { headers: v2Headers({ authorization, signature }) })).status).toBe(200);
+    const forged = { authorization, signature: `0x${'11'.repeat(65)}` };
+    const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(forged) });
+    expect(answer.status).toBe(409);
+  });
+
+  test('in the other version of the protocol pays no second time', async () => {
+    const signed = await sign(await rails.wallet(20_000n));
+    expect((await fetch(`${shop.url}/weather`, { headers: v1Headers(signed) })).status).toBe(200);
+    expect((await fetch(`${shop.url}/weather`, { headers: v2Headers(signed) })).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LeaseLost } from '../../../src/features/payments/lease.ts';
+import type { ChainOutcome } from '../../../src/gateway/chain/chain.ts';
+import type { Settlement } from '../../../src/gateway/chain/facilitator.ts';
+import { createSettler } from '../../../src/gateway/payment/settle.ts';
+import {
+  answer,
+  claimed,
+  hex,
+  leaseOf,
+  log,
+  newPayment,
+  openTestLedger,
+  type TestLedger,
+} from '../../features/payments/support.ts';
+
+const REFUSED: Settlement = { kind: 'refused', reason: 'insufficient_funds', message: 'Too poor.' };
+
+/** Two processes on one database. */
+let one: TestLedger;
+let two: TestLedger;
+let seen: ChainOutcome;
+
+beforeAll(async () => {
+  one = await openTestLedger();
+  two = await openTestLedger({ url: one.url });
+});
+
+afterAll(async () => {
+  await two?.close();
+  await one?.close();
+});
+
+function settlerOf({ ledger }: TestLedger, settle: () => Promise<Settlement>) {
+  const unused = () => Promise.reject(new Error('Nobody asks for that here.'));
+  const facilitator = { settle, verify: unused, supported: unused };
+  return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen, fundsOf: unused }, log });
+}
+
+test('a refusal that comes after the payment was taken over fails nothing: the other process may have sent it again', async () => {
+  seen = { kind: 'unused', isExpired: false };
+  const payment = await claimed(one.ledger, newPayment((await one.project()).id));
+  await one.ledger.verified(leaseOf(payment));
+  await one.ledger.served(leaseOf(payment), answer());
+
+  const asked = Promise.withResolvers<void>();
+  const said = Promise.withResolvers<Settlement>();
+  const slow = settlerOf(one, () => {
+    asked.resolve();
+    return said.promise;
+  }).settle(payment);
+  await asked.promise;
+
+  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
+  const taken = (await two.ledger.take(payment.id, 15))!;
+  const other = settlerOf(two, async () => ({ kind: 'ambiguous', reason: 'settlement_pending', message: 'Soon.' }));
+  expect(await other.resolve(taken)).toMatchObject({ kind: 'unresolved' });
+  expect(await other.retry(payment)).toMatchObject({ kind: 'unresolved' });
+
+  said.resolve(REFUSED);
+  await expect(slow).rejects.toThrow(LeaseLost);
+  const transactionHash = hex(32) as `0x${string}`;
+  seen = { kind: 'settled', transactionHash, settledAt: new Date() };
+  expect(await other.resolve(taken)).toEqual({ kind: 'settled', transactionHash });
+  const { status } = await one.db.prisma.payment.findUniqueOrThrow({ where: { id: payment.id } });
+  expect(status).toBe('SETTLED');
+});

@@ -1,0 +1,263 @@
+import { connect } from 'node:net';
+import pg from 'pg';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type GatewayProcess, startGatewayProcess } from '../gateway-processes.ts';
+import { type Signed, sign, v2Headers } from '../sign.ts';
+import { createShop, type Rails, startRails } from '../support.ts';
+
+const CENT = 10_000n;
+const TIMEOUT_MILLISECONDS = 90_000;
+
+let rails: Rails;
+let app: TestApp;
+let alice: TestUser;
+let gateways: GatewayProcess[];
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+let database: pg.Client;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver();
+  app = await startTestApp({ env: { ...rails.env, ROLES: 'api,worker' } });
+  gateways = await Promise.all([1, 2].map(() => startGatewayProcess(app, rails)));
+  database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, { '/orders': { upstreamUrl: `${upstream.url}/orders` } });
+});
+
+beforeEach(async () => {
+  upstream.requests.length = 0;
+  upstream.handle(() => ({ statusCode: 201, body: 'ordered' }));
+  rails.facilitator.calls.length = 0;
+  rails.facilitator.misbehave('verify', undefined);
+  rails.facilitator.misbehave('settle', undefined);
+  await database.query('DELETE FROM "RateLimit"');
+});
+
+afterAll(async () => {
+  await Promise.all((gateways ?? []).map((gateway) => gateway.end('SIGKILL')));
+  await database?.end();
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+const urls = () => gateways.map(({ url }) => `${url}/gateway/${shop.projectId}/orders`);
+
+/** What has become of the payments of a wallet, the most advanced processes included. */
+async function paymentsOf({ address }: PrivateKeyAccount): Promise<{ status: string; reason: string | null }[]> {
+  const { rows } = await database.query(
+    `SELECT "status", "failureReason" AS reason FROM "Payment" WHERE "payer" = $1 ORDER BY "id"`,
+    [address.toLowerCase()],
+  );
+  return rows;
+}
+
+async function statusesOf(account: PrivateKeyAccount): Promise<string[]> {
+  return (await paymentsOf(account)).map(({ status }) => status);
+}
+
+/** Sends a request and closes the connection as soon as the upstream has it. */
+async function hangUp(headers: Record<string, string>, body?: string): Promise<void> {
+  const before = upstream.requests.length;
+  const socket = connect(Number(new URL(gateways[0]!.url).port), '127.0.0.1');
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${body === undefined ? 'GET' : 'POST'} /gateway/${shop.projectId}/orders HTTP/1.1\r\nHost: a\r\n`;
+  const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
+  socket.write(`${head}${lines.join('')}${length}\r\n${body ?? ''}`);
+  await upstream.waitFor(before + 1);
+  socket.destroy();
+}
+
+describe('a buyer who hangs up', () => {
+  test.each([
+    ['a request without a body', undefined],
+    ['an order', '{"order":1}'],
+  ])('once the upstream has %s has bought it, and gets the answer by repeating it', async (_what, body) => {
+    const { promise: isGone, resolve: gone } = Promise.withResolvers<void>();
+    upstream.handle(async () => {
+      await isGone;
+      return { statusCode: 201, body: 'ordered' };
+    });
+    const buyer = await rails.wallet(CENT);
+    const headers = v2Headers(await sign(buyer));
+
+    await hangUp(headers, body);
+    gone();
+    await expect.poll(() => statusesOf(buyer), { timeout: 10_000 }).toEqual(['SETTLED']);
+
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+    const request = { headers, ...(body !== undefined && { method: 'POST', body }) };
+    const repeated = await fetch(urls()[1]!, request);
+    expect([repeated.status, await repeated.text()]).toEqual([201, 'ordered']);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('a hundred times with money for five makes as many calls of the upstream as are paid, and five at most', {
+    timeout: TIMEOUT_MILLISECONDS,
+  }, async () => {
+    const buyer = await rails.wallet(5n * CENT);
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const gone = new AbortController();
+        const headers = v2Headers(await sign(buyer));
+        const asked = fetch(urls()[index % 2]!, { headers, signal: gone.signal });
+        // Some hang up as soon as anything is at work, some are answered before.
+        upstream.waitFor(1).then(() => gone.abort());
+        await asked.catch(() => {});
+      }),
+    );
+    const isOpen = async () => (await statusesOf(buyer)).some((status) => status !== 'SETTLED' && status !== 'FAILED');
+    await expect.poll(isOpen, { timeout: 30_000 }).toBe(false);
+
+    const paid = (await statusesOf(buyer)).filter((status) => status === 'SETTLED').length;
+    expect(upstream.requests).toHaveLength(paid);
+    expect(paid).toBeGreaterThanOrEqual(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(5n * CENT - BigInt(paid) * CENT);
+  });
+});
+
+const shopUrl = () => urls()[0]!;
+
+describe('forty requests at once, through two processes', () => {
+  async function ask(buyer: PrivateKeyAccount) {
+    const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
+    return Promise.all(
+      signed.map(async (payment, index) => {
+        const answer = await fetch(urls()[index % 2]!, { headers: v2Headers(payment) });
+        return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
+      }),
+    );
+  }
+
+  test.each([
+    ['at once', false],
+    ['while it is at work', true],
+  ])(
+    'with money for one make one call of the upstream, that is paid, when it answers %s',
+    {
+      timeout: TIMEOUT_MILLISECONDS,
+    },
+    async (_when, isHeld) => {
+      const { promise: othersAnswered, resolve: release } = Promise.withResolvers<void>();
+      upstream.handle(async () => {
+        if (isHeld) await othersAnswered;
+        return { statusCode: 201, body: 'ordered' };
+      });
+      const buyer = await rails.wallet(CENT);
+      const asking = ask(buyer);
+      if (isHeld) {
+        const refused = async () => (await statusesOf(buyer)).filter((status) => status === 'FAILED').length;
+        await expect.poll(refused, { timeout: 30_000 }).toBe(39);
+        release();
+      }
+      const answers = await asking;
+
+      expect(upstream.requests).toHaveLength(1);
+      expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      const refused = answers.filter(({ status }) => status !== 201);
+      // Who comes when the money has gone is told so by the facilitator.
+      expect(refused.filter(({ status }) => status !== 402 && status !== 429)).toEqual([]);
+      for (const { status, text, retryAfter } of refused) {
+        if (status !== 429) continue;
+        expect([JSON.parse(text).code, retryAfter]).toEqual(['FUNDS_IN_USE', '1']);
+      }
+      if (isHeld) expect(refused.every(({ status }) => status === 429)).toBe(true);
+    },
+  );
+
+  test('with money for forty are all served', { timeout: TIMEOUT_MILLISECONDS }, async () => {
+    const buyer = await rails.wallet(40n * CENT);
+    const answers = await ask(buyer);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    expect(upstream.requests).toHaveLength(40);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+  });
+
+  test('are refused but for one while no node tells how much money there is', {
+    timeout: TIMEOUT_MILLISECONDS,
+  }, async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    upstream.handle(async () => {
+      await held;
+      return { statusCode: 201, body: 'ordered' };
+    });
+    const blind = await startGatewayProcess(app, { env: { ...rails.env, RPC_URL: 'http://127.0.0.1:9' } });
+    try {
+      const url = `${blind.url}/gateway/${shop.projectId}/orders`;
+      const buyer = await rails.wallet(10n * CENT);
+      const first = fetch(url, { headers: v2Headers(await sign(buyer)) });
+      await upstream.waitFor(1);
+      const payment = v2Headers(await sign(buyer));
+      expect((await fetch(url, { headers: payment })).status).toBe(429);
+      release();
+      expect((await first).status).toBe(201);
+      // The very payment that was refused is good now.
+      expect((await fetch(url, { headers: payment })).status).toBe(201);
+    } finally {
+      await blind.end('SIGKILL');
+    }
+  });
+});
+
+/** Asks round by round until an answer says to wait; false when none does. */
+async function untilStopped(round: () => Promise<(number | undefined)[]>): Promise<boolean> {
+  for (let count = 0; count < 30; count++) {
+    if ((await round()).includes(429)) return true;
+  }
+  return false;
+}
+
+// These two come last: their address has to wait afterwards.
+test('a buyer who goes before the upstream has the request pays nothing, and has to wait when it was done too often', {
+  timeout: TIMEOUT_MILLISECONDS,
+}, async () => {
+  const buyer = await rails.wallet(1_000n * CENT);
+  const leave = new Map<string, () => void>();
+  rails.facilitator.misbehave('verify', async (response, real, { paymentPayload }) => {
+    const verified = await real();
+    leave.get((paymentPayload.payload as Signed).authorization.nonce)!();
+    response.end(JSON.stringify(verified));
+  });
+  const isStopped = await untilStopped(async () => {
+    const asked = Array.from({ length: 10 }, async () => {
+      const signed = await sign(buyer);
+      const gone = new AbortController();
+      leave.set(signed.authorization.nonce, () => gone.abort());
+      const answer = await fetch(shopUrl(), { headers: v2Headers(signed), signal: gone.signal }).catch(() => undefined);
+      return answer?.status;
+    });
+    return Promise.all(asked);
+  });
+  expect(isStopped).toBe(true);
+  const isOpen = async () => (await statusesOf(buyer)).some((status) => status !== 'FAILED');
+  await expect.poll(isOpen, { timeout: 30_000 }).toBe(false);
+  expect(new Set((await paymentsOf(buyer)).map(({ reason }) => reason))).toEqual(new Set(['buyer_gone']));
+  expect(upstream.requests).toHaveLength(0);
+  expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000n * CENT);
+});
+
+test('a buyer whose settlements fail again and again has to wait', { timeout: TIMEOUT_MILLISECONDS }, async () => {
+  rails.facilitator.misbehave('settle', (response) => {
+    response.end(JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' }));
+  });
+  const buyer = await rails.wallet(1_000n * CENT);
+  // Not the process that has just refused the address, and remembers it for a second.
+  const seen = new Set<number | undefined>();
+  const isStopped = await untilStopped(async () => {
+    const asked = Array.from({ length: 10 }, async () =>
+      fetch(urls()[1]!, { headers: v2Headers(await sign(buyer)) }).then(({ status }) => status),
+    );
+    const statuses = await Promise.all(asked);
+    for (const status of statuses) seen.add(status);
+    return statuses;
+  });
+  expect(isStopped).toBe(true);
+  expect(seen).toEqual(new Set([402, 429]));
+});

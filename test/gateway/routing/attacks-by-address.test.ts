@@ -1,0 +1,198 @@
+import pg from 'pg';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { freePort } from '../../support/free-port.ts';
+import { sendRaw } from '../../support/raw-http.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { headerLines, rawRequest, sign, v2Headers } from '../sign.ts';
+import { createShop, decodeHeader, type Rails, startRails } from '../support.ts';
+
+const HOST = 'shop.example';
+
+let rails: Rails;
+let app: TestApp;
+/** The same service, which knows its public address, and where it really is. */
+let published: TestApp;
+let publishedUrl: string;
+let database: pg.Client;
+let alice: TestUser;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+let prefix: string;
+let buyer: PrivateKeyAccount;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver(() => ({ body: 'served' }));
+  app = await startTestApp({ env: rails.env });
+  const port = await freePort();
+  publishedUrl = `http://127.0.0.1:${port}`;
+  const { databaseUrl, dataDir } = app;
+  const env = { ...rails.env, PORT: String(port), PUBLIC_URL: 'https://pay.example' };
+  published = await startTestApp({ env, databaseUrl, dataDir });
+  database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
+  prefix = new URL(shop.url).pathname;
+  buyer = await rails.wallet();
+  expect((await alice.rest('PATCH', shop.base, { gatewayHost: HOST })).status).toBe(200);
+  await vi.waitFor(async () => expect(await statusOf('GET /weather', [`Host: ${HOST}`])).toBe(402));
+});
+
+beforeEach(() => {
+  upstream.requests.length = 0;
+});
+
+afterAll(async () => {
+  await database?.end();
+  await published?.stop();
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+async function ask(line: string, headers: string[], url = app.url) {
+  const [answer] = await sendRaw(url, [rawRequest(line, ...headers)]);
+  return answer!;
+}
+const statusOf = async (line: string, headers: string[]) => (await ask(line, headers)).status;
+
+describe('under the host of a project', () => {
+  const upgrade = [
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ];
+  test.each([
+    ['GET /api/projects', 404],
+    ['POST /graphql', 404],
+    ['GET /healthz', 404],
+    ['GET /console/', 404],
+    ['GET /weather/../api/projects', 400],
+    ['GET //api/projects', 400],
+    ['GET /%2e%2e/healthz', 400],
+    ['GET http://shop.example/weather', 400],
+    ['GET http://shop.example/healthz', 400],
+    ['GET http://pay.example/healthz', 400],
+    ['GET https://a@b/api/projects', 400],
+    ['GET *', 404],
+    ['OPTIONS *', 204],
+  ])('%s reaches nothing of the service', async (line, status) => {
+    expect(await statusOf(line, [`Host: ${HOST}`])).toBe(status);
+  });
+
+  test('the prefix of the project names nothing', async () => {
+    expect(await statusOf(`GET ${prefix}/weather`, [`Host: ${HOST}`])).toBe(404);
+  });
+
+  test.each(['/graphql', '/weather', '/graphql?a'])('there is no WebSocket at %s', async (path) => {
+    const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws';
+    expect(await statusOf(`GET ${path}`, [`Host: ${HOST}`, ...upgrade, protocol])).toBe(404);
+  });
+
+  test.each([`${HOST}:8443`, `${HOST}.`, 'SHOP.Example'])('%s is the same host', async (host) => {
+    expect(await statusOf('GET /weather', [`Host: ${host}`])).toBe(402);
+  });
+
+  test.each([
+    [`Host: ${HOST}.evil.example`],
+    [`Host: evil.example/${HOST}`],
+    [`Host: evil@${HOST}`],
+    [`Host: ${HOST}#`],
+    [`Host: ${HOST}, evil.example`],
+    ['Host: evil.example', `X-Forwarded-Host: ${HOST}`],
+    ['Host: evil.example', `Forwarded: host=${HOST}`],
+    ['Host: evil.example', `X-Original-Host: ${HOST}`],
+  ])('%s is not that host', async (...headers) => {
+    expect(await statusOf('GET /weather', headers)).toBe(404);
+  });
+
+  test('two hosts are none', async () => {
+    expect(await statusOf('GET /weather', [`Host: ${HOST}`, 'Host: evil.example'])).toBe(400);
+    expect(await statusOf('GET /weather', ['Host: evil.example', `Host: ${HOST}`])).toBe(400);
+  });
+});
+
+describe('the terms', () => {
+  const forged = [
+    'X-Forwarded-Host: evil.example',
+    'X-Forwarded-Proto: ftp',
+    'Forwarded: host=evil.example',
+    'X-Host: evil',
+  ];
+
+  test('are for no cache, and say of the caller’s words nothing but the host', async () => {
+    const { status, headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a.example', ...forged]);
+    expect(status).toBe(402);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('vary')).toBe('accept, payment-signature, x-payment');
+    const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
+    expect(resource.url).toBe(`http://a.example${prefix}/weather`);
+    expect(JSON.parse(text).accepts[0].resource).toBe(resource.url);
+    expect(JSON.stringify([...headers, text])).not.toContain('evil');
+  });
+
+  test('of a service that knows its address say not even that', async () => {
+    const { headers } = await ask(`GET ${prefix}/weather?evil=1`, ['Host: evil.example', ...forged], publishedUrl);
+    const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
+    expect(resource.url).toBe(`https://pay.example${prefix}/weather`);
+  });
+
+  test('on a page for people keep a forged host from being markup', async () => {
+    const { headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a"><script>1</script>', 'Accept: text/html']);
+    expect(text).not.toContain('<script');
+    expect(text).toContain('a&quot;&gt;&lt;script&gt;');
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
+  });
+});
+
+describe('an upstream inside the network', () => {
+  const targets = [
+    'http://169.254.169.254/latest/meta-data',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[::ffff:169.254.169.254]/',
+    'https://2852039166/',
+    'https://0xa9fea9fe/',
+    'https://[::1]/',
+    'https://10.0.0.1/',
+    'https://127.0.0.2/',
+    'https://0.0.0.0/',
+    'https://user:password@example.com/',
+    'file:///etc/passwd',
+    'gopher://127.0.0.1/',
+  ];
+  test.each(targets)('%s is no upstream URL', async (upstreamUrl) => {
+    const endpoint = { path: '/inside', upstreamUrl, priceUsd: '0.01' };
+    const made = await alice.rest<{ code: string }>('POST', `${shop.base}/endpoints`, endpoint);
+    expect([made.status, made.body.code]).toEqual([422, 'VALIDATION_FAILED']);
+  });
+
+  test.each(['http://169.254.169.254/', 'http://10.0.0.1/', 'http://127.0.0.2/', 'http://[::1]/'])(
+    '%s is not called even when it is stored, and costs nothing',
+    async (upstreamUrl) => {
+      const inside = await createShop(app, alice, { '/inside': { upstreamUrl: `${upstream.url}/now` } });
+      await database.query('UPDATE "Endpoint" SET "upstreamUrl" = $1 WHERE "projectId" = $2', [
+        upstreamUrl,
+        inside.projectId,
+      ]);
+      const payer = await rails.wallet(10_000n);
+      const answer = await fetch(`${inside.url}/inside`, { headers: v2Headers(await sign(payer)) });
+      expect([answer.status, (await answer.json()).code]).toEqual([502, 'UPSTREAM_FAILED']);
+      expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+    },
+  );
+});
+
+test('the service itself is no upstream of its own for ever: a route that leads to itself ends', async () => {
+  const loop = await createShop(app, alice, { '/loop': { upstreamUrl: `${upstream.url}/now` } });
+  const upstreamUrl = `${loop.url}/loop`;
+  await alice.rest('PATCH', `${loop.base}/endpoints/${loop.ids['/loop']}`, { upstreamUrl });
+  const headers = headerLines(v2Headers(await sign(buyer)));
+  const { pathname } = new URL(upstreamUrl);
+  // The payment does not go along, so the second time round it is a 402, which is passed on as a failure.
+  await expect.poll(() => statusOf(`GET ${pathname}`, ['Host: a', ...headers])).toBe(502);
+  expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000_000n);
+});

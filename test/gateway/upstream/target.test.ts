@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { parseUpstream, upstreamTarget } from '../../../src/gateway/upstream/target.ts';
+
+function target(upstreamUrl: string, path: string, request: string) {
+  const [requestPath = '', query] = request.split('?');
+  return upstreamTarget(
+    parseUpstream(upstreamUrl),
+    path.slice(1).split('/'),
+    requestPath.slice(1).split('/'),
+    query === undefined ? '' : `?${query}`,
+  );
+}
+
+describe('the target at the upstream', () => {
+  test.each([
+    ['https://a.test/v1/now', '/weather', '/weather', '/v1/now'],
+    ['https://a.test', '/weather', '/weather', '/'],
+    ['https://a.test/v1/', '/weather', '/weather', '/v1/'],
+    ['https://a.test/u/:id', '/users/:id', '/users/7', '/u/7'],
+    ['https://a.test/u/:id/:id', '/users/:id', '/users/7', '/u/7/7'],
+    ['https://a.test/u', '/users/:id', '/users/7', '/u/7'],
+    ['https://a.test/u/', '/users/:id/orders', '/users/7/orders', '/u/7/orders'],
+    ['https://a.test/:b/:a', '/x/:a/:b', '/x/1/2', '/2/1'],
+    ['https://a.test/only/:b', '/x/:a/:b', '/x/1/2', '/only/2'],
+    ['https://a.test', '/*', '/a/b', '/a/b'],
+    ['https://a.test/base', '/files/*', '/files/a/b', '/base/a/b'],
+    ['https://a.test/base', '/files/*', '/files/', '/base/'],
+    ['https://a.test/base/*/raw', '/files/*', '/files/a/b', '/base/a/b/raw'],
+    ['https://a.test/u/:id', '/users/:id/*', '/users/7/a/b', '/u/7/a/b'],
+    ['https://a.test/u/:other', '/users/:id', '/users/7', '/u/:other/7'],
+    ['https://a.test/p', '/:p', '/%252e', '/p/%252e'],
+    // Behind "//" some servers read a host.
+    ['https://a.test/*/raw', '/files/*', '/files/', '/raw'],
+    ['https://a.test/store/*/raw', '/files/*', '/files/a/', '/store/a/raw'],
+    ['https://a.test/store/*', '/files/*', '/files/a/', '/store/a/'],
+  ])('%s behind %s is asked for %s as %s', (upstreamUrl, path, request, expected) => {
+    expect(target(upstreamUrl, path, request)).toEqual({ ok: true, origin: 'https://a.test', path: expected });
+  });
+
+  test('a request cannot put a placeholder into the upstream path', () => {
+    expect(target('https://a.test/:a/:b', '/:a/:b', '/:b/x')).toMatchObject({ path: '/:b/x' });
+  });
+
+  test("the upstream's own query comes first, and the caller's follows as it was written", () => {
+    expect(target('https://a.test/x?key=s%20k', '/w', '/w?q=%61&r=a+b&&')).toMatchObject({
+      path: '/x?key=s%20k&q=%61&r=a+b&&',
+    });
+    expect(target('https://a.test/x?key=s', '/w', '/w')).toMatchObject({ path: '/x?key=s' });
+    expect(target('https://a.test/x', '/w', '/w?')).toMatchObject({ path: '/x' });
+  });
+
+  test.each([
+    ...['?key=mine', '?a=1&key=mine', '?KEY=mine', '?%6bey=mine', '?key', '?a=1;key=mine'],
+    ...['?+key=mine', '?key%00x=mine'],
+  ])('a caller cannot set a parameter that the upstream URL sets: %s', (query) => {
+    expect(target('https://a.test/x?key=sellers', '/w', `/w${query}`)).toEqual({
+      ok: false,
+      message: 'The query parameter "key" is set by the seller.',
+    });
+  });
+
+  test.each([
+    ['api_key=s', '?api.key=mine', 'api_key'],
+    ['key=s', '?key[]=mine', 'key[]'],
+    ['key=s', '?key%5B0%5D=mine', 'key[0]'],
+    ['key=s', '?key[a][b]=mine', 'key[a][b]'],
+    ['filter[tenant]=s', '?filter=mine', 'filter'],
+    ['filter[tenant]=s', '?filter[tenant][]=mine', 'filter[tenant][]'],
+  ])('nor one that servers take for it: behind %s, %s', (query, request, name) => {
+    expect(target(`https://a.test/x?${query}`, '/w', `/w${request}`)).toEqual({
+      ok: false,
+      message: `The query parameter "${name}" is set by the seller.`,
+    });
+  });
+
+  test('a caller can set what stands beside it', () => {
+    expect(target('https://a.test/x?filter[tenant]=s', '/w', '/w?filter[city]=Bern&keys=1')).toMatchObject({
+      path: '/x?filter[tenant]=s&filter[city]=Bern&keys=1',
+    });
+  });
+});

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FACILITATOR_TIMEOUTS } from '../../../src/gateway/chain/facilitator-http.ts';
+import { MAX_TIMEOUT_SECONDS, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from '../../../src/gateway/payment/terms.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { sign, v2Headers } from '../sign.ts';
+import { createShop, type Rails, startRails } from '../support.ts';
+
+let rails: Rails;
+let app: TestApp;
+let alice: TestUser;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+/** Told when the connection of a request to the upstream has ended, by path. */
+const onEnds = new Map<string, () => void>();
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver(({ path }, response) => {
+    response.on('close', () => onEnds.get(path)?.());
+    if (path.endsWith('headers')) response.socket!.write('HTTP/1.1 200 OK\r\nX-A: ');
+    if (path.endsWith('answer')) {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('.'), 200);
+      response.on('close', () => clearInterval(timer));
+    }
+    return undefined;
+  });
+  app = await startTestApp({ env: rails.env });
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, { '/slow/*': { upstreamUrl: `${upstream.url}/slow` } });
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+test('an upstream may take so long that the authorization, lived as asked, still has time to be settled', () => {
+  const { verifyMilliseconds, settleMilliseconds } = FACILITATOR_TIMEOUTS;
+  const seconds =
+    UPSTREAM_TIMEOUT_SECONDS + Math.max(SETTLEMENT_SECONDS, (verifyMilliseconds + settleMilliseconds) / 1000);
+  expect(seconds).toBeLessThan(MAX_TIMEOUT_SECONDS);
+});
+
+describe.concurrent('an upstream is given up before the authorization ends, and nothing is charged', () => {
+  test.each(['says nothing', 'stops in its headers', 'drips its answer'])(
+    'when it %s',
+    { timeout: 60_000 },
+    async (how) => {
+      const path = `/slow/${how.replaceAll(' ', '-')}`;
+      const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+      onEnds.set(path, onClosed);
+      const payer = await rails.wallet(10_000n);
+      const endsAt = Math.floor(Date.now() / 1000) + 17;
+      const headers = v2Headers(await sign(payer, { validBefore: String(endsAt) }));
+
+      const answer = await fetch(shop.url + path, { headers });
+
+      expect([answer.status, (await answer.json()).code]).toEqual([504, 'UPSTREAM_TIMEOUT']);
+      expect(Date.now() / 1000).toBeLessThan(endsAt);
+      await closed;
+      expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+      const id = answer.headers.get('tollgate-payment-id');
+      const payment = await alice.rest('GET', `${shop.base}/payments/${id}`);
+      expect(payment.body).toMatchObject({
+        status: 'FAILED',
+        failureStage: 'UPSTREAM',
+        failureReason: 'upstream_timeout',
+      });
+    },
+  );
+});

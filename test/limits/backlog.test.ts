@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { type Backlog, createBacklogs } from '../../src/limits/backlog.ts';
+import { createPrefetch } from '../../src/live/prefetch.ts';
+import { createTurns } from '../../src/live/turns.ts';
+
+/** Small bounds, and streams that write down how they end. `left` is what one cannot give back when it is dropped. */
+function start() {
+  const ends: string[] = [];
+  const reasons: string[] = [];
+  const limits = { streamBytes: 100, accountBytes: 250, processBytes: 400 };
+  const backlogs = createBacklogs({ limits, onDrop: (reason) => reasons.push(reason) });
+  function open(account: string, name: string, left = 0): Backlog {
+    return backlogs.open(account, {
+      drop() {
+        ends.push(`${name} dropped`);
+        return left;
+      },
+      cut: () => ends.push(`${name} cut`),
+    });
+  }
+  return { backlogs, open, ends, reasons };
+}
+
+test('what is held counts until it is released, once', () => {
+  const { backlogs, open } = start();
+  const stream = open('a', 'a1');
+  const release = stream.hold(60);
+  const releaseOther = stream.hold(30);
+  expect(backlogs.bytes()).toBe(90);
+  release();
+  release();
+  expect(backlogs.bytes()).toBe(30);
+  releaseOther();
+  expect(backlogs.bytes()).toBe(0);
+});
+
+test('a stream over its bound gets nothing more and is dropped, and what it held is forgotten', () => {
+  const { backlogs, open, ends, reasons } = start();
+  const stream = open('a', 'a1');
+  const release = stream.hold(120);
+  expect(ends).toEqual([]);
+  stream.hold(1);
+  expect(ends).toEqual(['a1 dropped']);
+  expect(reasons).toEqual(['stream']);
+  release();
+  stream.hold(50);
+  expect(backlogs.bytes()).toBe(0);
+});
+
+test('an account over its bound loses the stream with the most', () => {
+  const { open, ends, reasons } = start();
+  open('a', 'a1').hold(90);
+  open('a', 'a2').hold(100);
+  open('b', 'b1').hold(100);
+  open('a', 'a3').hold(80);
+  expect(ends).toEqual(['a2 dropped']);
+  expect(reasons).toEqual(['account']);
+});
+
+test('a process over its bound takes from the account with the most, whoever comes last', () => {
+  const { open, ends, reasons } = start();
+  for (const name of ['a1', 'a2', 'a3']) open('a', name).hold(80);
+  open('b', 'b1').hold(100);
+  open('c', 'c1').hold(90);
+  expect(ends).toEqual(['a1 dropped']);
+  expect(reasons).toEqual(['process']);
+});
+
+test('a dropped stream is cut when what is still on its way takes the room of others', () => {
+  const { backlogs, open, ends } = start();
+  open('a', 'a1', 100).hold(100);
+  open('a', 'a2').hold(90);
+  open('a', 'a3').hold(80);
+  expect(ends).toEqual(['a1 dropped', 'a1 cut']);
+  expect(backlogs.bytes()).toBe(170);
+});
+
+test('a stream that has ended leaves nothing behind', () => {
+  const { backlogs, open } = start();
+  const stream = open('stranger', 'a1');
+  stream.hold(50);
+  stream.belongTo('a');
+  expect(backlogs.bytes()).toBe(50);
+  stream.close();
+  expect(backlogs.bytes()).toBe(0);
+  stream.hold(50);
+  expect(backlogs.bytes()).toBe(0);
+});
+
+test('rows are read ahead by their bytes, and one by one where much waits already', () => {
+  let isCrowded = false;
+  let held = 0;
+  const prefetch = createPrefetch({
+    isCrowded: () => isCrowded,
+    hold(bytes) {
+      held += bytes;
+      return () => {
+        held -= bytes;
+      };
+    },
+  });
+  expect(prefetch.rowCount()).toBeLessThan(10);
+  const release = prefetch.holdRows([{ data: { text: 'x'.repeat(10_000) } }, { data: null }]);
+  expect(held).toBeGreaterThan(10_000);
+  expect(prefetch.rowCount()).toBe(3);
+  release();
+  expect(held).toBe(0);
+  prefetch.holdRows([{ id: 'small' }]);
+  expect(prefetch.rowCount()).toBe(200);
+  isCrowded = true;
+  expect(prefetch.rowCount()).toBe(1);
+});
+
+test('accounts take turns, however many jobs one of them has', async () => {
+  const turns = createTurns(1);
+  const order: string[] = [];
+  const take = (account: string, name: string) => turns.take(account, async () => void order.push(name));
+  await Promise.all([
+    take('a', 'a1'),
+    take('a', 'a2'),
+    take('a', 'a3'),
+    take('b', 'b1'),
+    take('a', 'a4'),
+    take('b', 'b2'),
+  ]);
+  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
+});
+
+test('a job that fails gives its turn back', async () => {
+  const turns = createTurns(1);
+  await expect(turns.take('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await turns.take('a', async () => 'yes')).toBe('yes');
+});
