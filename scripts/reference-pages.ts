@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
+import { SETTINGS } from '../src/config/variables.ts';
 import { describeFields } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { AppError, ERRORS, type ErrorCode } from '../src/errors.ts';
 import { schema } from '../src/graphql/schema.ts';
 import { createOpenApi } from '../src/rest/openapi.ts';
-import { SETTINGS } from '../src/config/variables.ts';
 import { connectorPages } from './connector-pages.ts';
 import { ERROR_ADVICE } from './error-advice.ts';
 import { ERROR_EXAMPLES } from './error-examples.ts';

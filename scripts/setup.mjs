@@ -47,6 +47,7 @@ const STEPS = [
       ...sources('src/cli/operations', '.graphql'),
       ...operationsOfConsole,
       ...sources('src/graphql', '.ts'),
+      ...sources('src/schema', '.ts'),
       ...sources('src/features', 'schema.ts'),
     ],
     results: ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts', ...documentsOfConsole],

@@ -1,9 +1,9 @@
-import { visibleProject } from './access.ts';
-import type { Viewer } from './viewer.ts';
 import type { Database } from '../database/client.ts';
 import { isForeignKeyViolation } from '../database/errors.ts';
 import { notFound } from '../errors.ts';
 import type { Project } from '../generated/prisma/client.ts';
+import { visibleProject } from './access.ts';
+import type { Viewer } from './viewer.ts';
 
 /**
  * The project of a change. It may be deleted before the change is written: see `rethrowProjectGone`.

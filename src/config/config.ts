@@ -4,8 +4,8 @@ import { checkTargetUrl } from '../egress/url.ts';
 import { type FacilitatorCredential, parseKeySecret } from '../gateway/chain/facilitator-auth.ts';
 import { findNetwork, type Network } from '../gateway/chain/networks.ts';
 import { parseKeyring } from '../secrets/keyring.ts';
-import { type Environment, type Role, SETTINGS, TEST_NETWORK } from './variables.ts';
 import { sentenceOf } from '../validation.ts';
+import { type Environment, type Role, SETTINGS, TEST_NETWORK } from './variables.ts';
 
 /** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
 const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');

@@ -5,8 +5,8 @@ import { Provider } from 'urql';
 import { Router } from 'wouter';
 import { ApiContext, createApi } from './api/client.ts';
 import { Shell } from './layout/shell.tsx';
-import { type OpenSession, openSession } from './session/open-session.ts';
 import { SignInFailed, SignInPage } from './layout/sign-in.tsx';
+import { type OpenSession, openSession } from './session/open-session.ts';
 import { cssVariables, theme } from './theme.ts';
 
 export function App() {

@@ -13,6 +13,9 @@ export type Database = {
   close(): Promise<void>;
 };
 
+/** Where statements are sent: the pool, or a client of it. */
+export type Queryable = Pick<pg.Pool, 'query'>;
+
 /** What `prisma.$transaction(async (tx) => …)` hands to its callback. */
 export type Transaction = Prisma.TransactionClient;
 

@@ -1,11 +1,11 @@
 import type { KnownCredentials } from '../auth/known-credentials.ts';
 import type { Authenticator, Viewer } from '../auth/viewer.ts';
 import { rateLimitScope } from '../auth/viewer.ts';
+import { type Bus, topics } from '../bus/bus.ts';
 import { AppError } from '../errors.ts';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { limitsOf } from '../limits/tiers.ts';
-import { type Bus, topics } from '../bus/bus.ts';
 
 /** How often an open stream makes sure that its credential is still good, besides being told. */
 const RECHECK_MILLISECONDS = 5_000;

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../database/client.ts';
 import { createReadiness } from '../database/readiness.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 
 /** Serves what an orchestrator and a monitoring system ask: is it alive, may it get traffic, how is it doing. */
 export function registerHealth(
   app: FastifyInstance,
-  options: { db: Database; metrics: Metrics; isDraining(): boolean },
+  options: { db: Database; metrics: { contentType: string; read(): Promise<string> }; isDraining(): boolean },
 ) {
   const { db, metrics } = options;
   const requireWritable = createReadiness(db.pool);

@@ -5,10 +5,10 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Logger } from 'pino';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
+import { runInRequest } from '../request-context.ts';
 import type { TrustsProxy } from './client-address.ts';
 import { parseJsonBody } from './json-body.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
-import { runInRequest } from '../request-context.ts';
 import { traceRequest } from './trace-request.ts';
 import { answerUnreadable } from './unreadable.ts';
 

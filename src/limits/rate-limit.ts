@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
 import type { Database } from '../database/client.ts';
 import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './gcra.ts';
 
@@ -36,7 +35,7 @@ export function openRateLimiter({
   db,
   log,
 }: {
-  config: Pick<Config, 'databaseUrl'>;
+  config: { databaseUrl?: string | undefined };
   db: Pick<Database, 'pool'>;
   log: Logger;
 }): RateLimiter {

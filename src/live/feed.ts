@@ -1,16 +1,22 @@
 import { inVisibleProject, visibleProject } from '../auth/access.ts';
 import type { Viewer } from '../auth/viewer.ts';
+import { type Bus, topics } from '../bus/bus.ts';
 import type { Database } from '../database/client.ts';
 import { notFound } from '../errors.ts';
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
 import type { Delivery, DeliveryStatus, Event, Payment, Replay } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
-import { type Bus, topics } from '../bus/bus.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { lookAtDeliveries, lookAtEvents, lookAtPayments, lookAtReplays } from './looks.ts';
 import { createPrefetch } from './prefetch.ts';
 import { type FoundRow, type TailOptions, tail } from './tail.ts';
 import { createTurns } from './turns.ts';
+
+declare module '../schema/context.ts' {
+  interface Services {
+    feed: LiveFeed;
+  }
+}
 
 /** Hints may be lost; this often a subscription looks by itself. */
 const POLL_MILLISECONDS = 2_000;

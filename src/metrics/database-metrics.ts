@@ -1,8 +1,8 @@
+import { Gauge, Registry } from '@prometheus-io/client';
 import type pg from 'pg';
-import { Gauge, Registry } from 'prom-client';
 import { readPartitionsAhead } from '../database/partitions.ts';
-import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
 import { readSubscriberCounts } from '../delivery/outcome/destination-counts.ts';
+import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 
 /** A scrape has 10 s by default, and the numbers of the process itself must be in it. */

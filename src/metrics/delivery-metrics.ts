@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import type { DeliveryMetrics } from '../delivery/outcome/reporter.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 

@@ -1,5 +1,5 @@
+import { collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import type pg from 'pg';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { VERSION } from '../version.ts';
 import { createDatabaseMetrics } from './database-metrics.ts';
 import { createDeliveryMetrics } from './delivery-metrics.ts';

@@ -1,6 +1,6 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import { sharedNow } from '../clock.ts';
-import type { PaymentProgress } from '../features/payments/ledger.ts';
+import type { PaymentProgress } from '../features/payments/payment-record.ts';
 import type { GatewayMetrics } from '../gateway/start.ts';
 import { PaymentStage, PaymentStatus } from '../generated/prisma/client.ts';
 import { BUCKETS_SECONDS, SETTLEMENT_BUCKETS_SECONDS } from './buckets.ts';

@@ -1,5 +1,5 @@
+import { Gauge, type Registry } from '@prometheus-io/client';
 import type pg from 'pg';
-import { Gauge, type Registry } from 'prom-client';
 
 /** How the connections of this process are used. */
 export function createPoolMetrics(registry: Registry) {

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import type { OperationFacts } from '../graphql/watch-operations.ts';
 import type { DropReason } from '../limits/backlog.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';

@@ -11,8 +11,8 @@ import {
 } from 'graphql';
 import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../errors.ts';
 import type { StoredAnswer } from '../features/idempotency/store.ts';
-import type { GraphQLContext } from '../schema/context.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
+import type { GraphQLContext } from '../schema/context.ts';
 import type { Route } from './routes/route.ts';
 import { fromResult, toVariable } from './values.ts';
 

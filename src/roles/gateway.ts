@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { createLedger } from '../features/payments/ledger.ts';
-import type { DeliveryLimits } from '../gateway/upstream/answer-delivery.ts';
 import { registerGateway, rewriteHost } from '../gateway/register.ts';
 import { openRouteTable } from '../gateway/routing/route-table.ts';
 import { checkFacilitator, configuredRails, type PaymentRails, startGateway } from '../gateway/start.ts';
+import type { DeliveryLimits } from '../gateway/upstream/answer-delivery.ts';
 import { createUpstreamSigner } from '../gateway/upstream/signature.ts';
 import { openRateLimiter } from '../limits/rate-limit.ts';
 import type { Ground } from './ground.ts';

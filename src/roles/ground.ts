@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
+import type { Bus } from '../bus/bus.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/client.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { EventService } from '../features/events/service.ts';
 import type { PayloadVersions } from '../events/versions.ts';
-import type { Bus } from '../bus/bus.ts';
+import type { EventService } from '../features/events/service.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';

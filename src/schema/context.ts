@@ -1,7 +1,9 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
-import type { Services } from '../services.ts';
+
+/** The services that resolvers call. Each feature adds its own by declaration merging, beside its types. */
+export interface Services {}
 
 /** What every resolver gets: who asks, the services, and what identifies the request. */
 export type GraphQLContext = {

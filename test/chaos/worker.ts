@@ -1,11 +1,11 @@
 /** A process with nothing but a delivery worker, to be killed. Prints `{"ready":true}` once it works. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
+import { openBus } from '../../src/bus/bus.ts';
 import { openDatabase } from '../../src/database/client.ts';
 import { createDeliveryWorker } from '../../src/delivery/worker.ts';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/egress.ts';
-import { openBus } from '../../src/bus/bus.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 

@@ -12,9 +12,9 @@ import { newWebhookSecret } from '../../src/delivery/send/signing.ts';
 import { newId } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
+import { until } from '../delivery/support.ts';
 import { type NodeProcess, startNode } from '../support/node-process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { until } from '../delivery/support.ts';
 
 const EVENTS = 1_500;
 const WORKERS = 3;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { buildSchema, type GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
-import { EVENT_TYPES, formatAuditAction, formatEventType } from '../../src/console/parts/format.ts';
 import { AUDIT_ACTIONS } from '../../src/audit/actions.ts';
+import { EVENT_TYPES, formatAuditAction, formatEventType } from '../../src/console/parts/format.ts';
 import { EVENT_KINDS } from '../../src/events/kinds.ts';
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, '../../schema.graphql'), 'utf8'));

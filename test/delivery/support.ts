@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
+import { openBus } from '../../src/bus/bus.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import type { DeliverySettings } from '../../src/delivery/delivery-settings.ts';
 import { newWebhookSecret } from '../../src/delivery/send/signing.ts';
@@ -9,7 +10,6 @@ import { createDeliveryWorker, type DeliveryWorker } from '../../src/delivery/wo
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/egress.ts';
 import { newId } from '../../src/ids.ts';
-import { openBus } from '../../src/bus/bus.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { createTestDatabase } from '../support/database.ts';

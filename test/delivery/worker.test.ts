@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { topics } from '../../src/bus/bus.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import { openQueuePool } from '../../src/database/client.ts';
 import { claimDeliveries } from '../../src/delivery/queue/claim.ts';
-import { topics } from '../../src/bus/bus.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
 import { openStage, type Stage, until } from './support.ts';

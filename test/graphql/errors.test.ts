@@ -2,11 +2,11 @@ import { GraphQLError, Kind } from 'graphql';
 import pino from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { AppError, invalidField } from '../../src/errors.ts';
-import type { GraphQLContext } from '../../src/schema/context.ts';
 import { createErrorMask } from '../../src/graphql/errors.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
-import { runInRequest } from '../../src/request-context.ts';
 import { newId } from '../../src/ids.ts';
+import { runInRequest } from '../../src/request-context.ts';
+import type { GraphQLContext } from '../../src/schema/context.ts';
 
 const SECRET = 'password of the database is xyzzy';
 const REQUEST_ID = 'req_87654321';

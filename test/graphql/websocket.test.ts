@@ -5,13 +5,13 @@ import pino from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { AppError } from '../../src/errors.ts';
-import type { GraphQLContext } from '../../src/schema/context.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { serveWebSocket } from '../../src/graphql/websocket.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
 import type { Admission } from '../../src/http/admission.ts';
 import { newId } from '../../src/ids.ts';
 import { createBacklogs, type DropReason } from '../../src/limits/backlog.ts';
+import type { GraphQLContext } from '../../src/schema/context.ts';
 import { connectSocket, openSocket } from './socket-client.ts';
 
 const SUBSCRIPTION = `subscription { eventRecorded(projectId: "${newId('Project')}") { cursor } }`;

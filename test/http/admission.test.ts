@@ -2,12 +2,12 @@ import { UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKnownCredentials } from '../../src/auth/known-credentials.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
+import { topics } from '../../src/bus/bus.ts';
 import { AppError, type ErrorCode } from '../../src/errors.ts';
 import { createAdmission } from '../../src/http/admission.ts';
 import { newId } from '../../src/ids.ts';
 import { createFailedCredentials } from '../../src/limits/failed-credentials.ts';
 import { createMemoryRateLimiter } from '../../src/limits/rate-limit.ts';
-import { topics } from '../../src/bus/bus.ts';
 
 const account = { userId: newId('User'), tier: 'STARTER', requestsPerMinute: null } as const;
 const user = (lifetimeMilliseconds: number): Viewer => ({

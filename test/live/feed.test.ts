@@ -3,9 +3,9 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
+import type { Bus } from '../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../src/database/client.ts';
 import { firstIdAt, newId } from '../../src/ids.ts';
-import type { Bus } from '../../src/bus/bus.ts';
 import { createLiveFeed, type LiveFeed } from '../../src/live/feed.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { type ConnectorEvent, defineConnector } from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
 import { actorOf, eventProperties, revenueUsd } from '../shared/analytics.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
-import { type ConnectorEvent, defineConnector } from '../definition.ts';
 import { derivedId } from '../shared/derived-id.ts';
-import { choiceField, secretField } from '../fields.ts';
 
 const URLS = {
   us: 'https://api2.amplitude.com/2/httpapi',

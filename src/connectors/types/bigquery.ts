@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { secretField, textField } from '../fields.ts';
-import { classifyGoogleError } from './google-error.ts';
+import { parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
+import { classifyGoogleError } from './google-error.ts';
 
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
 /** A table that was just made answers 404 for some minutes, so the first tries wait for it. */

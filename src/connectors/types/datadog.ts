@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { alertDetails, alertSummary } from '../shared/alert.ts';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorEvent, type ConnectorResponse, defineConnector } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
+import { alertDetails, alertSummary } from '../shared/alert.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { describeEvent, type Tone } from '../shared/message.ts';
 import { shorten } from '../shared/plain-text.ts';
 

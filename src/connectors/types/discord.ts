@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { vendorUrlField } from '../fields.ts';
 import {
   classifyByStatus,
   failedProbe,
@@ -9,8 +11,6 @@ import {
   valueAt,
   vendorText,
 } from '../shared/classify.ts';
-import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { vendorUrlField } from '../fields.ts';
 import { describeEvent, type Message, type Tone } from '../shared/message.ts';
 import { escapeWithin } from '../shared/plain-text.ts';
 

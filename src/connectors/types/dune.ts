@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type ConnectorEvent,
   type ConnectorRequest,
@@ -8,6 +7,7 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_URL = 'https://api.dune.com/api/v1';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { type ClassifyContext, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
+import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { mailboxField, mailboxListField, parseMailbox, renderMail } from '../shared/mail.ts';
 import { describeEvent } from '../shared/message.ts';
 

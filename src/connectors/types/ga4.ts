@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { EventKind } from '../../events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../events/samples.ts';
-import { actorOf, eventProperties, revenueUsd } from '../shared/analytics.ts';
-import { classifyByStatus, parseJson, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorEvent, defineConnector } from '../definition.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
+import { actorOf, eventProperties, revenueUsd } from '../shared/analytics.ts';
+import { classifyByStatus, parseJson, valueAt, vendorText } from '../shared/classify.ts';
 import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const HOSTS = { global: 'www.google-analytics.com', eu: 'region1.google-analytics.com' } as const;

@@ -1,5 +1,13 @@
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import type { ConnectorResponse, Outcome } from '../definition.ts';
+import {
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
 
 /** Quotas of Google's APIs are counted by the minute; asking again sooner only spends more of them. */
 const QUOTA_WAIT_SECONDS = 60;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type BuildContext,
   type ConnectorEvent,
@@ -9,9 +8,10 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { secretField, textField } from '../fields.ts';
-import { classifyGoogleError, googleError } from './google-error.ts';
+import { parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { describeEvent } from '../shared/message.ts';
 import { eventRow } from '../shared/row.ts';
+import { classifyGoogleError, googleError } from './google-error.ts';
 
 const DEFAULT_SHEET = 'Sheet1';
 /**

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type ConnectorEvent,
   type ConnectorRequest,
@@ -8,6 +7,7 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { secretField } from '../fields.ts';
+import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 
 const API_URL = 'https://api.hubapi.com';
 /** HubSpot versions its paths by date and supports each for 18 months (https://developers.hubspot.com/docs/developer-tooling/platform/versioning). */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type BuildContext,
   type ConnectorEvent,
@@ -8,8 +7,17 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { derivedUuid } from '../shared/derived-id.ts';
 import { secretField, textField } from '../fields.ts';
+import {
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
+import { derivedUuid } from '../shared/derived-id.ts';
 import { describeEvent, utcTime } from '../shared/message.ts';
 import { oneLine, shorten } from '../shared/plain-text.ts';
 

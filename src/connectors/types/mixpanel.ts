@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { defineConnector } from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
 import { actorOf, eventName, eventProperties, revenueUsd } from '../shared/analytics.ts';
 import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
-import { defineConnector } from '../definition.ts';
 import { derivedId } from '../shared/derived-id.ts';
-import { choiceField, secretField } from '../fields.ts';
 
 const HOSTS = { us: 'api.mixpanel.com', eu: 'api-eu.mixpanel.com', in: 'api-in.mixpanel.com' } as const;
 // Mixpanel cuts longer strings.

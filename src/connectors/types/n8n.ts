@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { defineConnector } from '../definition.ts';
-import { eventEnvelope } from '../shared/envelope.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
+import { eventEnvelope } from '../shared/envelope.ts';
 
 // Headers that belong to the HTTP connection or are ours to set.
 const RESERVED_HEADERS =

@@ -1,5 +1,13 @@
 import { z } from 'zod';
 import {
+  type BuildContext,
+  type ConnectorEvent,
+  type ConnectorMemory,
+  type ConnectorRequest,
+  defineConnector,
+} from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
+import {
   alertDetails,
   alertFields,
   alertKey,
@@ -11,15 +19,15 @@ import {
   testAlertKey,
   whyNotClose,
 } from '../shared/alert.ts';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import {
-  type BuildContext,
-  type ConnectorEvent,
-  type ConnectorMemory,
-  type ConnectorRequest,
-  defineConnector,
-} from '../definition.ts';
-import { choiceField, secretField } from '../fields.ts';
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
 import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const ALERT_URLS = {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { EventKind } from '../../events/kinds.ts';
+import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
 import {
   alertDetails,
   alertFields,
@@ -12,9 +14,15 @@ import {
   testAlertKey,
   whyNotClose,
 } from '../shared/alert.ts';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
-import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
-import { choiceField, secretField } from '../fields.ts';
+import {
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
 import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as const;

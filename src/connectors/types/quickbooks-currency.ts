@@ -1,5 +1,5 @@
-import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import type { ConnectorResponse, Outcome } from '../definition.ts';
+import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 
 /** Every amount of ours is in this currency. */
 export const BOOKED_CURRENCY = 'USD';

@@ -1,5 +1,13 @@
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import type { ConnectorResponse, Outcome } from '../definition.ts';
+import {
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
 
 /** Codes: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/error-codes */
 export const DUPLICATE_NUMBER = '6140';

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
-import { parseJson, retry, valueAt } from '../shared/classify.ts';
 import {
   type ClassifyContext,
   type ConnectorMemory,
@@ -9,8 +7,10 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { derivedUuid } from '../shared/derived-id.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
+import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
+import { parseJson, retry, valueAt } from '../shared/classify.ts';
+import { derivedUuid } from '../shared/derived-id.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
 import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE } from './quickbooks-fault.ts';
 

@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { type ClassifyContext, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { derivedId } from '../shared/derived-id.ts';
 import { fieldMeta, secretField } from '../fields.ts';
-import { mailboxField, mailboxListField, parseMailbox, renderMail, splitMailboxes, UNWRITABLE } from '../shared/mail.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
+import { derivedId } from '../shared/derived-id.ts';
+import {
+  mailboxField,
+  mailboxListField,
+  parseMailbox,
+  renderMail,
+  splitMailboxes,
+  UNWRITABLE,
+} from '../shared/mail.ts';
 import { describeEvent } from '../shared/message.ts';
 
 const MAX_RECIPIENTS = 50;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { classifyByStatus, looksLikeJson, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { secretField, vendorUrlField } from '../fields.ts';
+import { classifyByStatus, looksLikeJson, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_VERSION = 'v66.0';

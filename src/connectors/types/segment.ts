@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { EVENT_PAYLOAD_VERSION } from '../../events/kinds.ts';
+import { type ConnectorEvent, defineConnector } from '../definition.ts';
+import { choiceField, secretField } from '../fields.ts';
 import { actorOf, eventName, eventProperties, revenueUsd } from '../shared/analytics.ts';
 import {
   classifyByStatus,
@@ -10,9 +12,7 @@ import {
   valueAt,
   vendorText,
 } from '../shared/classify.ts';
-import { type ConnectorEvent, defineConnector } from '../definition.ts';
 import { derivedId } from '../shared/derived-id.ts';
-import { choiceField, secretField } from '../fields.ts';
 
 const URLS = {
   us: 'https://api.segment.io/v1/track',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { classifyByStatus, failedProbe, retry, vendorText } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { vendorUrlField } from '../fields.ts';
+import { classifyByStatus, failedProbe, retry, vendorText } from '../shared/classify.ts';
 import { describeEvent, type Fact, type Message, utcTime } from '../shared/message.ts';
 import { escapeWithin } from '../shared/plain-text.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
+import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow } from '../shared/row.ts';
 
 const DEFAULT_TABLE = 'payment_events';

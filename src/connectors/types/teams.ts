@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { classifyByStatus, parseJson, valueAt } from '../shared/classify.ts';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { choiceField, vendorUrlField } from '../fields.ts';
+import { classifyByStatus, parseJson, valueAt } from '../shared/classify.ts';
 import { describeEvent, type Message, type Tone, utcTime } from '../shared/message.ts';
 
 const TONE_STYLES: Readonly<Record<Tone, string>> = {

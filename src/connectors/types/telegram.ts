@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import {
   type ClassifyContext,
   type ConnectorRequest,
@@ -8,6 +7,7 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { secretField, textField } from '../fields.ts';
+import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { describeEvent, type Message, utcTime } from '../shared/message.ts';
 import { escapeHtml } from '../shared/plain-text.ts';
 

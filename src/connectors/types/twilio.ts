@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
 import {
   type ClassifyContext,
   type ConnectorRequest,
@@ -8,8 +7,9 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
-import { cutGsmText, gsmLength, toGsmText } from './gsm-text.ts';
+import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
 import { describeEvent, type Message } from '../shared/message.ts';
+import { cutGsmText, gsmLength, toGsmText } from './gsm-text.ts';
 
 const SMS_LENGTH = 160;
 const MIN_TITLE_LENGTH = 60;

@@ -1,9 +1,17 @@
 import { z } from 'zod';
-import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
-import { classifyByStatus, parseJson, reason, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { derivedId } from '../shared/derived-id.ts';
 import { secretField, textField } from '../fields.ts';
+import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
+import {
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
+import { derivedId } from '../shared/derived-id.ts';
 
 const API_URL = 'https://api.xero.com';
 const CONTACT_NAME = 'x402 API customers';

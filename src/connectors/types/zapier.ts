@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { classifyByStatus, retry, retryAfterSeconds } from '../shared/classify.ts';
 import { defineConnector } from '../definition.ts';
-import { eventEnvelope } from '../shared/envelope.ts';
 import { vendorUrlField } from '../fields.ts';
+import { classifyByStatus, retry, retryAfterSeconds } from '../shared/classify.ts';
+import { eventEnvelope } from '../shared/envelope.ts';
 
 const config = z.strictObject({
   webhookUrl: vendorUrlField({

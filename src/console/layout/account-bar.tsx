@@ -2,8 +2,8 @@ import { ActionIcon, Badge, Group, Text, Tooltip } from '@mantine/core';
 import { IconLogout } from '@tabler/icons-react';
 import { useQuery } from 'urql';
 import { ViewerDocument } from '../../generated/console/viewer.ts';
-import { formatEnum } from '../parts/format.ts';
 import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
+import { formatEnum } from '../parts/format.ts';
 
 /** Who is signed in, and the way out. */
 export function AccountBar({ subject, onSignOut }: { subject: string; onSignOut(): void }) {

@@ -2,8 +2,8 @@ import { Alert, Button, Center, Code, Group, NativeSelect, Stack, Text, TextInpu
 import { useDocumentTitle } from '@mantine/hooks';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
-import { Logo } from '../parts/logo.tsx';
 import { Command } from '../parts/command.tsx';
+import { Logo } from '../parts/logo.tsx';
 import type { OidcSession } from '../session/oidc-session.ts';
 import type { OpenSession } from '../session/open-session.ts';
 import type { TokenSession } from '../session/token-session.ts';

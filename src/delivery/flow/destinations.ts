@@ -1,5 +1,5 @@
-import { MOST_OF_ONE_ACCOUNT } from './shares.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
+import { MOST_OF_ONE_ACCOUNT } from './shares.ts';
 
 type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
 

@@ -1,8 +1,8 @@
+import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
+import { decided, type Job, type JobOptions, planJobs } from '../send/jobs.ts';
 import type { createCircuits } from './circuits.ts';
 import { createGate } from './gate.ts';
-import { decided, type Job, type JobOptions, planJobs } from '../send/jobs.ts';
 import type { createPacing } from './pacing.ts';
-import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 
 export type DispatchOptions = {
   jobOptions: JobOptions;

@@ -1,4 +1,4 @@
-import type { Queryable } from '../queue/queue.ts';
+import type { Queryable } from '../../database/client.ts';
 
 /**
  * Deliveries of an ordered webhook that have the same key are sent in the order of their events' ids, one after the other.

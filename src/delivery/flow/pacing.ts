@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Queryable } from '../queue/queue.ts';
+import type { Queryable } from '../../database/client.ts';
 
 /** How far ahead a process takes slots. */
 const HORIZON_SECONDS = 0.25;

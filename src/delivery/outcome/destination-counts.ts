@@ -1,4 +1,4 @@
-import type { Queryable } from '../queue/queue.ts';
+import type { Queryable } from '../../database/client.ts';
 
 /** How many webhooks or connectors are in one kind of trouble. */
 export type SubscriberCount = {

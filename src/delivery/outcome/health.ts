@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
-import type { Queryable } from '../queue/queue.ts';
-import type { PausedConnector } from './rejections.ts';
+import type { Queryable } from '../../database/client.ts';
+import type { HealthEffect, Settlement } from '../model/outcome.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
-import type { HealthEffect, Settlement } from './settle.ts';
+import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
+import type { PausedConnector } from './rejections.ts';
 
 const PORTION = 5_000;
 

@@ -1,5 +1,5 @@
+import type { Queryable } from '../../database/client.ts';
 import { firstIdAt } from '../../ids.ts';
-import type { Queryable } from '../queue/queue.ts';
 
 /** A destination without a success for this long may be disabled… */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;

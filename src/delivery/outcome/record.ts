@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import { arrayLiteral } from '../../database/array-literal.ts';
+import type { Queryable } from '../../database/client.ts';
 import { newId } from '../../ids.ts';
 import { releaseFollowers } from '../flow/ordering.ts';
-import { IS_RUNNING, type Queryable } from '../queue/queue.ts';
-import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
-import type { Settlement } from './settle.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
+import type { Settlement } from '../model/outcome.ts';
+import { IS_RUNNING } from '../queue/queue.ts';
+import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 
 /** Of a list of objects: what is null in it is no object. */
 const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;

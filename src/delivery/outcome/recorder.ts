@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { AttemptRecord } from '../model/claimed-delivery.ts';
+import type { Settlement } from '../model/outcome.ts';
 import type { createHealth } from './health.ts';
 import { recordSettlements } from './record.ts';
-import type { Settlement } from './settle.ts';
-import type { AttemptRecord } from '../model/claimed-delivery.ts';
 
 export type RecorderOptions = {
   pool: pg.Pool;

@@ -1,6 +1,6 @@
 import { arrayLiteral } from '../../database/array-literal.ts';
-import type { Settlement } from './settle.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
+import type { Settlement } from '../model/outcome.ts';
 
 /** So many deliveries in a row that a connector's vendor does not accept for the same reason pause the connector. */
 export const REJECTIONS_LIMIT = 5;

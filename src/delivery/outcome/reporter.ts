@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Settlement } from './settle.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
+import type { Settlement } from '../model/outcome.ts';
 
 export type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'> & {
   /** `webhook` or the connector's type. */

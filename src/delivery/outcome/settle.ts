@@ -1,28 +1,7 @@
-import { rejectionOf } from './rejections.ts';
+import type { ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
+import type { HealthEffect, Settlement } from '../model/outcome.ts';
 import { RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
-import type { AttemptRecord, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
-
-/** What a subscriber's health learns from a delivery. */
-export type HealthEffect =
-  | { kind: 'healthy' }
-  | { kind: 'failing' }
-  | { kind: 'disable'; reason: string }
-  | { kind: 'pause'; reason: string };
-
-/** A delivery's next state, as it is written. */
-export type Settlement = {
-  delivery: ClaimedDelivery;
-  status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
-  reason: string | null;
-  /** Null for a delivery that is finished or held. */
-  dueInSeconds: number | null;
-  retryStep: number;
-  attempts: AttemptRecord[];
-  health: HealthEffect | null;
-  /** What it says about what its connector's vendor accepts, in the form of `rejectionOf`. */
-  rejection: string | null;
-  remember: Record<string, string>;
-};
+import { rejectionOf } from './rejections.ts';
 
 type Change = Pick<Settlement, 'status' | 'reason'> &
   Partial<Pick<Settlement, 'dueInSeconds' | 'retryStep' | 'health'>>;

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { type Claim, claimDeliveries } from './claim.ts';
 import type { createDestinations } from '../flow/destinations.ts';
 import type { createShares } from '../flow/shares.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
+import { type Claim, claimDeliveries } from './claim.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
 export type ClaimLoopOptions = {

@@ -1,7 +1,7 @@
-import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
-import type { Queryable } from './queue.ts';
+import type { Queryable } from '../../database/client.ts';
 import type { Room } from '../flow/shares.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
+import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
 
 export type ClaimRequest = {
   limit: number;

@@ -1,4 +1,5 @@
-import { extendLeases, type Lease, type Queryable } from './queue.ts';
+import type { Queryable } from '../../database/client.ts';
+import { extendLeases, type Lease } from './queue.ts';
 
 const LOOK_EVERY_MILLISECONDS = 500;
 

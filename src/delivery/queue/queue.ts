@@ -1,7 +1,4 @@
-import type pg from 'pg';
-
-/** Where statements are sent: the pool, or a client of it. */
-export type Queryable = Pick<pg.Pool, 'query'>;
+import type { Queryable } from '../../database/client.ts';
 
 /**
  * Of rows that are looked up by their id. The cast keeps the planner from reading all that is running instead, which it

@@ -1,4 +1,4 @@
-import type { Queryable } from '../queue/queue.ts';
+import type { Queryable } from '../../database/client.ts';
 
 /** Which deliveries a replay takes, as it is stored; what is left out does not matter. */
 export type ReplayFilter = {

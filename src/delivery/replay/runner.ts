@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../../database/client.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
-import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob, replayBatch } from './batch.ts';
+import type { Database } from '../../database/client.ts';
 import { createWakeSignal } from '../queue/wake-signal.ts';
+import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob, replayBatch } from './batch.ts';
 
 const LEASE_SECONDS = 10;
 const LOOK_MILLISECONDS = 1_000;

@@ -1,7 +1,7 @@
-import { UPSTREAM_FAULTS } from '../../connectors/shared/alert.ts';
 import type { ConnectorEvent, EndpointHistory, HistoryQuestion } from '../../connectors/definition.ts';
+import { UPSTREAM_FAULTS } from '../../connectors/shared/alert.ts';
+import type { Queryable } from '../../database/client.ts';
 import { firstIdAt } from '../../ids.ts';
-import type { Queryable } from '../queue/queue.ts';
 
 const MAX_FAULTS = 1_000;
 

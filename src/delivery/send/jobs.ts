@@ -1,9 +1,9 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import type { EventKind } from '../../events/kinds.ts';
 import type { SpanOptions } from '../../tracing/tracer.ts';
+import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
 import { type ConnectorGroup, type createConnectorSender, selectedKinds } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
-import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
 
 /** Deliveries that are carried out together; `run` has a result for each. */
 export type Job = {

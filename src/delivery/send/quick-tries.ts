@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
-import { isQuickFailure, QUICK_RETRIES, type QuickRetryPolicy } from './retry-policy.ts';
 import type { AttemptRecord, SendResult, Verdict } from '../model/claimed-delivery.ts';
+import { isQuickFailure, QUICK_RETRIES, type QuickRetryPolicy } from './retry-policy.ts';
 
 /** What came of one try. */
 export type Try = { attempt?: AttemptRecord; verdict: Verdict; remember?: Record<string, string> };

@@ -1,8 +1,8 @@
 import type { ConnectorDefinition, ConnectorEvent, ConnectorMemory } from '../../connectors/definition.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
+import type { ClaimedEvent } from '../model/claimed-delivery.ts';
 import { webhookBody } from './payload.ts';
 import { selectedKinds } from './send-connector.ts';
-import type { ClaimedEvent } from '../model/claimed-delivery.ts';
 
 /** A request as it would go out now, with its secrets. Never show it as it is. */
 export type RebuiltRequest = { method: string; url: string; headers: Record<string, string>; body?: string };

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EgressRequest, sentHeaders } from '../../egress/exchange.ts';
 import { MASK } from '../../secrets/mask.ts';
-import { scrubberOf } from './response-text.ts';
 import type { RecordedExchange } from '../model/claimed-delivery.ts';
+import { scrubberOf } from './response-text.ts';
 
 /** Headers that prove who sends, by their names; what their values are is nobody's to read. */
 const AUTHENTICATES = /authorization|cookie|signature|secret|token|password|api-?key|app-?key|access-?key/;

@@ -1,5 +1,5 @@
-import { hasBeenSent } from '../model/error-classes.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
+import { hasBeenSent } from '../model/error-classes.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

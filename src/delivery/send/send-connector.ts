@@ -12,12 +12,6 @@ import { secretsOf } from '../../connectors/describe.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
 import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts';
-import type { ReadHistory } from './endpoint-history.ts';
-import { type AttemptErrorClass, isAmbiguous } from '../model/error-classes.ts';
-import { type Try, withQuickTries } from './quick-tries.ts';
-import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
-import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
-import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 import type {
   AttemptRecord,
   ClaimedConnector,
@@ -26,6 +20,12 @@ import type {
   SendResult,
   Verdict,
 } from '../model/claimed-delivery.ts';
+import { type AttemptErrorClass, isAmbiguous } from '../model/error-classes.ts';
+import type { ReadHistory } from './endpoint-history.ts';
+import { type Try, withQuickTries } from './quick-tries.ts';
+import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
+import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
+import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 
 /** Deliveries of one connector that go out together; one alone unless the type takes batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];

@@ -7,6 +7,14 @@ import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../eve
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../../tracing/tracer.ts';
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  ClaimedWebhook,
+  RecordedExchange,
+  SendResult,
+  Verdict,
+} from '../model/claimed-delivery.ts';
 import type { AttemptErrorClass } from '../model/error-classes.ts';
 import { webhookBody } from './payload.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
@@ -14,7 +22,6 @@ import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
 import { parseRetryAfter, type QuickRetryPolicy } from './retry-policy.ts';
 import { signWebhook } from './signing.ts';
-import type { AttemptRecord, ClaimedDelivery, ClaimedWebhook, RecordedExchange, SendResult, Verdict } from '../model/claimed-delivery.ts';
 
 export type SenderOptions = {
   egress: Pick<Egress, 'send'>;

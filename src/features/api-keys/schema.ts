@@ -3,6 +3,13 @@ import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { KeyEnvironmentEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
+import type { ApiKeyService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    apiKeys: ApiKeyService;
+  }
+}
 
 export const ApiKey = builder.prismaNode('ApiKey', {
   description: 'A credential for programs, scoped to one project. Its value is shown once, when it is created.',

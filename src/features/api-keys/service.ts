@@ -1,17 +1,17 @@
 import { z } from 'zod';
+import { recordAudit } from '../../audit/record.ts';
 import { inProject, requireUser, visibleItem } from '../../auth/access.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
-import { recordAudit } from '../../audit/record.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 
 const createInput = z.strictObject({
   name: lineOfText(200),

@@ -1,3 +1,4 @@
+import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from '../../audit/actions.ts';
 import { visibleRecords } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { type PageArguments, resolvePage } from '../../schema/connections.ts';
@@ -5,7 +6,13 @@ import type { GraphQLContext } from '../../schema/context.ts';
 import { enumName } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 import { Viewer } from '../users/schema.ts';
-import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from '../../audit/actions.ts';
+import type { AuditService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    audit: AuditService;
+  }
+}
 
 const AuditActionEnum = builder.enumType('AuditAction', {
   description: 'What was done.',

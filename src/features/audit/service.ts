@@ -1,10 +1,10 @@
+import type { AuditAction } from '../../audit/actions.ts';
 import { requireId, visibleRecords } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
 import { invalidField } from '../../errors.ts';
 import type { AuditEntry, Prisma } from '../../generated/prisma/client.ts';
 import { typeOfId } from '../../ids.ts';
-import type { AuditAction } from '../../audit/actions.ts';
 
 export type AuditFilter = { projectId?: string; actions?: readonly AuditAction[] | null; targetId?: string | null };
 export type AuditService = ReturnType<typeof createAuditService>;

@@ -2,11 +2,18 @@ import { inVisibleProject } from '../../auth/access.ts';
 import type { ConnectorType } from '../../connectors/definition.ts';
 import { carriedKinds, describeFields } from '../../connectors/describe.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
+import type { EventTypeFilter } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum, EventTypeFilterEnum } from '../../schema/scalars.ts';
-import type { EventTypeFilter } from '../../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
+import type { ConnectorService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    connectors: ConnectorService;
+  }
+}
 
 export const Connector = builder.prismaNode('Connector', {
   description: 'A third-party service that is told of events in its own language.',

@@ -1,12 +1,19 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import type { Customer as CustomerModel } from '../../generated/prisma/client.ts';
+import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage, resolveSlice } from '../../schema/connections.ts';
-import { formatUsd } from '../../money.ts';
 import { atomicOf } from '../payments/payload.ts';
 import { Payment, PaymentConnection } from '../payments/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { customerCursor, parseCustomerCursor } from './cursor.ts';
+import type { CustomerService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    customers: CustomerService;
+  }
+}
 
 export const Customer = builder.prismaNode('Customer', {
   description: 'A wallet that pays a project.',

@@ -1,11 +1,18 @@
 import { inVisibleProject } from '../../auth/access.ts';
+import type { EventKind } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Connector } from '../connectors/schema.ts';
-import type { EventKind } from '../../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
 import { Webhook } from '../webhooks/schema.ts';
+import type { DeliveryService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    deliveries: DeliveryService;
+  }
+}
 
 export const Attempt = builder.prismaObject('Attempt', {
   description: 'One try of a delivery.',

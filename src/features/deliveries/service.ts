@@ -1,9 +1,9 @@
 import { inProject, requireId, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import { requeue } from '../../delivery/queue/queue.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Delivery, DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
 import { createExplainer, type DeliveryExplanation, type ExplanationOptions } from './explanation/service.ts';
 
 export type DeliveryFilter = {

@@ -1,7 +1,13 @@
 import { builder } from '../../schema/builder.ts';
 import { Project } from '../projects/schema.ts';
 import { RevenueIntervalEnum } from '../revenue/schema.ts';
-import type { DeliveryFigures, DeliveryStats as DeliveryStatsModel } from './service.ts';
+import type { DeliveryFigures, DeliveryStats as DeliveryStatsModel, DeliveryStatsService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    deliveryStats: DeliveryStatsService;
+  }
+}
 
 const DeliveryFiguresInterface = builder.interfaceRef<DeliveryFigures>('DeliveryFigures').implement({
   description: 'How deliveries ended.',

@@ -2,8 +2,15 @@ import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { Project } from '../projects/schema.ts';
-import { shownUrl } from '../../egress/url-input.ts';
+import { shownUrl } from '../urls/stored-url.ts';
+import type { EndpointService } from './service.ts';
 import { priceUsdOf, warningsOf } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    endpoints: EndpointService;
+  }
+}
 
 export const Endpoint = builder.prismaNode('Endpoint', {
   description: 'A paid route: a public path, the URL behind it, and a price per request.',

@@ -1,24 +1,24 @@
 import { z } from 'zod';
+import { changesBetween } from '../../audit/diff.ts';
+import { recordAudit } from '../../audit/record.ts';
 import { inProject, visibleItem } from '../../auth/access.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
-import { MAX_TIMEOUT_SECONDS } from '../../gateway/payment/terms.ts';
 import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
-import { changesBetween } from '../../audit/diff.ts';
-import { recordAudit } from '../../audit/record.ts';
 import type { EventService } from '../events/service.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
-import { targetUrlInput, urlToStore } from '../../egress/url-input.ts';
+import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 import { canonicalPath } from './path.ts';
+import { PRICE_GRACE_SECONDS } from './price-grace.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
 
 const pathInput = z.string().transform((text, context) => {
@@ -187,7 +187,7 @@ export function createEndpointService(options: {
 async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
-    VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${MAX_TIMEOUT_SECONDS}))
+    VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${PRICE_GRACE_SECONDS}))
     ON CONFLICT ("endpointId") DO UPDATE SET "priceAtomic" = excluded."priceAtomic", "validUntil" = excluded."validUntil"`;
 }
 

@@ -1,11 +1,11 @@
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import type { Transaction } from '../../database/client.ts';
-import { type Connector, type Delivery, Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
 import { expandEventTypes } from '../../events/kinds.ts';
-import type { NewEvent } from './service.ts';
+import { type Connector, type Delivery, Prisma, type Webhook } from '../../generated/prisma/client.ts';
+import type { NewEvent } from './new-event.ts';
 
 /** What a delivery to a subscriber begins with. */
 export type Subscriber = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;

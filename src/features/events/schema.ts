@@ -1,9 +1,16 @@
 import { inVisibleProject } from '../../auth/access.ts';
+import type { EventKind } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    events: EventService;
+  }
+}
 
 export const Event = builder.prismaNode('Event', {
   description: 'Something that happened.',

@@ -1,39 +1,22 @@
 import { z } from 'zod';
 import { inProject, visibleItem } from '../../auth/access.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
-import { type Delivery, type Event, Prisma } from '../../generated/prisma/client.ts';
-import { newId } from '../../ids.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
-import { currentTraceparent } from '../../tracing/tracer.ts';
-import { parseInput } from '../../validation.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import { type FilteredEvent, matchesFilter } from '../../events/filter.ts';
 import { eventFilterInput, readFilter } from '../../events/filter-input.ts';
-import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventKind, type EventPayload } from '../../events/kinds.ts';
+import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../events/samples.ts';
-import { findSubscribers } from './find-destinations.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
+import { type Delivery, type Event, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { currentTraceparent } from '../../tracing/tracer.ts';
+import { parseInput } from '../../validation.ts';
+import { findSubscribers } from './find-destinations.ts';
+import type { NewEvent } from './new-event.ts';
 import { writeEvent } from './write-event.ts';
-
-export type NewEvent = {
-  [K in EventKind]: {
-    projectId: string;
-    type: K;
-    data: EventPayload<K>;
-    test?: boolean;
-    /** Sends it to these subscribers alone, whatever they are subscribed to. */
-    only?: { webhookId: string } | { connectorId: string };
-  };
-}[EventKind];
-
-/** At least one kind or `*`, each once. */
-export const eventTypesInput = z
-  .array(z.enum(EVENT_TYPE_FILTERS, { error: `Must be one of ${EVENT_TYPE_FILTERS.join(', ')}.` }))
-  .min(1, 'Name at least one event kind, or "*" for all.')
-  .max(50)
-  .transform((types) => [...new Set(types)]);
 
 const testFilterInput = z.strictObject({
   filter: eventFilterInput.refine((filter) => filter !== undefined && filter !== Prisma.DbNull, 'Must not be null.'),

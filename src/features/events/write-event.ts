@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/client.ts';
-import type { NewEvent } from './service.ts';
 import type { Subscriber } from './find-destinations.ts';
+import type { NewEvent } from './new-event.ts';
 
 export type EventToWrite = {
   id: string;

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/client.ts';
-import type { UpstreamAnswer } from './ledger.ts';
+import type { UpstreamAnswer } from './payment-record.ts';
 
 export type StoredAnswer = Pick<UpstreamAnswer, 'statusCode' | 'headers' | 'body'>;
 

@@ -1,8 +1,8 @@
+import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
 import { notFound } from '../../errors.ts';
 import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
 import type { EventService } from '../events/service.ts';
 import { bookFailure, bookingTime, bookSettlement, findOrCreateCustomer } from './books.ts';
 import { enterBooks } from './books-lock.ts';
@@ -10,53 +10,16 @@ import { holdFunds, type InFlight } from './in-flight.ts';
 import { createKeptAnswers } from './kept-answers.ts';
 import { alreadyAt, alreadySettled, LeaseLost, type PaymentLease, type Reconciled } from './lease.ts';
 import { paymentPayload } from './payload.ts';
+import type {
+  AuthorizationKey,
+  Claim,
+  NewPayment,
+  PaymentFailure,
+  PaymentProgress,
+  Settlement,
+  UpstreamAnswer,
+} from './payment-record.ts';
 import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
-
-/** What makes an authorization unique: the network as CAIP-2, for example `eip155:8453`; the rest in any case. */
-export type AuthorizationKey = { network: string; assetAddress: string; payer: string; nonce: string };
-
-export type NewPayment = AuthorizationKey & {
-  projectId: string;
-  endpointId: string;
-  endpointPath: string;
-  method: string;
-  x402Version: 1 | 2;
-  /** Symbol, for example `USDC`. */
-  asset: string;
-  payTo: string;
-  amountAtomic: bigint;
-  validAfter: Date;
-  validBefore: Date;
-  /** The signed payload and the requirements it answers: what settling it later takes. */
-  authorization: unknown;
-  requestFingerprint: string;
-  leaseSeconds: number;
-};
-
-/** `existing`: the authorization was presented before, perhaps to another project, and holds its nonce. */
-export type Claim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
-
-export type UpstreamAnswer = {
-  statusCode: number;
-  headers: Record<string, string | string[]>;
-  body: Buffer;
-  durationMs: number;
-  /** Until when a retry of the same payment is given this answer. */
-  keepUntil: Date;
-  /** Replaces the one of the claim: the digest of a streamed body is known only now. */
-  requestFingerprint?: string;
-};
-
-export type Settlement = { transactionHash: string; settledAt: Date };
-
-export type PaymentFailure = {
-  stage: PaymentStage;
-  /** Stable code, for example `insufficient_funds`. */
-  reason: string;
-  message: string;
-  /** Of an upstream that answered, and with an error. */
-  upstream?: { statusCode: number; durationMs: number };
-};
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -70,9 +33,6 @@ const FAILS_FROM: Record<PaymentStage, readonly PaymentStatus[]> = {
 const FINAL = Prisma.sql`"authorization" = NULL, "leasedUntil" = NULL`;
 /** An unknown settlement is looked up on the chain after this long; a block has to come first. */
 const NEXT_CHECK_SECONDS = 5;
-
-/** Where a payment has come to. */
-export type PaymentProgress = Pick<Payment, 'projectId' | 'status' | 'failureStage' | 'createdAt'>;
 
 export type LedgerOptions = {
   db: Database;

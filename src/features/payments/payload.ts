@@ -1,7 +1,7 @@
 import { getAddress } from 'viem';
+import type { EventPayload } from '../../events/kinds.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { formatUsd } from '../../money.ts';
-import type { EventPayload } from '../../events/kinds.ts';
 
 /** An amount of the database as whole atomic units. */
 export function atomicOf(amount: { toFixed(decimals: 0): string }): bigint {

@@ -1,12 +1,19 @@
 import { getAddress } from 'viem';
 import { inVisibleProject } from '../../auth/access.ts';
 import { PaymentStage, PaymentStatus } from '../../generated/prisma/enums.ts';
+import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { formatUsd } from '../../money.ts';
 import { Project } from '../projects/schema.ts';
 import { explorerUrlOf } from './explorer.ts';
 import { atomicOf } from './payload.ts';
+import type { PaymentService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    payments: PaymentService;
+  }
+}
 
 const PaymentStatusEnum = builder.enumType('PaymentStatus', {
   description: 'Where a payment stands.',

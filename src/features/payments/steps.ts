@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/client.ts';
 import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { millisecondsOfId, newId } from '../../ids.ts';
 import type { PaymentLease, Reconciled } from './lease.ts';
-import type { AuthorizationKey, NewPayment, PaymentProgress, UpstreamAnswer } from './ledger.ts';
+import type { AuthorizationKey, NewPayment, PaymentProgress, UpstreamAnswer } from './payment-record.ts';
 
 type Writer = Pick<Transaction, '$queryRaw'>;
 

@@ -2,6 +2,13 @@ import { visibleProjects } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { milestonesUsdOf } from './milestones.ts';
+import type { ProjectService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    projects: ProjectService;
+  }
+}
 
 export const Project = builder.prismaNode('Project', {
   description: 'The top-level container of endpoints, keys, webhooks and connectors. Its wallet receives the payments.',

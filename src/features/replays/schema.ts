@@ -4,6 +4,13 @@ import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
+import type { ReplayService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    replays: ReplayService;
+  }
+}
 
 const ReplayStatusEnum = builder.enumType('ReplayStatus', {
   description: 'Where a replay stands.',

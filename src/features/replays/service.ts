@@ -1,16 +1,16 @@
 import { z } from 'zod';
+import { recordAudit } from '../../audit/record.ts';
 import { inProject, visibleItem } from '../../auth/access.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
 import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
+import type { EventKind } from '../../events/kinds.ts';
 import { type DeliveryStatus, Prisma, type Replay } from '../../generated/prisma/client.ts';
 import { isId, newId } from '../../ids.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
 import { parseInput } from '../../validation.ts';
-import { recordAudit } from '../../audit/record.ts';
-import type { EventKind } from '../../events/kinds.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 
 export type ReplayFilterInput = {
   status?: DeliveryStatus[] | null;

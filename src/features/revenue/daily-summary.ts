@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
-import { formatUsd } from '../../money.ts';
 import type { EventPayload } from '../../events/kinds.ts';
+import { formatUsd } from '../../money.ts';
 import type { EventService } from '../events/service.ts';
 import { closeBooks, keepProject } from '../payments/books-lock.ts';
 import { topEndpoints } from './service.ts';

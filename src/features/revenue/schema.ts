@@ -1,7 +1,13 @@
-import { builder } from '../../schema/builder.ts';
 import { formatUsd } from '../../money.ts';
+import { builder } from '../../schema/builder.ts';
 import { Project } from '../projects/schema.ts';
-import type { Revenue as RevenueModel } from './service.ts';
+import type { Revenue as RevenueModel, RevenueService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    revenue: RevenueService;
+  }
+}
 
 export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
   description: 'Length of the intervals that figures are given by, all of UTC.',

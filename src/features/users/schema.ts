@@ -1,6 +1,13 @@
+import { limitsOf } from '../../limits/tiers.ts';
 import { builder } from '../../schema/builder.ts';
 import { TierEnum } from '../../schema/scalars.ts';
-import { limitsOf } from '../../limits/tiers.ts';
+import type { UserService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    users: UserService;
+  }
+}
 
 builder.prismaObject('User', {
   description: 'A person with an account, known by issuer and subject of their token.',

@@ -1,10 +1,17 @@
 import { inVisibleProject } from '../../auth/access.ts';
+import type { EventTypeFilter } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../schema/scalars.ts';
-import type { EventTypeFilter } from '../../events/kinds.ts';
 import { Project } from '../projects/schema.ts';
-import { shownUrl } from '../../egress/url-input.ts';
+import { shownUrl } from '../urls/stored-url.ts';
+import type { WebhookService } from './service.ts';
+
+declare module '../../schema/context.ts' {
+  interface Services {
+    webhooks: WebhookService;
+  }
+}
 
 export const Webhook = builder.prismaNode('Webhook', {
   description: 'A receiver of the seller’s own, told of events by signed HTTP POST (Standard Webhooks).',

@@ -1,27 +1,28 @@
 import { z } from 'zod';
+import { changesBetween } from '../../audit/diff.ts';
+import { recordAudit } from '../../audit/record.ts';
 import { inProject, visibleItem } from '../../auth/access.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { releaseWaiting } from '../../delivery/flow/ordering.ts';
+import { clearHistory } from '../../delivery/queue/clear-history.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
+import { eventFilterInput } from '../../events/filter-input.ts';
+import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../../events/kinds.ts';
+import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import type { Delivery, Prisma, Webhook, WebhookOrdering } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
-import { type Bus, topics } from '../../bus/bus.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
-import { changesBetween } from '../../audit/diff.ts';
-import { recordAudit } from '../../audit/record.ts';
-import { clearHistory } from '../../delivery/queue/clear-history.ts';
-import { eventFilterInput } from '../../events/filter-input.ts';
-import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../../events/kinds.ts';
-import { type EventService, eventTypesInput } from '../events/service.ts';
-import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
-import { targetUrlInput, urlToStore } from '../../egress/url-input.ts';
+import { activity, eventTypesInput, maxPerSecondInput } from '../destinations/input.ts';
+import type { EventService } from '../events/service.ts';
+import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 
 export type CreateWebhookInput = {
   url: string;
@@ -35,9 +36,6 @@ export type CreateWebhookInput = {
 };
 export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
 export type WebhookService = ReturnType<typeof createWebhookService>;
-
-/** Requests a second that a subscriber takes at most; null and undefined for no limit. */
-export const maxPerSecondInput = z.int().min(1, 'Must be at least 1.').max(1000, 'Must be at most 1000.').nullish();
 
 const MAX_OVERLAP_HOURS = 7 * 24;
 const rotateInput = z.strictObject({
@@ -253,15 +251,4 @@ function optionalInt(minimum: number, maximum: number, message: string) {
     .max(maximum, message)
     .nullish()
     .transform((value) => value ?? undefined);
-}
-
-/** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
-export function activity(isActive: boolean | undefined) {
-  if (isActive === undefined) return {};
-  return {
-    disabledReason: null,
-    disabledAt: isActive ? null : new Date(sharedNow()),
-    failingSince: null,
-    circuitOpenUntil: null,
-  };
 }

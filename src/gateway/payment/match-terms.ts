@@ -1,7 +1,7 @@
 import type { FacilitatorRequest } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
-import type { PresentedPayment } from './payment-header.ts';
 import type { Route } from '../routing/route-table.ts';
+import type { PresentedPayment } from './payment-header.ts';
 import {
   acceptedPrices,
   MAX_LIFE_SECONDS,

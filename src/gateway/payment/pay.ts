@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import { getAddress } from 'viem';
@@ -8,46 +7,17 @@ import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Attempt } from '../../limits/failed-credentials.ts';
 import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../../tracing/tracer.ts';
+import type { Network } from '../chain/networks.ts';
 import { type GatewayAnswer, refusal } from '../upstream/answer.ts';
-import type { Headers } from '../upstream/headers.ts';
+import type { UpstreamSigner } from '../upstream/signature.ts';
+import { BUYER_GONE, callUpstream, GATEWAY_BUSY, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts';
 import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
-import type { Network } from '../chain/networks.ts';
-import type { PresentedPayment } from './payment-header.ts';
+import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
-import type { Route } from '../routing/route-table.ts';
 import type { SettleResult, Settler } from './settle.ts';
-import { type Resource, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
-import { BUYER_GONE, callUpstream, GATEWAY_BUSY, type UpstreamAnswer, UpstreamError } from '../upstream/upstream.ts';
-import type { UpstreamSigner } from '../upstream/signature.ts';
+import { SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
 import type { Verify } from './verify.ts';
-
-/** A request that carries a payment. */
-export type PaidRequest = {
-  route: Route;
-  resource: Resource;
-  method: string;
-  /** Where it goes at the upstream. */
-  target: { origin: string; path: string };
-  /** What the upstream gets of its headers. */
-  headers: Headers;
-  /** The request itself when it has a body. */
-  body: IncomingMessage | null;
-  payment: PresentedPayment;
-  /** Why the payment does not meet the terms of the route as they are now. It may have met them once. */
-  unmet: string | undefined;
-  fingerprint(bodyDigest: string | null): string;
-  /** The answer 402 with the terms, and why this payment is not accepted. */
-  demand(error: string): GatewayAnswer;
-  /** Counts a payment of its address that is about to be verified. @throws AppError `RATE_LIMITED` after too many bad ones. */
-  reserve(): Promise<Attempt>;
-  /** Told when the payment was verified and could not be charged in the end, for which the buyer is to blame. */
-  onUnpaid(): void;
-  /** Aborted when the buyer has gone. */
-  gone: AbortSignal;
-  /** Reserves memory for so many bytes of the answer, or of that of an earlier payment; false when there is none. */
-  hold(bytes: number, paymentId?: string): boolean;
-};
 
 export type PaymentStep = 'claim' | 'verify' | 'upstream' | 'settle';
 

@@ -1,13 +1,13 @@
 import { LeaseLost } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { type GatewayAnswer, refusal } from '../upstream/answer.ts';
-import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
 import type { Network } from '../chain/networks.ts';
-import type { PaidRequest } from './pay.ts';
+import { type GatewayAnswer, refusal } from '../upstream/answer.ts';
+import { digestOf } from '../upstream/request-body.ts';
+import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
+import type { PaidRequest } from './paid-request.ts';
 import { busyRefusal, unresolvedRefusal } from './pay.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
-import { digestOf } from '../upstream/request-body.ts';
 import type { SettleResult, Settler } from './settle.ts';
 
 const IN_PROGRESS_SECONDS = 1;

@@ -1,9 +1,10 @@
+import { PRICE_GRACE_SECONDS } from '../../features/endpoints/price-grace.ts';
 import { formatUsd } from '../../money.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Route } from '../routing/route-table.ts';
 
-/** How long an authorization is asked to live, and so how long an old price stays good. */
-export const MAX_TIMEOUT_SECONDS = 120;
+/** How long an authorization is asked to live: an old price stays valid for as long. */
+export const MAX_TIMEOUT_SECONDS = PRICE_GRACE_SECONDS;
 /** The longest that an upstream may take for its whole answer. */
 export const UPSTREAM_TIMEOUT_SECONDS = 60;
 /** What has to be left of an authorization after the upstream has answered: the settlement needs time, too. */

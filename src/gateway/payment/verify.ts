@@ -3,13 +3,13 @@ import type { InFlight } from '../../features/payments/in-flight.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { type GatewayAnswer, refusal } from '../upstream/answer.ts';
 import type { Chain } from '../chain/chain.ts';
 import { type Facilitator, FacilitatorError, type Verification } from '../chain/facilitator.ts';
+import type { Network } from '../chain/networks.ts';
+import { type GatewayAnswer, refusal } from '../upstream/answer.ts';
 import { leaseOf } from './lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
-import type { Network } from '../chain/networks.ts';
-import type { PaidRequest } from './pay.ts';
+import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 
 export type Verify = ReturnType<typeof createVerify>;

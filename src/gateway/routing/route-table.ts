@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Database } from '../../database/client.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
-import { createMatcher } from './route-match.ts';
+import type { Database } from '../../database/client.ts';
 import { parseUpstream, type Upstream } from '../upstream/target.ts';
+import { createMatcher } from './route-match.ts';
 
 /** A paid endpoint as the gateway serves it. */
 export type Route = {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { expect } from 'vitest';
+import { type Bus, openBus } from '../../../src/bus/bus.ts';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
 import type { EventKind, EventPayload } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
-import { createEventService, type NewEvent } from '../../../src/features/events/service.ts';
-import { type Bus, openBus } from '../../../src/bus/bus.ts';
+import type { NewEvent } from '../../../src/features/events/new-event.ts';
+import { createEventService } from '../../../src/features/events/service.ts';
 import { type Answer, startTestApp, type TestUser } from '../../support/app.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { startVendors } from '../support/vendors/server.ts';

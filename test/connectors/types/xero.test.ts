@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
+import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';

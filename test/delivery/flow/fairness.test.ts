@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { topics } from '../../../src/bus/bus.ts';
 import { createPacing } from '../../../src/delivery/flow/pacing.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
-import { topics } from '../../../src/bus/bus.ts';
 import { type ReceiverHandler, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createGate } from '../../../src/delivery/flow/gate.ts';
-import type { Job } from '../../../src/delivery/send/jobs.ts';
 import type { ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
+import type { Job } from '../../../src/delivery/send/jobs.ts';
 
 const jobOf = (destination: string, id: string): Job => ({
   deliveries: [{ destination, id } as ClaimedDelivery],

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import type { Queryable } from '../../../src/database/client.ts';
 import { claimDeliveries } from '../../../src/delivery/queue/claim.ts';
 import { createLeases } from '../../../src/delivery/queue/leases.ts';
-import type { Queryable } from '../../../src/delivery/queue/queue.ts';
 import { openStage, type Stage } from '../support.ts';
 
 let stage: Stage;

@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Queryable } from '../../../src/database/client.ts';
 import { openQueuePool } from '../../../src/database/client.ts';
+import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
+import { recordSettlements } from '../../../src/delivery/outcome/record.ts';
+import { settle } from '../../../src/delivery/outcome/settle.ts';
 import { type Claim, type ClaimRequest, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
 import {
   extendLeases,
-  type Queryable,
   readQueueStats,
   releaseHeld,
   releaseLeases,
   releaseStranded,
   requeue,
 } from '../../../src/delivery/queue/queue.ts';
-import { recordSettlements } from '../../../src/delivery/outcome/record.ts';
-import { settle } from '../../../src/delivery/outcome/settle.ts';
-import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
 import { newId } from '../../../src/ids.ts';
 import { openStage, type Stage } from '../support.ts';
 

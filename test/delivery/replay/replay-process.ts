@@ -1,8 +1,8 @@
 /** A process with nothing but what carries out replays, to be killed. Prints `{"ready":true}` once it works. */
 import pino from 'pino';
+import { openBus } from '../../../src/bus/bus.ts';
 import { openDatabase } from '../../../src/database/client.ts';
 import { createReplayRunner } from '../../../src/delivery/replay/runner.ts';
-import { openBus } from '../../../src/bus/bus.ts';
 
 const [url = ''] = process.argv.slice(2);
 const log = pino({ level: 'silent' });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
+import type { ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
 import { planJobs } from '../../../src/delivery/send/jobs.ts';
 import type { ConnectorGroup } from '../../../src/delivery/send/send-connector.ts';
-import type { ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
 
 const WINDOW_SECONDS = 10;
 const batched = defineConnector({

@@ -7,7 +7,7 @@ import {
   expandEventTypes,
 } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
-import { eventTypesInput } from '../../../src/features/events/service.ts';
+import { eventTypesInput } from '../../../src/features/destinations/input.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';

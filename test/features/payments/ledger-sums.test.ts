@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LeaseLost } from '../../../src/features/payments/lease.ts';
-import type { Ledger, NewPayment } from '../../../src/features/payments/ledger.ts';
+import type { Ledger } from '../../../src/features/payments/ledger.ts';
+import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
 import { newId } from '../../../src/ids.ts';
 import { parseUsd } from '../../../src/money.ts';

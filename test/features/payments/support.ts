@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
+import { openBus } from '../../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import type { PaymentLease } from '../../../src/features/payments/lease.ts';
-import { createLedger, type Ledger, type NewPayment } from '../../../src/features/payments/ledger.ts';
+import { createLedger, type Ledger } from '../../../src/features/payments/ledger.ts';
+import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
 import { newId } from '../../../src/ids.ts';
-import { openBus } from '../../../src/bus/bus.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 export const USDC = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';

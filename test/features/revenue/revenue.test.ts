@@ -1,6 +1,6 @@
 import { getAddress } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NewPayment } from '../../../src/features/payments/ledger.ts';
+import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, type Resource } from '../../support/resources.ts';

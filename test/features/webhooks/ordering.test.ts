@@ -1,10 +1,10 @@
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openBus } from '../../../src/bus/bus.ts';
 import { openDatabase } from '../../../src/database/client.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
-import { openBus } from '../../../src/bus/bus.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, createWebhook, type Resource } from '../../support/resources.ts';
 

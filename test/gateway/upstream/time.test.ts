@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FACILITATOR_TIMEOUTS } from '../../../src/gateway/chain/facilitator-http.ts';
-import { MAX_TIMEOUT_SECONDS, SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from '../../../src/gateway/payment/terms.ts';
+import {
+  MAX_TIMEOUT_SECONDS,
+  SETTLEMENT_SECONDS,
+  UPSTREAM_TIMEOUT_SECONDS,
+} from '../../../src/gateway/payment/terms.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';

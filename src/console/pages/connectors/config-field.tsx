@@ -1,6 +1,6 @@
 import { Select, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { GetInputPropsReturnType } from '@mantine/form';
-import type { ConnectorInfo } from './connectors.tsx';
+import type { ConnectorInfo } from './rows.ts';
 
 type Field = ConnectorInfo['fields'][number];
 

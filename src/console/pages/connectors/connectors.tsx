@@ -6,33 +6,30 @@ import { useQuery } from 'urql';
 import { useLocation } from 'wouter';
 import {
   ConnectorsDocument,
-  type ConnectorsQuery,
   ConnectorTypesDocument,
-  type ConnectorTypesQuery,
   DeleteConnectorDocument,
   TestConnectorDocument,
   UpdateConnectorDocument,
 } from '../../../generated/console/connectors.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { SubscriberState } from '../../parts/destination-state.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
-import { SubscriberState } from '../../parts/destination-state.tsx';
 import { describeEvents } from '../../parts/subscription.ts';
 import { announceTestEvent, INSTEAD_OF_DELETING, SWITCH_ON_FIRST, SwitchOffDialog } from '../../parts/switch-off.tsx';
 import { Time } from '../../parts/time.tsx';
+import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
 const ConnectorPicker = lazyPart(() => import('./picker.tsx'), 'ConnectorPicker');
 const ConnectorForm = lazyPart(() => import('./form.tsx'), 'ConnectorForm');
 
-export type ConnectorRow = NonNullable<ConnectorsQuery['project']>['connectors']['nodes'][number];
-export type ConnectorInfo = NonNullable<ConnectorTypesQuery['connectorTypes']>[number];
 type Opened =
   | { what: 'picker' }
   | { what: 'form'; info: ConnectorInfo; connector?: ConnectorRow }

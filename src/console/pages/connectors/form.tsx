@@ -12,7 +12,7 @@ import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { checkFilter, subscriptionInput, subscriptionValues } from '../../parts/subscription.ts';
 import { SubscriptionFields } from '../../parts/subscription-fields.tsx';
 import { ConfigField } from './config-field.tsx';
-import type { ConnectorInfo, ConnectorRow } from './connectors.tsx';
+import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
 type ConfigValues = Record<string, string | string[]>;
 

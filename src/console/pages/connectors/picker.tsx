@@ -2,7 +2,7 @@ import { Modal, SimpleGrid, Stack, Text, TextInput, UnstyledButton } from '@mant
 import { IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import { formatEnum } from '../../parts/format.ts';
-import type { ConnectorInfo } from './connectors.tsx';
+import type { ConnectorInfo } from './rows.ts';
 
 /** All services there is a connector for, by category. */
 export function ConnectorPicker(props: {

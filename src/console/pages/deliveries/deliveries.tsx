@@ -14,11 +14,11 @@ import { LiveBadge } from '../../parts/live-badge.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
-import { type DeliveryRow, useDeliveryFeed } from './feed.ts';
-import { DeliveryFilterBar, useDeliveryFilters } from '../replays/filters.tsx';
 import { type Destination, useDestinations } from '../replays/destinations.ts';
+import { DeliveryFilterBar, useDeliveryFilters } from '../replays/filters.tsx';
 import { ReplayProgress } from '../replays/progress.tsx';
 import { useReplays } from '../replays/replays.ts';
+import { type DeliveryRow, useDeliveryFeed } from './feed.ts';
 
 const ReplayDialog = lazyPart(() => import('../replays/dialog.tsx'), 'ReplayDialog');
 const DeliveryDrawer = lazyPart(() => import('./drawer.tsx'), 'DeliveryDrawer');

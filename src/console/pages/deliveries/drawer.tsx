@@ -6,19 +6,19 @@ import { useQuery } from 'urql';
 import { OneDeliveryDocument, ResendDeliveryDocument } from '../../../generated/console/deliveries.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
-import { useProject } from '../../parts/current-project.tsx';
-import { Loading } from '../../parts/loading.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { DeliveryStatus } from '../../parts/delivery-status.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatEventType } from '../../parts/format.ts';
 import { JsonView } from '../../parts/json-view.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
+import type { Destination } from '../replays/destinations.ts';
 import { Attempts } from './attempts.tsx';
 import { Explanation } from './explanation.tsx';
 import type { DeliveryRow } from './feed.ts';
-import type { Destination } from '../replays/destinations.ts';
 
 /** Everything about one delivery, kept up to date by the feed behind it. */
 export function DeliveryDrawer(props: {

@@ -5,13 +5,12 @@ import { useQuery } from 'urql';
 import {
   DeleteEndpointDocument,
   EndpointsDocument,
-  type EndpointsQuery,
   UpdateEndpointDocument,
 } from '../../../generated/console/endpoints.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { formatUsd } from '../../parts/format.ts';
@@ -19,11 +18,11 @@ import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
+import type { EndpointRow } from './rows.ts';
 
 const EndpointForm = lazyPart(() => import('./form.tsx'), 'EndpointForm');
 const EndpointPreview = lazyPart(() => import('./preview.tsx'), 'EndpointPreview');
 
-export type EndpointRow = NonNullable<EndpointsQuery['project']>['endpoints']['nodes'][number];
 type Opened = { what: 'form'; endpoint?: EndpointRow } | { what: 'preview' | 'delete'; endpoint: EndpointRow };
 
 export function EndpointsPage() {

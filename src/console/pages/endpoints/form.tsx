@@ -5,7 +5,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
-import type { EndpointRow } from './endpoints.tsx';
+import type { EndpointRow } from './rows.ts';
 
 /** Creates an endpoint, or changes one. */
 export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; onSaved(endpoint: EndpointRow): void }) {

@@ -1,10 +1,10 @@
 import { Alert, Anchor, Badge, Code, Group, Modal, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconExternalLink } from '@tabler/icons-react';
-import { useProject } from '../../parts/current-project.tsx';
 import { Command } from '../../parts/command.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { formatUsd, shortenAddress } from '../../parts/format.ts';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
-import type { EndpointRow } from './endpoints.tsx';
+import type { EndpointRow } from './rows.ts';
 
 const clientCode = (address: string) => `import { x402Client } from '@x402/core/client';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';

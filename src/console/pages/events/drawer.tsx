@@ -2,8 +2,8 @@ import { Badge, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core
 import { useQuery } from 'urql';
 import { EventDocument, type EventQuery } from '../../../generated/console/events.ts';
 import { toProblem } from '../../api/problem.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatEventType, formatTime } from '../../parts/format.ts';
 import { JsonView } from '../../parts/json-view.tsx';

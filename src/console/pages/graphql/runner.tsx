@@ -3,8 +3,8 @@ import { IconPlayerPlay, IconPlayerStop } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/client.ts';
 import { followDocument, isSubscription, runDocument } from '../../api/run-document.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { Command } from '../../parts/command.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { EXAMPLES } from './examples.ts';
 

@@ -3,8 +3,8 @@ import { IconCircle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { OverviewQuery } from '../../../generated/console/overview.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { Command } from '../../parts/command.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
 import { Panel } from '../../parts/page.tsx';
 

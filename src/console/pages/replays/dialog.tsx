@@ -8,8 +8,8 @@ import { useProject } from '../../parts/current-project.tsx';
 import { EventTypesField } from '../../parts/event-types-field.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { formatCount, formatEnum } from '../../parts/format.ts';
-import { type DeliveryFilters, STATUSES } from './filters.tsx';
 import type { Destination } from './destinations.ts';
+import { type DeliveryFilters, STATUSES } from './filters.tsx';
 
 const DEFAULT_PER_SECOND = 50;
 const MAX_PER_SECOND = 1_000;

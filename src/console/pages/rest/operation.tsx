@@ -8,8 +8,8 @@ import {
   problemsOf,
   type Reference,
 } from '../../api/openapi.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { Command } from '../../parts/command.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { Marked } from '../../parts/marked.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { SchemaFields } from './schema.tsx';

@@ -3,9 +3,9 @@ import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { loadReference, OPENAPI_PATH, type Operation, type Reference } from '../../api/openapi.ts';
+import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { Loading } from '../../parts/loading.tsx';
-import { Command } from '../../parts/command.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { METHOD_COLORS, RestOperation } from './operation.tsx';
 

@@ -13,9 +13,9 @@ import {
 } from '../../../generated/console/settings.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';

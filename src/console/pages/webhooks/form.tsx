@@ -11,7 +11,7 @@ import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { checkFilter, subscriptionInput, subscriptionValues } from '../../parts/subscription.ts';
 import { SubscriptionFields } from '../../parts/subscription-fields.tsx';
-import type { WebhookRow } from './webhooks.tsx';
+import type { WebhookRow } from './rows.ts';
 
 const ORDERINGS: readonly { value: WebhookOrdering; label: string }[] = [
   { value: 'NONE', label: 'None: each as soon as it can be' },

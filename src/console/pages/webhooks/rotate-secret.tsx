@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form';
 import { RotateWebhookSecretDocument } from '../../../generated/console/webhooks.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
-import type { WebhookRow } from './webhooks.tsx';
+import type { WebhookRow } from './rows.ts';
 
 export function RotateSecretDialog(props: { webhook: WebhookRow; onClose(): void; onRotated(secret: string): void }) {
   const { webhook, onClose, onRotated } = props;

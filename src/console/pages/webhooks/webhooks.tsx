@@ -8,29 +8,28 @@ import {
   SendWebhookTestEventDocument,
   UpdateWebhookDocument,
   WebhooksDocument,
-  type WebhooksQuery,
 } from '../../../generated/console/webhooks.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
-import { useProject } from '../../parts/current-project.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
+import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { SubscriberState } from '../../parts/destination-state.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
-import { SubscriberState } from '../../parts/destination-state.tsx';
 import { describeEvents } from '../../parts/subscription.ts';
 import { announceTestEvent, INSTEAD_OF_DELETING, SWITCH_ON_FIRST, SwitchOffDialog } from '../../parts/switch-off.tsx';
 import { Time } from '../../parts/time.tsx';
+import type { WebhookRow } from './rows.ts';
 
 const WebhookForm = lazyPart(() => import('./form.tsx'), 'WebhookForm');
 const RotateSecretDialog = lazyPart(() => import('./rotate-secret.tsx'), 'RotateSecretDialog');
 const SignatureHelp = lazyPart(() => import('./signature-help.tsx'), 'SignatureHelp');
 
-export type WebhookRow = NonNullable<WebhooksQuery['project']>['webhooks']['nodes'][number];
 type Opened =
   | { what: 'form'; webhook?: WebhookRow }
   | { what: 'delete' | 'rotate' | 'switchOff'; webhook: WebhookRow }

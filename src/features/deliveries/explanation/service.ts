@@ -1,14 +1,14 @@
 import type { ConnectorDefinition, ConnectorMemory } from '../../../connectors/definition.ts';
 import { type ConnectorConfig, secretFields } from '../../../connectors/describe.ts';
 import type { Database } from '../../../database/client.ts';
-import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/send/rebuild-request.ts';
 import type { ClaimedEvent } from '../../../delivery/model/claimed-delivery.ts';
+import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/send/rebuild-request.ts';
 import { sentHeaders } from '../../../egress/exchange.ts';
 import { notFound } from '../../../errors.ts';
+import type { PayloadVersions } from '../../../events/versions.ts';
 import type { Attempt, Connector, Delivery, Webhook } from '../../../generated/prisma/client.ts';
 import { maskUrl } from '../../../secrets/mask-url.ts';
 import type { SecretBox } from '../../../secrets/secret-box.ts';
-import type { PayloadVersions } from '../../../events/versions.ts';
 import { type CurlCommand, connectorCurl, webhookCurl } from './curl.ts';
 import {
   type DeliveryFacts,

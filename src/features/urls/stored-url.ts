@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Viewer } from '../auth/viewer.ts';
-import type { EgressAllow } from './allow-list.ts';
-import { checkTargetUrl } from './url.ts';
-import { invalidField } from '../errors.ts';
-import { maskUrl } from '../secrets/mask-url.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { checkTargetUrl } from '../../egress/url.ts';
+import { invalidField } from '../../errors.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
 
 /**
  * A URL that this service will call: https, or a target that the operator has allowed. What it resolves to is checked

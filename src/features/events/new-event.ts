@@ -1,0 +1,13 @@
+import type { EventKind, EventPayload } from '../../events/kinds.ts';
+
+/** An event to record. */
+export type NewEvent = {
+  [K in EventKind]: {
+    projectId: string;
+    type: K;
+    data: EventPayload<K>;
+    test?: boolean;
+    /** Sends it to these subscribers alone, whatever they are subscribed to. */
+    only?: { webhookId: string } | { connectorId: string };
+  };
+}[EventKind];
