@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { LeaseLost } from './lease.ts';
+import { alreadyAt } from './lease.ts';
 
 /** Keeps these locks apart from other advisory locks. */
 const PAYER_LOCK = 403;
@@ -23,7 +23,7 @@ export async function holdFunds(tx: Transaction, claimed: Payment): Promise<InFl
     UPDATE "Payment" SET "verifiedAt" = clock_timestamp(),
       "updatedAt" = greatest(clock_timestamp(), "updatedAt" + interval '1 millisecond')
     WHERE "id" = ${id} AND "leaseToken" = ${leaseToken} AND "status" = 'CLAIMED'`;
-  if (held === 0) throw new LeaseLost(id);
+  if (held === 0) await alreadyAt(tx, { paymentId: id, leaseToken }, 'VERIFIED');
   const others = await tx.$queryRaw<{ nonce: `0x${string}`; amountAtomic: string }[]>`
     SELECT "nonce", "amountAtomic"::text FROM "Payment"
     WHERE "payer" = ${payer} AND "network" = ${network} AND "assetAddress" = ${assetAddress} AND "id" <> ${id}
