@@ -8,6 +8,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 export default defineConfig({
   test: {
     projects: PROJECTS,
+    globalSetup: ['test/support/report-left-out.ts'],
     // Without it vitest loads the ESM build beside the CommonJS one that Yoga requires, and instanceof fails across them.
     alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }],
     pool: 'forks',

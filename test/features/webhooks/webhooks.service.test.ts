@@ -9,18 +9,17 @@ import { openRest, type Rest } from '../../support/rest.ts';
 
 type Page = { data: Resource[] };
 type Envelope = { id: string; type: EventKind; timestamp: string; projectId: string; test?: boolean; data: object };
+type Secret = { secret: string; previousSecretExpiresAt: string | null };
+
+const HOUR = 3_600_000;
 
 let app: TestApp;
 let rest: Rest;
 let pool: pg.Pool;
-let receiver: Receiver;
 let alice: TestUser;
-let base: string;
-let projectId: string;
 
 beforeAll(async () => {
-  receiver = await startReceiver();
-  app = await startTestApp();
+  app = await startTestApp({ delivery: { retryScheduleSeconds: [] } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
   alice = await app.user('alice', 'ENTERPRISE');
@@ -28,191 +27,295 @@ beforeAll(async () => {
 afterAll(async () => {
   await pool?.end();
   await app?.stop();
-  await receiver?.close();
 });
 
-let paths = 0;
-let url: string;
+let receiver: Receiver;
+let base: string;
+let projectId: string;
+let webhook: Resource & { secret: string };
 let path: string;
+
 beforeEach(async () => {
+  receiver = await startReceiver();
   ({ base, id: projectId } = await createProject(alice));
-  path = `/hook${++paths}`;
-  url = receiver.url + path;
+  webhook = await createWebhook(alice, base, { url: `${receiver.url}/in` });
+  path = `${base}/webhooks/${webhook.id}`;
+  return () => receiver.close();
 });
 
-const patch = (id: string, body: object) => rest.send<Resource>(alice, 'PATCH', `${base}/webhooks/${id}`, { body });
-const act = (id: string, action: string, body?: object) =>
-  rest.send<Resource & { secret: string }>(alice, 'POST', `${base}/webhooks/${id}/${action}`, { body });
-const history = async (id: string) =>
-  (await rest.send<Page>(alice, 'GET', `${base}/webhooks/${id}/deliveries`)).body.data;
-/** What arrived here, once there are that many. */
-async function arrived(count: number): Promise<ReceivedRequest[]> {
-  const here = () => receiver.requests.filter((request) => request.path === path);
-  await expect.poll(() => here().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
-  return here();
+const read = async (at = path) => (await rest.send(alice, 'GET', at)).body;
+const patch = (body: object) => rest.send<Resource>(alice, 'PATCH', path, { body });
+const readHistory = async (at = path) => (await rest.send<Page>(alice, 'GET', `${at}/deliveries`)).body.data;
+const resend = (id: string) => rest.send(alice, 'POST', `${base}/deliveries/${id}/resend`);
+const requestTest = (body?: object) => rest.send<Resource>(alice, 'POST', `${path}/test`, { body });
+const requestRotation = (body?: object) => rest.send<Secret>(alice, 'POST', `${path}/rotate-secret`, { body });
+
+/** Sends a test event and returns its delivery. */
+async function sendTest(body?: object): Promise<Resource> {
+  const response = await requestTest(body);
+  expect(response.status, response.text).toBe(200);
+  return response.body;
 }
+
+/** Returns the delivery once it has that status. */
+async function finished(id: string, status: string): Promise<Resource> {
+  const delivery = () => read(`${base}/deliveries/${id}`) as Promise<Resource>;
+  await expect.poll(async () => (await delivery()).status, { timeout: 10_000 }).toBe(status);
+  return delivery();
+}
+
+async function rotate(body?: object): Promise<string> {
+  const response = await requestRotation(body);
+  expect(response.status).toBe(200);
+  return response.body.secret;
+}
+
+/** Rotates the secret and returns the hours until the previous one ends. */
+async function overlapAfterRotation(body?: object): Promise<number> {
+  await rotate(body);
+  return (Date.parse((await read()).previousSecretExpiresAt as string) - Date.now()) / HOUR;
+}
+
 const verify = (request: ReceivedRequest, secret: string) =>
   new StandardWebhook(secret).verify(request.body, request.headers as Record<string, string>) as Envelope;
 
+function isSignedWith(secret: string, request: ReceivedRequest): boolean {
+  try {
+    return Boolean(verify(request, secret));
+  } catch {
+    return false;
+  }
+}
+
+/** Records an event and returns the request that delivers it. */
+async function nextRequest(): Promise<ReceivedRequest> {
+  const before = receiver.requests.length;
+  await createEndpoint(alice, base);
+  await receiver.waitFor(before + 1);
+  return receiver.requests[before]!;
+}
+
+/** Which of these secrets verify the next event. */
+async function verifiedBy(...secrets: string[]): Promise<boolean[]> {
+  const request = await nextRequest();
+  return secrets.map((secret) => isSignedWith(secret, request));
+}
+
 describe('the signing secret', () => {
-  test('is shown when it is made, never again, and is encrypted where it is kept', async () => {
-    const { secret, ...shown } = await createWebhook(alice, base, { url });
+  test('is shown when the webhook is created, never again, and is encrypted in the database', async () => {
+    const { secret, ...shown } = webhook;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    const one = await rest.send(alice, 'GET', `${base}/webhooks/${shown.id}`);
-    expect(one.body).toEqual(shown);
-    const changed = await patch(shown.id, { description: 'x' });
-    const { data } = await alice.graphql(`{ node(id: "${shown.id}") { ... on Webhook { id url } } }`);
-    const { rows } = await pool.query('SELECT t::text AS row FROM "Webhook" t WHERE "id" = $1', [shown.id]);
-    for (const text of [one.text, changed.text, JSON.stringify(data), rows[0].row]) {
-      expect(text).not.toContain(secret.slice(6, 30));
+    expect(await read()).toEqual(shown);
+    const second = await rotate();
+    const { id } = await sendTest();
+    await finished(id, 'SUCCEEDED');
+
+    const places = [path, `${base}/webhooks`, `${path}/deliveries`, `${base}/deliveries/${id}`, `${base}/events`, base];
+    const responses = await Promise.all(places.map((place) => rest.send(alice, 'GET', place)));
+    responses.push(await patch({ description: 'x' }));
+    for (const { status, body } of responses) {
+      expect(status).toBe(200);
+      expect(body).not.toHaveProperty('secret');
+    }
+    const { data } = await alice.graphql(`{ node(id: "${webhook.id}") { ... on Webhook { id url } } }`);
+    expect(data).toMatchObject({ node: { id: webhook.id } });
+    const { rows } = await pool.query('SELECT t::text AS row FROM "Webhook" t WHERE "id" = $1', [webhook.id]);
+    for (const text of [...responses.map((response) => response.text), JSON.stringify(data), rows[0].row]) {
+      for (const hidden of [secret, second]) expect(text).not.toContain(hidden.slice(6, 30));
     }
   });
 
-  test('is another one for every webhook', async () => {
-    const made = await Promise.all(
-      Array.from({ length: 10 }, () => createWebhook(alice, base, { url, eventTypes: ['*'] })),
-    );
+  test('differs between webhooks', async () => {
+    const made = await Promise.all(Array.from({ length: 10 }, () => createWebhook(alice, base)));
     expect(new Set(made.map(({ secret }) => secret)).size).toBe(10);
   });
 });
 
-describe('rotating the secret', () => {
-  test('signs by both until the overlap ends, then by the new one alone', async () => {
-    const { id, secret: old } = await createWebhook(alice, base, { url });
-    const rotated = await act(id, 'rotate-secret', { overlapHours: 2 });
-    expect(rotated.status).toBe(200);
-    const { secret, previousSecretExpiresAt } = rotated.body;
-    expect(secret).not.toBe(old);
-    expect(Date.parse(previousSecretExpiresAt as string) - Date.now()).toBeGreaterThan(1.9 * 3_600_000);
+describe('rotating the signing secret', () => {
+  test('signs with both secrets until the overlap ends, then only with the new one', async () => {
+    const first = webhook.secret;
+    expect(await verifiedBy(first)).toEqual([true]);
+    const second = await rotate({ overlapHours: 2 });
+    expect(second).not.toBe(first);
 
-    await act(id, 'test');
-    const [during] = await arrived(1);
-    expect(verify(during!, secret)).toEqual(verify(during!, old));
-    expect((during!.headers['webhook-signature'] as string).split(' ')).toHaveLength(2);
+    const request = await nextRequest();
+    expect(verify(request, second)).toEqual(verify(request, first));
+    expect((request.headers['webhook-signature'] as string).split(' ')).toHaveLength(2);
 
-    await pool.query(`UPDATE "Webhook" SET "previousSecretExpiresAt" = now() - interval '1 second' WHERE "id" = $1`, [
-      id,
-    ]);
-    await act(id, 'test');
-    const after = (await arrived(2))[1]!;
-    verify(after, secret);
-    expect(() => verify(after, old)).toThrow();
+    const ended = `UPDATE "Webhook" SET "previousSecretExpiresAt" = now() - interval '1 second' WHERE "id" = $1`;
+    await pool.query(ended, [webhook.id]);
+    expect(await verifiedBy(first, second)).toEqual([false, true]);
   });
 
-  test('with no overlap ends the old one at once', async () => {
-    const { id, secret: old } = await createWebhook(alice, base, { url });
-    const { body } = await act(id, 'rotate-secret', { overlapHours: 0 });
+  test('twice keeps the last two secrets', async () => {
+    const second = await rotate({ overlapHours: 1 });
+    const third = await rotate({ overlapHours: 1 });
+    expect(await verifiedBy(webhook.secret, second, third)).toEqual([false, true, true]);
+  });
+
+  test('without an overlap ends the old secret at once, even during an earlier overlap', async () => {
+    const second = await rotate({ overlapHours: 24 });
+    const { body } = await requestRotation({ overlapHours: 0 });
     expect(body.previousSecretExpiresAt).toBeNull();
-    await act(id, 'test');
-    const [request] = await arrived(1);
-    verify(request!, body.secret);
-    expect(() => verify(request!, old)).toThrow();
+    expect((await read()).previousSecretExpiresAt).toBeNull();
+    expect(await verifiedBy(webhook.secret, second, body.secret)).toEqual([false, false, true]);
   });
 
-  test('overlaps by a day unless told otherwise, and twice keeps the last two', async () => {
-    const { id, secret: first } = await createWebhook(alice, base, { url });
-    const second = (await act(id, 'rotate-secret')).body;
-    const hours = (Date.parse(second.previousSecretExpiresAt as string) - Date.now()) / 3_600_000;
-    expect(Math.round(hours)).toBe(24);
-    const third = (await act(id, 'rotate-secret')).body;
-    await act(id, 'test');
-    const [request] = await arrived(1);
-    for (const { secret } of [second, third]) verify(request!, secret);
-    expect(() => verify(request!, first)).toThrow();
+  test.each([
+    [undefined, 24],
+    [{ overlapHours: null }, 24],
+    [{ overlapHours: 168 }, 168],
+  ])('with body %j overlaps for %i hours', async (body, hours) => {
+    const before = Date.now();
+    const overlap = await overlapAfterRotation(body);
+    expect(overlap).toBeLessThanOrEqual(hours);
+    expect(overlap).toBeGreaterThanOrEqual(hours - (Date.now() - before) / HOUR);
   });
 
-  test('by several at once leaves the last answer’s secret in use', async () => {
-    const { id } = await createWebhook(alice, base, { url });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => act(id, 'rotate-secret')));
-    await act(id, 'test');
-    const [request] = await arrived(1);
-    const valid = answers.filter(({ body }) => {
-      try {
-        return Boolean(verify(request!, body.secret));
-      } catch {
-        return false;
-      }
-    });
-    expect(valid).toHaveLength(2);
+  test('several times at once leaves two secrets in use', async () => {
+    const secrets = await Promise.all(Array.from({ length: 5 }, () => rotate()));
+    expect((await verifiedBy(...secrets)).filter(Boolean)).toHaveLength(2);
   });
 
-  test.each([-1, 169, 1.5, '24', 1e9])('refuses an overlap of %j hours', async (overlapHours) => {
-    const { id } = await createWebhook(alice, base, { url });
-    const answer = await act(id, 'rotate-secret', { overlapHours });
-    expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/overlapHours' }] } });
+  test.each([-1, 169, 1.5, '1', '24', 1e9])('with an overlap of %j hours is refused', async (overlapHours) => {
+    const response = await requestRotation({ overlapHours });
+    expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: '/overlapHours' }] } });
+    expect(await verifiedBy(webhook.secret)).toEqual([true]);
   });
 });
 
 describe('a test event', () => {
   test.each(EVENT_KINDS)(
-    'of %s is marked, has its documented payload, and is not sent to others',
+    'of type %s is marked, has its documented payload and goes to no other webhook',
     async (eventType) => {
-      const { id, secret } = await createWebhook(alice, base, { url, eventTypes: ['endpoint.created'] });
-      const other = await createWebhook(alice, base, { url: `${receiver.url}/other`, eventTypes: ['*'] });
-      const answer = await act(id, 'test', { eventType });
-      expect(answer).toMatchObject({ status: 200, body: { webhookId: id, eventType } });
-      const [request] = await arrived(1);
-      const event = verify(request!, secret);
-      expect(event).toMatchObject({ id: request!.headers['webhook-id'], type: eventType, projectId, test: true });
+      await patch({ eventTypes: ['endpoint.created'] });
+      const other = await createWebhook(alice, base, { url: `${receiver.url}/other` });
+      const delivery = await sendTest({ eventType });
+      expect(delivery).toMatchObject({ webhookId: webhook.id, eventType });
+      await finished(delivery.id, 'SUCCEEDED');
+
+      const event = verify(receiver.requests[0]!, webhook.secret);
+      expect(event).toMatchObject({
+        id: receiver.requests[0]!.headers['webhook-id'],
+        type: eventType,
+        projectId,
+        test: true,
+      });
       expect(EVENT_PAYLOADS[eventType].strict().safeParse(event.data).success).toBe(true);
-      const recorded = await rest.send(alice, 'GET', `${base}/events/${event.id}`);
-      expect(recorded.body).toMatchObject({ type: eventType, test: true, data: event.data });
-      expect(await history(other.id)).toEqual([]);
+      expect(await read(`${base}/events/${event.id}`)).toMatchObject({ type: eventType, test: true, data: event.data });
+      expect(await readHistory(`${base}/webhooks/${other.id}`)).toEqual([]);
+      expect(await readHistory(base)).toHaveLength(1);
+      expect(receiver.requests.map((request) => request.path)).toEqual(['/in']);
     },
   );
 
-  test('is of the first kind it is subscribed to unless told otherwise', async () => {
-    const { id } = await createWebhook(alice, base, { url, eventTypes: ['payment.failed', 'payment.settled'] });
-    expect((await act(id, 'test')).body.eventType).toBe('payment.failed');
-    expect((await act(id, 'test', { eventType: null })).body.eventType).toBe('payment.failed');
+  test('has the first subscribed type by default', async () => {
+    await patch({ eventTypes: ['payment.failed', 'payment.settled'] });
+    expect(await sendTest()).toMatchObject({ eventType: 'payment.failed' });
+    expect(await sendTest({ eventType: null })).toMatchObject({ eventType: 'payment.failed' });
+    await patch({ eventTypes: ['customer.milestone'] });
+    expect(await sendTest()).toMatchObject({ eventType: 'customer.milestone' });
   });
 
-  test('of a real event there is no mark', async () => {
-    const { secret } = await createWebhook(alice, base, { url });
+  test('is sent at once even while the circuit of the webhook is open', async () => {
+    await pool.query(`UPDATE "Webhook" SET "circuitOpenUntil" = now() + interval '10 minutes' WHERE "id" = $1`, [
+      webhook.id,
+    ]);
     await createEndpoint(alice, base);
-    const [request] = await arrived(1);
-    expect(verify(request!, secret).test ?? false).toBe(false);
+    const reasons = async () =>
+      (await pool.query(`SELECT "reason" FROM "Delivery" WHERE "webhookId" = $1`, [webhook.id])).rows;
+    await expect.poll(reasons, { timeout: 10_000 }).toEqual([{ reason: 'circuit_open' }]);
+    await finished((await sendTest()).id, 'SUCCEEDED');
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  test('is the only one that is marked: other events have no `test` field', async () => {
+    const event = verify(await nextRequest(), webhook.secret);
+    expect(event).not.toHaveProperty('test');
   });
 });
 
-describe('a webhook that is switched off', () => {
-  test('has its deliveries passed over, with the reason, and gets those that follow when it is on again', async () => {
-    const { id } = await createWebhook(alice, base, { url });
-    expect((await patch(id, { isActive: false })).body).toMatchObject({
+describe('a disabled webhook', () => {
+  test('skips deliveries with a reason, test events too, and receives later events once it is enabled', async () => {
+    expect((await patch({ isActive: false })).body).toMatchObject({
       ...{ isActive: false, disabledReason: null, disabledAt: expect.any(String) },
     });
     await createEndpoint(alice, base);
-    const [skipped] = await history(id);
-    expect(skipped).toMatchObject({ status: 'SKIPPED', reason: 'disabled', attemptCount: 0, nextAttemptAt: null });
-    expect(skipped!.completedAt).not.toBeNull();
+    expect(await readHistory()).toMatchObject([
+      {
+        ...{ eventType: 'endpoint.created', status: 'SKIPPED', reason: 'disabled' },
+        ...{ attemptCount: 0, nextAttemptAt: null, completedAt: expect.any(String) },
+      },
+    ]);
+    expect(await sendTest()).toMatchObject({ status: 'SKIPPED', reason: 'disabled' });
+    expect(receiver.requests).toEqual([]);
 
-    await patch(id, { isActive: true });
-    await createEndpoint(alice, base);
-    await arrived(1);
-    await expect.poll(async () => (await history(id)).map(({ status }) => status)).toEqual(['SUCCEEDED', 'SKIPPED']);
+    await patch({ isActive: true });
+    await nextRequest();
+    await expect
+      .poll(async () => (await readHistory()).map(({ status }) => status))
+      .toEqual(['SUCCEEDED', 'SKIPPED', 'SKIPPED']);
   });
 
-  test('by the service says why, and forgets it when it is switched on by hand', async () => {
+  test('that the service disabled shows the reason until it is enabled, then receives events again', async () => {
     receiver.answerNext({ statusCode: 410 });
-    const { id } = await createWebhook(alice, base, { url });
     await createEndpoint(alice, base);
-    const read = async () => (await rest.send(alice, 'GET', `${base}/webhooks/${id}`)).body;
-    await expect.poll(read).toMatchObject({ isActive: false, disabledReason: 'gone', disabledAt: expect.any(String) });
-    expect((await patch(id, { isActive: true })).body).toMatchObject({
-      ...{ isActive: true, disabledReason: null, disabledAt: null, failingSince: null },
-    });
+    await expect
+      .poll(() => read())
+      .toMatchObject({ isActive: false, disabledReason: 'gone', disabledAt: expect.any(String) });
+    const cleared = { isActive: true, disabledReason: null, disabledAt: null, failingSince: null };
+    expect((await patch({ isActive: true })).body).toMatchObject(cleared);
+    expect(await verifiedBy(webhook.secret)).toEqual([true]);
   });
 });
 
-test('kinds of events are kept in order, each once', async () => {
-  const eventTypes = ['payment.failed', 'payment.settled', 'payment.failed'];
-  expect((await createWebhook(alice, base, { url, eventTypes })).eventTypes).toEqual(eventTypes.slice(0, 2));
+describe('resending a delivery', () => {
+  test('keeps the id and bytes of the event and continues to count attempts', async () => {
+    receiver.answerNext({ statusCode: 400 });
+    const { id } = await sendTest({ eventType: 'payment.settled' });
+    await finished(id, 'FAILED');
+    for (const count of [2, 3]) {
+      expect((await resend(id)).status).toBe(200);
+      await receiver.waitFor(count);
+      await finished(id, 'SUCCEEDED');
+    }
+    const { attempts } = await read(`${base}/deliveries/${id}`);
+    expect((attempts as { number: number }[]).toSorted((left, right) => left.number - right.number)).toMatchObject([
+      { number: 1, trigger: 'MANUAL', statusCode: 400 },
+      { number: 2, trigger: 'MANUAL', statusCode: 200 },
+      { number: 3, trigger: 'MANUAL', statusCode: 200 },
+    ]);
+    const [first, ...others] = receiver.requests;
+    for (const other of others) {
+      expect(other.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+      expect(other.body).toEqual(first!.body);
+      expect(isSignedWith(webhook.secret, other)).toBe(true);
+    }
+  });
+
+  test('is refused while the delivery is being sent', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    receiver.handle(() => released.then(() => ({})));
+    const { id } = await sendTest();
+    await receiver.waitFor(1);
+    expect(await resend(id)).toMatchObject({ status: 409, body: { code: 'CONFLICT' } });
+    release();
+    await finished(id, 'SUCCEEDED');
+    expect(receiver.requests).toHaveLength(1);
+  });
 });
 
-test('only what it is subscribed to reaches a webhook', async () => {
-  const { id } = await createWebhook(alice, base, { url, eventTypes: ['endpoint.pricing_changed'] });
-  const endpoint = await createEndpoint(alice, base, { priceUsd: '1' });
-  await rest.send(alice, 'PATCH', `${base}/endpoints/${endpoint.id}`, { body: { priceUsd: '2' } });
-  await arrived(1);
-  expect(await history(id)).toMatchObject([{ eventType: 'endpoint.pricing_changed' }]);
+describe('the event types of a webhook', () => {
+  test('keep their order, each listed once', async () => {
+    const eventTypes = ['payment.failed', 'payment.settled', 'payment.failed'];
+    expect((await createWebhook(alice, base, { eventTypes })).eventTypes).toEqual(eventTypes.slice(0, 2));
+  });
+
+  test('are the only ones delivered to it', async () => {
+    await patch({ eventTypes: ['endpoint.pricing_changed'] });
+    const endpoint = await createEndpoint(alice, base, { priceUsd: '1' });
+    await rest.send(alice, 'PATCH', `${base}/endpoints/${endpoint.id}`, { body: { priceUsd: '2' } });
+    await receiver.waitFor(1);
+    expect(await readHistory()).toMatchObject([{ eventType: 'endpoint.pricing_changed' }]);
+  });
 });
