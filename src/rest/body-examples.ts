@@ -1,5 +1,5 @@
 /**
- * A body for every operation that takes one, by `operationId`: it is accepted as it is (`test/rest/body-examples.test.ts`).
+ * A body for every operation that takes one, by `operationId`: it is accepted as it is (`test/rest/body-examples.service.test.ts`).
  * For the OpenAPI document.
  */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {

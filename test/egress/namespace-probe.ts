@@ -7,7 +7,7 @@ import { createTestEgress } from './support.ts';
 /** What the probe found out, printed as JSON: how many targets it tried, and at which addresses it was let through. */
 export type ProbeReport = { tried: number; reachedDenied: string[]; reachedPublic: string[]; reachedOwn: string[] };
 
-// Run by namespace.test.ts in a network namespace where every address of the world is this machine: whatever gets past
+// Run by namespace.service.test.ts in a network namespace where every address of the world is this machine: whatever gets past
 // the guard, wherever it goes, is accepted by the sentinel and counted.
 const PORT = 8443;
 const ADDRESSES_PER_RANGE = 25;

@@ -146,6 +146,62 @@ describe('whatever is written, what is stored', () => {
   });
 });
 
+describe('a half escape, which could become a whole one once the rest is decoded', () => {
+  /** Whole, half and nested escapes with what can complete them. */
+  const PIECES = [
+    '/',
+    '.',
+    '%',
+    '%2',
+    '%3',
+    '%2e',
+    '%2E',
+    '%25',
+    '%32',
+    '%35',
+    '%45',
+    '%61',
+    '%7e',
+    '2',
+    '5',
+    'E',
+    'e',
+    'a',
+  ];
+  const anyPath = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((parts) => `/${parts.join('')}`);
+
+  /** The escapes of a text resolved once, byte by byte. */
+  const resolved = (text: string) =>
+    text.replace(/%([0-9A-Fa-f]{2})/g, (_escape, code) => String.fromCharCode(Number.parseInt(code, 16)));
+
+  test.each([
+    '/%%32e',
+    '/%%32E%%32E/admin',
+    '/%2%45%2%45/admin',
+    '/%2%45',
+    '/%%32%45',
+    '/%%32%35',
+    '/%%32F',
+    '/a%4%31',
+    '/%',
+  ])('%s is refused', (text) => {
+    expect(canonicalPath(text).ok).toBe(false);
+  });
+
+  test('an accepted path decodes to the text it was made from, and is its own canonical form', () => {
+    const property = fc.property(anyPath, (text) => {
+      const result = canonicalPath(text);
+      if (!result.ok) return;
+      const { path } = result;
+      expect(resolved(path)).toBe(resolved(text));
+      expect(canonicalPath(path)).toEqual({ ok: true, path });
+      expect(path).not.toMatch(/%(?![0-9A-F]{2})|%2E/);
+      if (path !== '/') expect(path).not.toMatch(/\/\.{0,2}(\/|$)/);
+    });
+    fc.assert(property, { numRuns: 50_000 });
+  });
+});
+
 function decodeTwice(segment: string): string {
   const once = decodeURIComponent(segment);
   try {

@@ -42,7 +42,7 @@ describe('the wallet', () => {
   ];
 
   test.each(CHECKSUMMED)(
-    '%s is accepted in one case or in the right mix, and shown in the right mix',
+    '%s is accepted in lower case, upper case or its checksum case, and shown in its checksum case',
     async (wallet) => {
       const digits = wallet.slice(2);
       for (const written of [wallet, `0x${digits.toLowerCase()}`, `0x${digits.toUpperCase()}`]) {
@@ -52,7 +52,7 @@ describe('the wallet', () => {
     },
   );
 
-  test('with one letter in the wrong case is refused, whichever it is', async () => {
+  test('is refused if any letter breaks the checksum', async () => {
     const wallet = CHECKSUMMED[4]!;
     for (const [index, letter] of [...wallet].entries()) {
       if (index < 2 || !/[a-f]/i.test(letter)) continue;
@@ -62,10 +62,27 @@ describe('the wallet', () => {
       expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/walletAddress' }] } });
     }
   });
+
+  test('cannot be changed by an API key, which may still rename the project', async () => {
+    const project = await createProject(alice, { walletAddress: CHECKSUMMED[4]! });
+    const key = app.caller((await createKey(alice, project.base)).key);
+    const renamed = await rest.send(key, 'PATCH', project.base, { body: { name: 'Store' } });
+    expect(renamed).toMatchObject({ status: 200, body: { name: 'Store', walletAddress: CHECKSUMMED[4] } });
+
+    const redirected = { name: 'Stolen', walletAddress: CHECKSUMMED[5] };
+    const refused = await rest.send(key, 'PATCH', project.base, { body: redirected });
+    expect(refused).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+    const { errors } = await key.graphql(
+      `mutation { updateProject(input: { id: "${project.id}", walletAddress: "${CHECKSUMMED[5]}" }) { project { id } } }`,
+    );
+    expect(errors![0]!.extensions.code).toBe('FORBIDDEN');
+    const { body } = await rest.send(alice, 'GET', project.base);
+    expect(body).toMatchObject({ name: 'Store', walletAddress: CHECKSUMMED[4] });
+  });
 });
 
 describe('the name', () => {
-  test('is trimmed and may be in any script', async () => {
+  test('is trimmed and can be in any script', async () => {
     for (const name of ['Ωmega', '店舗', 'متجر', '🛒', 'a'.repeat(200)]) {
       expect(await createProject(alice, { name: ` ${name}\t` })).toMatchObject({ name });
     }
@@ -73,7 +90,7 @@ describe('the name', () => {
 });
 
 describe('a user', () => {
-  test('sees their own projects, newest first, and nobody else’s', async () => {
+  test('sees only their own projects, newest first', async () => {
     const carol = await app.user('carol');
     const first = await createProject(carol, { name: 'first' });
     const second = await createProject(carol, { name: 'second' });
@@ -82,7 +99,7 @@ describe('a user', () => {
     expect((await rest.send(alice, 'GET', first.base)).status).toBe(404);
   });
 
-  test('of another issuer with the same subject is another user', async () => {
+  test('with the same subject at another issuer is a different user', async () => {
     const { rows } = await pool.query<{ id: string }>(
       `INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_01jc9x2v5qe3w8k4m6n7p9r0st', 'https://other.example', 'dave') RETURNING "id"`,
     );
@@ -108,7 +125,7 @@ describe('deleting a project', () => {
     return { ...counts, Attempt: (await pool.query(attempts, [projectId])).rows[0].count };
   }
 
-  test('removes all that is under it, ends its keys, and leaves other projects alone', async () => {
+  test('deletes everything in it, ends its keys and leaves other projects alone', async () => {
     await using receiver = await startReceiver();
     const [doomed, other] = [await createProject(alice), await createProject(alice)];
     const keys = [];

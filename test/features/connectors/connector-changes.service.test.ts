@@ -48,75 +48,108 @@ async function storedConfig(id: string): Promise<Config> {
   return JSON.parse(secretBox.open(rows[0].secretConfig, cell));
 }
 
+const CONFIG = {
+  webhookUrl: 'https://n8n.example.com/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
+  authHeaderName: 'X-Api-Key',
+  authHeaderValue: 'Bearer value-of-the-header',
+  signingSecret: 'secret-to-sign-with',
+};
+const SHOWN = {
+  webhookUrl: '••••7b11',
+  authHeaderName: 'X-Api-Key',
+  authHeaderValue: '••••ader',
+  signingSecret: '••••with',
+};
+
 describe('changing a config', () => {
-  const make = async (type: ConnectorType, config: Config) => (await post(bodyOf(type, config))).body.id;
-  /** What is stored, seen through what is shown: secrets by their last four characters. */
-  const shown = async (id: string) => (await rest.send(alice, 'GET', `${base}/connectors/${id}`)).body.config as Config;
+  let id: string;
+  beforeEach(async () => {
+    const { body } = await post(bodyOf('n8n', CONFIG));
+    expect(body.config).toEqual(SHOWN);
+    id = body.id;
+  });
 
-  test('leaves the fields that are not named', async () => {
-    const id = await make('dune', { apiKey: `${MARK.slice(4)}aaaa`, table: 'first' });
-    expect(await patch(id, { config: { table: 'second' } })).toMatchObject({
+  const change = (config: unknown) => patch(id, { config });
+  const shown = async () => (await rest.send(alice, 'GET', `${base}/connectors/${id}`)).body.config;
+
+  test('keeps fields that the change leaves out', async () => {
+    expect(await change({ signingSecret: 'another-secret-of-mine' })).toMatchObject({
       status: 200,
-      body: { config: { apiKey: '••••aaaa', table: 'second' } },
+      body: { config: { ...SHOWN, signingSecret: '••••mine' } },
     });
-    await patch(id, { config: { apiKey: `${MARK.slice(4)}bbbb` } });
-    expect(await shown(id)).toEqual({ apiKey: '••••bbbb', table: 'second' });
-    await patch(id, { config: {} });
-    expect(await shown(id)).toEqual({ apiKey: '••••bbbb', table: 'second' });
+    await change({ authHeaderName: 'X-Other' });
+    expect(await shown()).toEqual({ ...SHOWN, authHeaderName: 'X-Other', signingSecret: '••••mine' });
+    const expected = { ...CONFIG, authHeaderName: 'X-Other', signingSecret: 'another-secret-of-mine' };
+    expect(await storedConfig(id)).toEqual(expected);
   });
 
-  test('takes a redacted value that is sent back for "unchanged"', async () => {
-    const id = await make('dune', { apiKey: `${MARK.slice(4)}aaaa`, table: 'first' });
-    const answer = await patch(id, { config: { apiKey: '••••aaaa', table: 'second' } });
-    expect(answer.body.config).toEqual({ apiKey: '••••aaaa', table: 'second' });
-    expect(await storedConfig(id)).toEqual({ apiKey: `${MARK.slice(4)}aaaa`, table: 'second' });
+  test('to nothing changes nothing', async () => {
+    expect((await change({})).body.config).toEqual(SHOWN);
+    expect(await shown()).toEqual(SHOWN);
+    expect(await storedConfig(id)).toEqual(CONFIG);
   });
 
-  test('removes an optional field with null, and refuses to remove a required one', async () => {
-    const id = await make('dune', { apiKey: `${MARK.slice(4)}aaaa`, table: 'first' });
-    expect(await patch(id, { config: { apiKey: null } })).toMatchObject({
-      status: 422,
-      body: { errors: [{ pointer: '/config/apiKey' }] },
-    });
-    await patch(id, { config: { table: null } });
-    expect(await shown(id)).not.toHaveProperty('table');
-    expect(await shown(id)).toMatchObject({ apiKey: '••••aaaa' });
+  test('keeps a secret whose mask is sent back', async () => {
+    const response = await change({ ...SHOWN, authHeaderName: 'X-Other' });
+    expect(response).toMatchObject({ status: 200, body: { config: { ...SHOWN, authHeaderName: 'X-Other' } } });
+    expect(await storedConfig(id)).toEqual({ ...CONFIG, authHeaderName: 'X-Other' });
   });
 
-  test('never stores what only stands for a secret', async () => {
-    const id = await make('datadog', { apiKey: `${MARK.slice(4)}aaaa` });
-    for (const apiKey of ['••••bbbb', '••••', `••••${MARK}`]) {
-      const answer = await patch(id, { config: { apiKey } });
-      expect(answer, apiKey).toMatchObject({ status: 422, body: { errors: [{ pointer: '/config/apiKey' }] } });
+  test('refuses any other mask in place of a secret', async () => {
+    for (const signingSecret of ['••••bbbb', '••••', `••••${MARK}`, '••••another secret']) {
+      const response = await change({ signingSecret });
+      const pointer = '/config/signingSecret';
+      expect(response, signingSecret).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
     }
-    for (const type of CONNECTOR_TYPES) {
-      for (const name of secretsOf(type)) {
-        const answer = await post(bodyOf(type, { ...sampleConfig(type), [name]: `••••${MARK.slice(-4)}` }));
-        expect(answer.status, `${type} ${name}`).toBe(422);
-      }
-    }
+    expect(await storedConfig(id)).toEqual(CONFIG);
   });
 
-  test('checks the whole of it again', async () => {
-    const id = await make('datadog', { apiKey: `${MARK.slice(4)}aaaa` });
-    const answer = await patch(id, { config: { site: 'evil.example', colour: 1 } });
-    const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
-    expect(pointers).toEqual(['/config/colour', '/config/site']);
-    expect(await storedConfig(id)).toMatchObject({ apiKey: `${MARK.slice(4)}aaaa` });
+  test('removes optional fields that are null, and only those', async () => {
+    const response = await change({ authHeaderName: null, authHeaderValue: null });
+    expect(response.body.config).toEqual({ webhookUrl: SHOWN.webhookUrl, signingSecret: SHOWN.signingSecret });
+    expect(await shown()).toEqual(response.body.config);
+    const { webhookUrl, signingSecret } = CONFIG;
+    expect(await storedConfig(id)).toEqual({ webhookUrl, signingSecret });
   });
 
-  test('by several at once loses none of the changes', async () => {
-    const id = await make('dune', { ...sampleConfig('dune'), namespace: 'first', table: 'first' });
-    const changes = [{ namespace: 'second' }, { table: 'second' }, { apiKey: `${MARK.slice(4)}zzzz` }];
-    const answers = await Promise.all(changes.map((config) => patch(id, { config })));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    const expected = { namespace: 'second', table: 'second', apiKey: `${MARK.slice(4)}zzzz` };
-    expect(await storedConfig(id)).toMatchObject(expected);
+  test.each([
+    ['a required field that is null', { webhookUrl: null }, ['/config/webhookUrl']],
+    ['an unknown field', { colour: 'red' }, ['/config/colour']],
+    ['an unknown field beside a valid one', { authHeaderName: 'X-Other', 'a/b': 1 }, ['/config/a~1b']],
+    ['an invalid value', { authHeaderName: 'Host' }, ['/config/authHeaderName']],
+    ['two errors', { authHeaderName: 'Host', colour: 1 }, ['/config/authHeaderName', '/config/colour']],
+  ])('is refused with %s and changes nothing', async (_name, config, expected) => {
+    const { status, body } = await change(config);
+    expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED']);
+    expect((body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort()).toEqual(expected);
+    expect(await storedConfig(id)).toEqual(CONFIG);
+  });
+
+  test('several times at once loses no change', async () => {
+    const changes = [
+      { authHeaderName: 'X-Other' },
+      { signingSecret: null },
+      { authHeaderValue: 'Bearer another-value' },
+    ];
+    const responses = await Promise.all(changes.map(change));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const { signingSecret: _removed, ...others } = CONFIG;
+    const expected = { ...others, authHeaderName: 'X-Other', authHeaderValue: 'Bearer another-value' };
+    expect(await storedConfig(id)).toEqual(expected);
   });
 });
 
-describe('beside its config', () => {
-  test('the type cannot be changed', async () => {
+test('no connector type is created with a mask in place of a secret', async () => {
+  for (const type of CONNECTOR_TYPES) {
+    for (const name of secretsOf(type)) {
+      const response = await post(bodyOf(type, { ...sampleConfig(type), [name]: `••••${MARK.slice(-4)}` }));
+      expect(response.status, `${type} ${name}`).toBe(422);
+    }
+  }
+});
+
+describe('a connector', () => {
+  test('can’t change its type', async () => {
     const { id } = (await post(bodyOf('slack'))).body;
     for (const type of ['slack', 'discord']) {
       const answer = await patch(id, { type });
@@ -124,12 +157,12 @@ describe('beside its config', () => {
     }
   });
 
-  test('the kinds of events are kept in order, each once', async () => {
+  test('keeps its event types in order, each listed once', async () => {
     const body = { ...bodyOf('slack'), eventTypes: ['payment.failed', 'payment.settled', 'payment.failed'] };
     expect((await post(body)).body.eventTypes).toEqual(['payment.failed', 'payment.settled']);
   });
 
-  test('kinds that the type never carries are refused', async () => {
+  test('is refused if its type supports none of its event types', async () => {
     const carriesNothingOf = (type: ConnectorType, kind: string) =>
       !getConnector(type).carries(kind as 'payment.settled', new Set([kind as 'payment.settled']));
     expect(carriesNothingOf('xero', 'endpoint.created')).toBe(true);
@@ -142,7 +175,7 @@ describe('beside its config', () => {
     expect((await patch(id, { eventTypes: ['endpoint.created', 'payment.settled'] })).status).toBe(200);
   });
 
-  test('it can be switched off and on, and forgets why the service had done it', async () => {
+  test('can be disabled and enabled, which clears the reason why the service disabled it', async () => {
     const { id } = (await post(bodyOf('slack'))).body;
     expect((await patch(id, { isActive: false })).body).toMatchObject({
       ...{ isActive: false, disabledReason: null },
@@ -159,7 +192,7 @@ describe('beside its config', () => {
     });
   });
 
-  test('a new config lifts a pause and releases what was held', async () => {
+  test('resumes with a new config and releases the deliveries that were held', async () => {
     const { id } = (await post(bodyOf('slack'))).body;
     await pool.query(`UPDATE "Connector" SET "pausedReason" = 'refused', "pausedAt" = now() WHERE "id" = $1`, [id]);
     await rest.send(alice, 'POST', `${base}/endpoints`, {
@@ -174,7 +207,7 @@ describe('beside its config', () => {
   });
 });
 
-test('a switched-off connector, and one that does not carry the kind, is passed over visibly', async () => {
+test('a disabled connector, and one that does not support the event type, has a skipped delivery with the reason', async () => {
   const off = (await post(bodyOf('slack'))).body.id;
   await patch(off, { isActive: false });
   const other = (await post(bodyOf('xero'))).body.id;

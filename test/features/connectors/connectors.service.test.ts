@@ -39,7 +39,7 @@ const secretsOf = (type: ConnectorType) =>
   describeFields(getConnector(type)).flatMap(({ name, secret }) => (secret ? [name] : []));
 
 describe.each(CONNECTOR_TYPES)('%s', (type) => {
-  test('is created with a good config, and shows all of it but its secrets', async () => {
+  test('is created with a valid config and shows everything but its secrets', async () => {
     const config = sampleConfig(type, 'all');
     const created = await post(bodyOf(type, config));
     expect(created.status, created.text).toBe(201);
@@ -54,7 +54,7 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
     for (const text of [created.text, list.text]) expect(text).not.toContain(MARK);
   });
 
-  test('is the same through GraphQL', async () => {
+  test('is created the same way through GraphQL', async () => {
     const { data, errors } = await alice.graphql<{ createConnector: { connector: Config } }>(
       `mutation ($input: CreateConnectorInput!) {
          createConnector(input: $input) { connector { id type config eventTypes } } }`,
@@ -67,7 +67,7 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
     expect(body).toMatchObject({ id: connector.id, type, config: connector.config, eventTypes: ['*'] });
   });
 
-  test('needs each of its required fields and knows no others', async () => {
+  test('requires each required field and refuses unknown fields', async () => {
     const config = sampleConfig(type);
     for (const name of Object.keys(config)) {
       const { [name]: _left, ...others } = config;
@@ -87,7 +87,7 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
     expect(surplus).toMatchObject({ status: 422, body: { errors: [{ pointer: '/config/colour' }] } });
   });
 
-  test('keeps its secrets encrypted', async () => {
+  test('stores its secrets encrypted', async () => {
     const { body } = await post(bodyOf(type, sampleConfig(type, 'all')));
     const { rows } = await pool.query('SELECT t::text AS row, "secretConfig" FROM "Connector" t WHERE "id" = $1', [
       body.id,
@@ -98,14 +98,20 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
   });
 });
 
-describe('the limit of the tier', () => {
+describe('the connector limit', () => {
   const slack = bodyOf('slack');
 
-  test('STARTER has no connectors', async () => {
+  test('lets the tier STARTER create no connectors', async () => {
     const starter = await app.user('starter', 'STARTER');
     const project = await createProject(starter);
     const answer = await post(slack, starter, project.base);
-    expect(answer).toMatchObject({ status: 403, body: { code: 'CONNECTOR_LIMIT_REACHED' } });
+    expect(answer).toMatchObject({
+      status: 403,
+      body: {
+        code: 'CONNECTOR_LIMIT_REACHED',
+        detail: 'Your tier includes no connectors. Move to a higher tier.',
+      },
+    });
     const { errors } = await starter.graphql(
       `mutation ($input: CreateConnectorInput!) { createConnector(input: $input) { connector { id } } }`,
       { input: { projectId: project.id, type: 'SLACK', config: slack.config, eventTypes: ['ALL'] } },
@@ -113,7 +119,7 @@ describe('the limit of the tier', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'CONNECTOR_LIMIT_REACHED' } }]);
   });
 
-  test('PRO has five over all projects, for the user and for keys, and deleting one makes room', async () => {
+  test('lets the tier PRO create five in all projects, counting those of API keys, and one more after a deletion', async () => {
     const pro = await app.user('pro', 'PRO');
     const [one, two] = [await createProject(pro), await createProject(pro)];
     const key = app.caller((await createKey(pro, two.base)).key);
@@ -130,23 +136,27 @@ describe('the limit of the tier', () => {
     ] as const) {
       expect(await post(slack, caller, at)).toMatchObject({ status: 403, body: { code: 'CONNECTOR_LIMIT_REACHED' } });
     }
-    // What is wrong is told before what is too much.
+    // Validation comes before the limit.
     expect((await post({ ...slack, config: {} }, pro, one.base)).status).toBe(422);
     expect((await rest.send(pro, 'DELETE', made[0]!)).status).toBe(204);
     expect((await post(slack, key, two.base)).status).toBe(201);
     expect((await post(slack, key, two.base)).status).toBe(403);
+    expect((await post(slack, pro, one.base)).status).toBe(403);
   });
 
-  test('is never exceeded by those who ask at once, on several nodes', async () => {
+  test('holds for concurrent requests of a user and an API key in two projects and on two nodes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
     try {
       const nodes = [rest, await openRest(other)];
       const pro = await app.user('greedy', 'PRO');
       const projects = await Promise.all([createProject(pro), createProject(pro)]);
+      const callers = [pro, app.caller((await createKey(pro, projects[1]!.base)).key)];
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) =>
-          nodes[index % 2]!.send(pro, 'POST', `${projects[index % 2]!.base}/connectors`, { body: slack }),
-        ),
+        Array.from({ length: 20 }, (_, index) => {
+          const project = index % 2;
+          const node = nodes[Math.floor(index / 2) % 2]!;
+          return node.send(callers[project], 'POST', `${projects[project]!.base}/connectors`, { body: slack });
+        }),
       );
       const statuses = answers.map(({ status }) => status).toSorted();
       expect(statuses).toEqual([...Array(5).fill(201), ...Array(15).fill(403)]);
@@ -155,7 +165,7 @@ describe('the limit of the tier', () => {
     }
   });
 
-  test('falls with the tier, and what exists stays', async () => {
+  test('drops with the tier, and existing connectors stay', async () => {
     const pro = await app.user('falling', 'PRO');
     const project = await createProject(pro);
     const { id } = await createConnector(pro, project.base);

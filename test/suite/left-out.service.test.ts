@@ -1,0 +1,15 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { runShell } from '../support/run-shell.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+test('a run without Chromium says in its last lines which suite was left out and how to get it', async () => {
+  const command = `cd '${ROOT}' && node_modules/.bin/vitest run test/console/sign-in.browser.test.ts`;
+  const { exitCode, stdout, stderr } = await runShell(command, { CHROMIUM: '', VITEST: '' });
+  expect(exitCode, stdout + stderr).toBe(0);
+  expect(stderr.trimEnd().split('\n').slice(-2)).toEqual([
+    expect.stringMatching(/^ {2}\d+ tests? for lack of Chromium\. Install it \(on Debian: apt-get install chromium\)/),
+    expect.stringMatching(/^ {4}test\/console\/sign-in\.browser\.test\.ts: /),
+  ]);
+}, 120_000);

@@ -1,0 +1,69 @@
+/**
+ * Why tests are skipped. A file that skips tests because the machine lacks something is listed here, so that the end of a
+ * run can say what was left out and how to get it.
+ */
+export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string }[] = [
+  {
+    files: /\.browser\.test\.ts$/,
+    needs: 'Chromium',
+    how: 'Install it (on Debian: apt-get install chromium), or set CHROMIUM to its path.',
+  },
+  {
+    files: /^test\/database\/full-disk\./,
+    needs: 'root and `unshare -m`',
+    how: 'Run the tests as root on Linux, with util-linux installed.',
+  },
+  {
+    files: /^test\/database\/embedded\//,
+    needs: 'root on Linux',
+    how: 'Run the tests as root on Linux: PostgreSQL then runs under another account, which must be able to read the checkout.',
+  },
+  {
+    files: /^test\/egress\/namespace\./,
+    needs: '`unshare -rn` and `ip`',
+    how: 'Install util-linux and iproute2, and allow network namespaces (run as root, or enable user namespaces).',
+  },
+  {
+    files: /^test\/conformance\/backup-restore\./,
+    needs: 'an installed PostgreSQL with pg_dump and pg_restore',
+    how: 'Install it (on Debian: apt-get install postgresql).',
+  },
+  { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
+  {
+    files: /^test\/docs\/observability\./,
+    needs: 'promtool',
+    how: 'Install it (on Debian: apt-get install prometheus).',
+  },
+  {
+    files: /^test\/docs\/webhook-verification\./,
+    needs: 'the languages of the code samples',
+    how: 'Install the ones named in the titles: python3, php-cli, ruby, golang, openjdk or dotnet-sdk.',
+  },
+];
+
+export type LeftOut = { file: string; title: string };
+
+/** What a run left out and how to get it, as lines; none if nothing was skipped. */
+export function describeLeftOut(skipped: readonly LeftOut[]): string[] {
+  if (skipped.length === 0) return [];
+  const groups = Map.groupBy(skipped, ({ file }) => REQUIREMENTS.find(({ files }) => files.test(file)));
+  return [
+    `Left out: ${count(skipped)}.`,
+    ...[...groups].flatMap(([requirement, tests]) => [
+      requirement
+        ? `  ${count(tests)} for lack of ${requirement.needs}. ${requirement.how}`
+        : `  ${count(tests)} skipped in the code.`,
+      ...listFiles(tests),
+    ]),
+  ];
+}
+
+const count = ({ length }: { length: number }) => (length === 1 ? '1 test' : `${length} tests`);
+
+/** A line for each file, with the title of the test if there is only one. */
+function listFiles(tests: readonly LeftOut[]): string[] {
+  const files = Map.groupBy(tests, ({ file }) => file);
+  return [...files].map(([file, { length, 0: first }]) =>
+    length === 1 ? `    ${file}: ${first!.title}` : `    ${file}: ${length} tests`,
+  );
+}
