@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 
-/** The frame of a page: its title (also of the tab), one line on what it is for, and what can be done. */
+/** The frame of a page: the title (also of the tab), a one-line description, and actions. */
 export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   const { title, lead, actions, children } = props;
   useDocumentTitle(`${title} · Tollgate`);
@@ -24,7 +24,7 @@ export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNo
   );
 }
 
-/** A bordered part of a page, with a heading of its own. */
+/** A bordered section of a page, with its own heading. `flush` removes the padding, for tables. */
 export function Panel(props: { title?: string; aside?: ReactNode; children: ReactNode; flush?: boolean }) {
   const { title, aside, children, flush = false } = props;
   return (
