@@ -131,7 +131,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await page.reload();
     const act = async (action: string) => {
       await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
-      await page.getByRole('menuitem', { name: action }).click();
+      await page.getByRole('menuitem', { name: action, exact: true }).click();
     };
     await act('Delete');
     const deletion = page.getByRole('dialog', { name: 'Delete webhook' });

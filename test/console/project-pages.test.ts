@@ -32,7 +32,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     return page;
   }
 
-  test('a new endpoint shows invalid fields, then its buyer preview, and can be disabled and deleted', async () => {
+  test('the endpoint form marks invalid fields and leads to the buyer preview, and an endpoint can be disabled and deleted', async () => {
     const page = await open('/endpoints');
     await page.getByText('Create your first paid endpoint').waitFor();
     await page.getByRole('button', { name: 'Add endpoint' }).first().click();

@@ -3,7 +3,7 @@ import type { Client } from 'graphql-ws';
 import { stringifyDocument } from 'urql';
 
 /** `live`: updates arrive immediately. `offline`: the connection was lost and is being reestablished. */
-export type FollowState = 'connecting' | 'live' | 'offline' | 'refused';
+export type FollowState = 'connecting' | 'live' | 'offline' | 'failed';
 
 export type FollowOptions<Data, Variables extends { after?: string | null | undefined }> = {
   document: TypedDocumentNode<Data, Variables>;
@@ -47,12 +47,12 @@ export function follow<Data, Variables extends { after?: string | null | undefin
       { query, variables: { ...variables, after } },
       {
         next({ data, errors }) {
-          if (errors) return refuse();
+          if (errors) return fail();
           if (!data) return;
           becomeLive();
           after = onData(data) ?? after;
         },
-        error: (reason) => (Array.isArray(reason) ? refuse() : reconnect()),
+        error: (reason) => (Array.isArray(reason) ? fail() : reconnect()),
         complete: reconnect,
       },
     );
@@ -73,10 +73,10 @@ export function follow<Data, Variables extends { after?: string | null | undefin
   }
 
   /** The service responded with an error, so reconnecting won't help. */
-  function refuse(): void {
+  function fail(): void {
     if (isStopped) return;
     stop();
-    onState('refused');
+    onState('failed');
   }
 
   function stop(): void {

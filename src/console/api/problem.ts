@@ -20,17 +20,20 @@ type Extensions = {
 
 export function toProblem(error: CombinedError): Problem {
   const first = error.graphQLErrors[0];
-  if (!first) return { ...NO_RESPONSE, message: 'Can’t reach the server.' };
+  if (!first) return NO_RESPONSE;
   const { code = 'INTERNAL', requestId, retryable = false, errors, field } = first.extensions as Extensions;
   const fields = errors ?? (field ? [{ pointer: field, message: first.message }] : []);
   return { code, message: first.message, requestId, fields, retryable };
 }
 
-const NO_RESPONSE = { code: 'NO_RESPONSE', requestId: undefined, fields: [], retryable: true };
+/** Shown when a request gets no response. */
+export const UNREACHABLE = 'Can’t reach the server. Check your connection and that the service is running.';
+
+const NO_RESPONSE = { code: 'NO_RESPONSE', message: UNREACHABLE, requestId: undefined, fields: [], retryable: true };
 
 /** What the user can do in the console, where the service's own message doesn't say it. */
 const ADVICE: Readonly<Record<string, string>> = {
-  NO_RESPONSE: 'Check your connection and that the service is running. This page may be out of date.',
+  NO_RESPONSE: 'This page may be out of date.',
   NOT_FOUND: 'It may have been deleted, or it may belong to another account.',
   FORBIDDEN: 'Sign in as the project owner. API keys can’t do this.',
   CONNECTOR_LIMIT_REACHED: 'Open “Limits & usage” to see what your tier includes.',

@@ -13,5 +13,5 @@ export function useSubmit<Data, Variables extends AnyVariables>(document: TypedD
     if (error) setProblem(toProblem(error));
     return error ? undefined : data;
   }
-  return { submit, problem, isBusy: fetching, forget: () => setProblem(undefined) };
+  return { submit, problem, isBusy: fetching };
 }

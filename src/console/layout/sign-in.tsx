@@ -99,8 +99,8 @@ function DevelopmentSignIn({ session }: { session: TokenSession }) {
     }).catch(() => undefined);
     setBusy(false);
     if (response?.ok) return session.accept(((await response.json()) as { token: string }).token);
-    const refusal = (await response?.json().catch(() => undefined)) as { errors?: { message: string }[] } | undefined;
-    setProblem(refusal?.errors?.[0]?.message ?? 'Can’t reach the server. Is it running?');
+    const body = (await response?.json().catch(() => undefined)) as { errors?: { message: string }[] } | undefined;
+    setProblem(body?.errors?.[0]?.message ?? 'Can’t reach the server. Is it running?');
   }
   return (
     <form onSubmit={signIn}>

@@ -9,7 +9,7 @@ export function useServerErrors<Values>(
   problem: Problem | undefined,
 ): void {
   // The form returns new functions on every render, but each problem must be shown only once.
-  const show = useEffectEvent((refused: Problem) => setErrors(errorsByField(refused)));
+  const show = useEffectEvent((shown: Problem) => setErrors(errorsByField(shown)));
   useEffect(() => {
     if (problem) show(problem);
   }, [problem]);

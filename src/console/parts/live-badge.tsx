@@ -6,7 +6,7 @@ const LOOKS: Readonly<Record<FollowState | 'paused', { color: string; text: stri
   live: { color: 'teal', text: 'Live' },
   offline: { color: 'yellow', text: 'Reconnecting' },
   paused: { color: 'gray', text: 'Paused' },
-  refused: { color: 'red', text: 'Offline' },
+  failed: { color: 'red', text: 'Offline' },
 };
 
 /** Whether the page updates automatically. */

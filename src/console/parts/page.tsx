@@ -25,17 +25,14 @@ export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNo
 }
 
 /** A bordered section of a page, with its own heading. `flush` removes the padding, for tables. */
-export function Panel(props: { title?: string; aside?: ReactNode; children: ReactNode; flush?: boolean }) {
-  const { title, aside, children, flush = false } = props;
+export function Panel(props: { title?: string; children: ReactNode; flush?: boolean }) {
+  const { title, children, flush = false } = props;
   return (
     <section className="panel" aria-label={title}>
       {title && (
-        <Group justify="space-between" px="md" pt="sm" pb={flush ? 'sm' : 0}>
-          <Title order={2} fz="sm">
-            {title}
-          </Title>
-          {aside}
-        </Group>
+        <Title order={2} fz="sm" px="md" pt="sm" pb={flush ? 'sm' : 0}>
+          {title}
+        </Title>
       )}
       {flush ? children : <Stack p="md">{children}</Stack>}
     </section>

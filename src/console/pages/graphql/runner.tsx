@@ -2,6 +2,7 @@ import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
 import { IconPlayerPlay, IconPlayerStop } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/client.ts';
+import { UNREACHABLE } from '../../api/problem.ts';
 import { followDocument, isSubscription, runDocument } from '../../api/run-document.ts';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
@@ -10,7 +11,6 @@ import { EXAMPLES } from './examples.ts';
 
 /** The number of subscription results to keep, newest first. */
 const MAX_RESULTS = 20;
-const UNREACHABLE = 'Can’t reach the server. Check your connection and that the service is running.';
 
 /** An editor for an operation and its variables, with the results. */
 export function GraphqlRunner() {

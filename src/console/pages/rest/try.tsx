@@ -3,6 +3,7 @@ import { IconPlayerPlay } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useApi } from '../../api/client.ts';
 import { type Operation, requestPath } from '../../api/openapi.ts';
+import { UNREACHABLE } from '../../api/problem.ts';
 import { Command } from '../../parts/command.tsx';
 
 type Result = { status: number; statusText: string; milliseconds: number; headers: string; body: string };
@@ -28,7 +29,7 @@ export function RestTry({ operation, values }: { operation: Operation; values: R
       setResult({ status: response.status, statusText: response.statusText, milliseconds, headers, body });
     } catch {
       setResult(undefined);
-      setFailure('Can’t reach the server. Check your connection and that the service is running.');
+      setFailure(UNREACHABLE);
     }
     setBusy(false);
   }
