@@ -1,6 +1,6 @@
 /**
- * Takes a picture of every page of the console into docs/images/, of some in dark too: `npm run screenshots`. Runs a service of
- * its own with a project that has had a month of business. Needs Chromium.
+ * Takes a screenshot of every page of the console into docs/images/, and of some pages in dark mode: `npm run screenshots`.
+ * Starts its own service with a project that has a month of data. Needs Chromium.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -21,11 +21,11 @@ const SIZE = { width: 1360, height: 860 };
 
 type Shot = {
   name: string;
-  /** Behind the project. */
+  /** Relative to the project's page. */
   path: string;
-  /** A text that is there when the page is. */
+  /** A text that appears once the page has loaded. */
   ready: string;
-  /** What is opened on the page first. */
+  /** Opens something on the page before the screenshot. */
   open?: (page: Page) => Promise<void>;
 };
 
@@ -35,9 +35,9 @@ const SHOTS: readonly Shot[] = [
   { name: 'delivery', path: '/deliveries', ready: 'Live', open: openFailedDelivery },
   { name: 'replay', path: '/deliveries?status=FAILED', ready: 'Live', open: countFailed },
   { name: 'payments', path: '/payments', ready: 'Settled' },
-  { name: 'customers', path: '/customers', ready: 'Paid most' },
+  { name: 'customers', path: '/customers', ready: 'Highest spend' },
   { name: 'endpoints', path: '/endpoints', ready: '/weather' },
-  { name: 'buyer', path: '/endpoints', ready: '/weather', open: openBuyersView },
+  { name: 'buyer', path: '/endpoints', ready: '/weather', open: openBuyerPreview },
   { name: 'webhooks', path: '/webhooks', ready: 'payment.settled' },
   { name: 'connectors', path: '/connectors', ready: 'Slack' },
   { name: 'events', path: '/events', ready: 'payment.settled' },
@@ -48,7 +48,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'graphql', path: '/graphql/Delivery', ready: 'attempts' },
   { name: 'settings', path: '/settings', ready: 'Delete project' },
 ];
-/** Those that are taken dark as well. */
+/** Shots that are also taken in dark mode. */
 const DARK: readonly string[] = ['overview', 'delivery'];
 
 const only = process.argv.slice(2);
@@ -56,10 +56,10 @@ const postgres = await startThrowawayPostgres();
 const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-screenshots-'));
 const receiver = createServer((request, response) => {
   request.resume();
-  const isFlooded = request.url?.includes('warehouse');
+  const isDown = request.url?.includes('warehouse');
   setTimeout(() => {
-    response.writeHead(isFlooded ? 503 : 200, { 'content-type': 'application/json' });
-    response.end(isFlooded ? '{"error":"maintenance until 14:00"}' : '{"received":true}');
+    response.writeHead(isDown ? 503 : 200, { 'content-type': 'application/json' });
+    response.end(isDown ? '{"error":"maintenance until 14:00"}' : '{"received":true}');
   }, 20);
 }).listen(0, '127.0.0.1');
 const config = readConfig({ NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, EGRESS_ALLOW: '127.0.0.1/32:*' });
@@ -118,13 +118,13 @@ async function openFailedDelivery(page: Page): Promise<void> {
 }
 
 async function countFailed(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Send many again' }).click();
-  await page.getByRole('button', { name: 'Count them' }).click();
-  await page.getByText(/deliver(y|ies) match/).waitFor();
+  await page.getByRole('button', { name: 'Replay deliveries' }).click();
+  await page.getByRole('button', { name: 'Count deliveries' }).click();
+  await page.getByText(/deliver(y matches|ies match)/).waitFor();
 }
 
-async function openBuyersView(page: Page): Promise<void> {
+async function openBuyerPreview(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Actions for /weather/:city' }).click();
-  await page.getByRole('menuitem', { name: 'What a buyer sees' }).click();
-  await page.getByRole('dialog', { name: 'What a buyer sees' }).waitFor();
+  await page.getByRole('menuitem', { name: 'Preview as buyer' }).click();
+  await page.getByRole('dialog', { name: 'Buyer preview' }).waitFor();
 }

@@ -15,7 +15,7 @@ import {
 const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 const MONOSPACE = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace';
 
-/** Dense and calm: small type, thin lines, one accent. */
+/** Dense and calm: small type, thin lines, one accent color. */
 export const theme = createTheme({
   fontFamily: FONT,
   fontFamilyMonospace: MONOSPACE,
@@ -50,7 +50,7 @@ export const theme = createTheme({
   },
 });
 
-/** Text on a light tint of its own colour, as badges have it. */
+/** Text on a light tint of its own color, as in badges. */
 const darkerOnTints = Object.fromEntries(
   ['teal', 'red', 'orange', 'yellow', 'gray', 'blue', 'indigo'].map((color) => [
     `--mantine-color-${color}-light-color`,
@@ -58,7 +58,7 @@ const darkerOnTints = Object.fromEntries(
   ]),
 );
 
-/** Mantine's quiet text is too pale to be read by everybody (WCAG 2.2, 1.4.3: 4.5 to 1). */
+/** Mantine's dimmed text doesn't reach the contrast that WCAG 2.2 asks for (1.4.3: 4.5 to 1). */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

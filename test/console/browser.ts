@@ -22,14 +22,14 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Tabs are of one process, which has compiled the console's scripts already.
+  // All tabs share one process, so the console's scripts are compiled only once.
   '--process-per-site',
 ];
 
-/** The browser of this system, or undefined when there is none: then these tests cannot run, and say so. */
+/** The system's Chromium. Without one, the browser tests are skipped with a warning. */
 export const executablePath: string | undefined = process.env.CHROMIUM ?? findOnPath();
 if (!executablePath)
-  console.warn('Browser tests are skipped: there is no Chromium. On Debian: apt-get install chromium');
+  console.warn('Browser tests are skipped because Chromium is not installed. On Debian: apt-get install chromium');
 
 function findOnPath(): string | undefined {
   const candidates = (process.env.PATH ?? '')
@@ -50,13 +50,13 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 export type ConsolePage = Page & {
-  /** What the browser complained about: errors of scripts, and everything the content security policy refused. */
+  /** Script errors and violations of the content security policy. */
   complaints: string[];
-  /** The requests that are under way. */
+  /** The requests in flight. */
   requests: ReadonlySet<Request>;
 };
 
-/** What the tabs of a browser share, so that each file of the console is fetched and compiled once. */
+/** Tabs of a browser share a context, so that each file of the console is fetched and compiled only once. */
 const shared = new WeakMap<Browser, Promise<BrowserContext>>();
 
 function contextOf(browser: Browser): Promise<BrowserContext> {
@@ -76,14 +76,14 @@ async function newContext(browser: Browser, options: BrowserContextOptions): Pro
   return context;
 }
 
-/** A tab where nobody is signed in: sessions are kept by tab. With options of its own it shares nothing with others. */
+/** Opens a signed-out tab: each tab has its own session. A tab with `options` gets its own context. */
 export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<ConsolePage> {
   const context = await (options ? newContext(browser, options) : contextOf(browser));
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // Answers such as 422 are part of the game; the browser reports each of them.
+    // The browser logs every response such as 422, which tests provoke on purpose.
     const isAboutStatus = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isAboutStatus) complaints.push(message.text());
   });
@@ -93,7 +93,7 @@ export async function openTab(browser: Browser, options?: BrowserContextOptions)
 function followRequests(page: Page): ReadonlySet<Request> {
   const requests = new Set<Request>();
   page.on('request', (request) => {
-    // Those of the document that is left may never be heard of again.
+    // Requests of the previous document may never finish.
     if (request.isNavigationRequest()) requests.clear();
     requests.add(request);
   });
@@ -102,23 +102,23 @@ function followRequests(page: Page): ReadonlySet<Request> {
   return requests;
 }
 
-/** What stands on a page in the place of something that is yet to come. */
+/** Placeholders for content that is still loading. */
 const PLACEHOLDERS = '.mantine-Loader-root, .mantine-Skeleton-root, [role=status]:text-is("Connecting")';
 const IDLE = 'new Promise((resolve) => requestAnimationFrame(() => requestIdleCallback(resolve)))';
 
-/** Waits until all of the page is there: nothing is asked for, what was answered is drawn, and nothing says it is loading. */
+/** Waits until the page is complete: no requests in flight, all responses rendered, and no loading indicators. */
 export async function untilComplete(page: ConsolePage): Promise<void> {
-  const underWay = () => [...page.requests].map((request) => request.url());
+  const inFlight = () => [...page.requests].map((request) => request.url());
   const missing = async () => {
-    const before = underWay();
+    const before = inFlight();
     await page.evaluate(IDLE);
     const placeholders = await page.locator(PLACEHOLDERS).evaluateAll((found) => found.map((one) => one.outerHTML));
-    return [...before, ...placeholders, ...underWay()];
+    return [...before, ...placeholders, ...inFlight()];
   };
   await expect.poll(missing).toEqual([]);
 }
 
-/** Opens the console and signs in with the dev issuer, as a person does. */
+/** Opens the console and signs in with the dev issuer, as a user would. */
 export async function signIn(page: Page, app: TestApp, subject: string, path = '/console/'): Promise<void> {
   await page.goto(app.url + path);
   await page.getByLabel('Name').fill(subject);
@@ -126,13 +126,13 @@ export async function signIn(page: Page, app: TestApp, subject: string, path = '
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** Opens a page with this token in the tab already. */
+/** Opens a page in a tab that is already signed in with this token. */
 export async function openSignedIn(page: Page, app: Pick<TestApp, 'url'>, token: string, path: string): Promise<void> {
   await keepToken(page, token);
   await page.goto(app.url + path);
 }
 
-/** Whatever page the tab opens from now on, it has this token already. */
+/** Signs the tab in with this token for every page it opens from now on. */
 export async function keepToken(page: Page, token: string): Promise<void> {
   await page.addInitScript((kept) => sessionStorage.setItem('tollgate.token', kept), token);
 }
@@ -142,15 +142,15 @@ type AxeResult = {
 };
 
 const WCAG_AND_PRACTICE = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** The rules of those that look at colours: all that another colour scheme can change, as both show the same elements. */
+/** The rules about colors. Both color schemes show the same elements, so only these can differ. */
 const RULES_OF_COLORS = ['color-contrast', 'link-in-text-block'];
 
-/** Expects nothing serious of axe-core, by WCAG 2.2 A and AA. */
+/** Expects no serious axe-core violations of WCAG 2.2 A and AA. */
 export async function expectAccessible(page: Page): Promise<void> {
   await expectNothingSerious(page, { type: 'tag', values: WCAG_AND_PRACTICE });
 }
 
-/** The same in light and in dark; the page is light afterwards. */
+/** The same in light and dark mode. Leaves the page in light mode. */
 export async function expectAccessibleInBothSchemes(page: Page): Promise<void> {
   await expectAccessible(page);
   try {
@@ -167,9 +167,9 @@ async function show(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
 }
 
 async function expectNothingSerious(page: Page, runOnly: RunOnly): Promise<void> {
-  // Not `addScriptTag`: the content security policy refuses it, as it should.
+  // Not `addScriptTag`: the content security policy rightly blocks it.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
-  // Only a rule that is not among these, of orientation, reads the style sheets that axe would fetch.
+  // axe would also fetch style sheets, but only for a rule about orientation that isn't used here.
   const options = { runOnly, resultTypes: ['violations'], preload: { assets: ['media'] } };
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResult;
   const serious = violations

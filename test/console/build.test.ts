@@ -8,7 +8,7 @@ const MAX_FIRST_LOAD_BYTES = 200_000;
 
 type Manifest = Record<string, { file: string; isEntry?: boolean; imports?: string[] }>;
 
-test('the first view loads less than 200 KB of script, gzipped', () => {
+test('the first page of the console loads less than 200 KB of gzipped scripts', () => {
   const manifest = JSON.parse(readFileSync(join(FOLDER, '.vite/manifest.json'), 'utf8')) as Manifest;
   const needed = new Set<string>();
   const need = (name: string) => {
@@ -22,7 +22,7 @@ test('the first view loads less than 200 KB of script, gzipped', () => {
   expect(bytes.reduce((sum, length) => sum + length, 0)).toBeLessThan(MAX_FIRST_LOAD_BYTES);
 });
 
-test('the page has no inline script and names nothing elsewhere', () => {
+test('the console’s page has no inline scripts and no external resources', () => {
   const page = readFileSync(join(FOLDER, 'index.html'), 'utf8');
   expect(page.match(/<script(?![^>]*\ssrc=)/g)).toBeNull();
   expect(page.match(/(src|href)="(?!\/console\/)/g)).toBeNull();

@@ -7,7 +7,7 @@ import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab 
 
 const token = (mark: string) => `110201543:${mark.padEnd(35, 'x')}`;
 
-describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
+describe.skipIf(!executablePath)('the connectors page of the console', () => {
   let vendors: VendorServer;
   let app: TestApp;
   let browser: Browser;
@@ -38,7 +38,7 @@ describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
     await page.getByRole('menuitem', { name: action }).click();
   };
 
-  test('credentials are checked, a refusal pauses it with the reason, and new ones set it going', async () => {
+  test('rejected credentials pause a connector with a reason, and new ones resume it', async () => {
     vendors.accept('first');
     const page = await open();
     const { id } = await createConnector(alice, base, {
@@ -46,35 +46,35 @@ describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
       config: { botToken: token('first'), chatId: '-1001234567890' },
     });
     await page.reload();
-    await act(page, 'Check the credentials');
-    await page.getByText('The credentials work').waitFor();
+    await act(page, 'Test credentials');
+    await page.getByText('Credentials work').waitFor();
 
     vendors.expire('first');
-    await act(page, 'Check the credentials');
-    await page.getByText('Refused', { exact: true }).waitFor();
+    await act(page, 'Test credentials');
+    await page.getByText('Credentials rejected', { exact: true }).waitFor();
     await alice.rest('POST', `${base}/connectors/${id}/test`, { eventType: 'payment.settled' });
-    const state = async () =>
+    const pausedReason = async () =>
       (await alice.rest<{ pausedReason: string | null }>('GET', `${base}/connectors/${id}`)).body.pausedReason;
-    await expect.poll(state).not.toBeNull();
+    await expect.poll(pausedReason).not.toBeNull();
     await page.reload();
     const row = page.getByRole('row').filter({ hasText: 'Telegram' });
     await row.getByText('Paused', { exact: true }).waitFor();
-    await row.getByText((await state())!).waitFor();
+    await row.getByText((await pausedReason())!).waitFor();
     await act(page, 'Edit');
     const dialog = page.getByRole('dialog', { name: 'Telegram' });
-    await dialog.getByText((await state())!).waitFor();
+    await dialog.getByText((await pausedReason())!).waitFor();
     await expectAccessible(page);
 
     vendors.accept('second');
     await dialog.getByLabel('Bot token').fill(token('second'));
-    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Active', { exact: true }).waitFor();
     await expect
       .poll(() => vendors.callsTo('telegram').filter(({ url }) => url.pathname.includes('second')).length)
       .toBeGreaterThan(0);
   });
 
-  test('a new address is saved only with the secrets that would be sent there', async () => {
+  test('a changed address is saved only after the secrets are entered again', async () => {
     const page = await open();
     const before = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_of_the_seller' };
     const { id } = await createConnector(alice, base, { type: 'supabase', config: before });
@@ -86,28 +86,28 @@ describe.skipIf(!executablePath)('the page of connectors, in a browser', () => {
     await url.fill('https://zyxwvutsrqponmlkjihg.supabase.co');
     await warning.waitFor();
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('Enter this again: it would go to another address.').waitFor();
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await dialog.getByText('Enter this again because the address has changed.').waitFor();
     const stored = async () => (await alice.rest<{ config: object }>('GET', `${base}/connectors/${id}`)).body.config;
     expect(await stored()).toEqual({ url: before.url, apiKey: '••••ller' });
 
-    // Back where it was, nothing more is asked.
+    // With the original address, no secret is asked for.
     await url.fill(before.url);
     await warning.waitFor({ state: 'detached' });
     await url.fill('https://zyxwvutsrqponmlkjihg.supabase.co');
     await dialog.getByLabel('API key').fill('sb_secret_of_the_seller_too');
-    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await stored()).toEqual({ url: 'https://zyxwvutsrqponmlkjihg.supabase.co', apiKey: '••••_too' });
   });
 
-  test('every type of connector has its form, with each field of its config', async () => {
+  test('every connector type has a form with all fields of its config', async () => {
     const page = await open();
     type Type = { type: string; title: string; fields: { title: string }[] };
     const { body } = await alice.rest<{ data: Type[] }>('GET', '/api/connector-types');
     expect(body.data.length).toBeGreaterThan(20);
     for (const { title, fields } of body.data) {
-      await page.getByRole('button', { name: 'New connector' }).first().click();
+      await page.getByRole('button', { name: 'Add connector' }).first().click();
       await page.getByRole('dialog', { name: 'New connector' }).getByText(title, { exact: true }).click();
       const dialog = page.getByRole('dialog', { name: title, exact: true });
       for (const field of fields) await dialog.getByLabel(field.title).first().waitFor();

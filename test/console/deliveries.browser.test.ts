@@ -6,10 +6,10 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
-/** The console waits up to 7.5 s between tries to connect, and Chromium up to 5 s more of its own. */
+/** The console waits up to 7.5 s before it reconnects, and Chromium up to another 5 s. */
 const RECONNECT_MILLISECONDS = 45_000;
 
-describe.skipIf(!executablePath)('the live deliveries of the console', () => {
+describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   let app: TestApp;
   let browser: Browser;
   let receiver: Receiver;
@@ -47,7 +47,7 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
     await page.getByText('Live', { exact: true }).waitFor();
   };
 
-  test('a delivery appears and moves on without a reload, and is sent again from its drawer', async () => {
+  test('a delivery appears and updates without a reload and can be resent from its drawer', async () => {
     const page = await openTab(browser);
     await goLive(page, app);
     await page.getByText('No deliveries yet').waitFor();
@@ -67,16 +67,16 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
     await drawer.getByText('Understood.').waitFor();
     await expectAccessible(page);
     receiver.handle(() => ({ statusCode: 202, body: 'Understood again.' }));
-    await drawer.getByRole('button', { name: 'Send again' }).click();
-    await drawer.getByLabel('Answer to attempt 2').getByText('Understood again.').waitFor({ state: 'attached' });
-    await drawer.getByRole('button', { name: /#2 .*by hand/ }).waitFor();
+    await drawer.getByRole('button', { name: 'Resend' }).click();
+    await drawer.getByLabel('Response to attempt 2').getByText('Understood again.').waitFor({ state: 'attached' });
+    await drawer.getByRole('button', { name: /#2 .*Manual/ }).waitFor();
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'hidden' });
     await row.getByText('202').waitFor();
     expect(page.complaints).toEqual([]);
   });
 
-  test('after a lost connection it catches up on all that was missed, and shows nothing twice', {
+  test('after a lost connection the page catches up on everything it missed, without duplicates', {
     timeout: 2 * RECONNECT_MILLISECONDS,
   }, async () => {
     const proxy: CuttableProxy = await startCuttableProxy(app.url);
@@ -104,7 +104,7 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
     }
   });
 
-  test('while paused nothing moves; what came in is shown afterwards', async () => {
+  test('a paused page adds no rows until it is resumed', async () => {
     const page = await openTab(browser);
     await goLive(page, app);
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -115,15 +115,15 @@ describe.skipIf(!executablePath)('the live deliveries of the console', () => {
     await rowOf(page, 'payment.settled').getByText('Succeeded').waitFor();
   });
 
-  test('filters leave what was asked for, live ones included', async () => {
+  test('filters also apply to live deliveries', async () => {
     const page = await openTab(browser);
     await send('payment.failed');
     await goLive(page, app);
     await rowOf(page, 'payment.failed').waitFor();
-    await page.getByRole('combobox', { name: 'Kind of event' }).click();
+    await page.getByRole('combobox', { name: 'Event type' }).click();
     await page.getByRole('option', { name: 'payment.settled' }).click();
     await page.keyboard.press('Escape');
-    await page.getByText('Nothing matches').waitFor();
+    await page.getByText('No matching deliveries').waitFor();
     await send('payment.verified');
     await send('payment.settled');
     await rowOf(page, 'payment.settled').waitFor();

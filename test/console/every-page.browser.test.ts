@@ -17,29 +17,29 @@ import {
   untilComplete,
 } from './browser.ts';
 
-/** Every page of the navigation, with what is on it in a project that has all, and in one that has nothing. */
+/** Every page of the navigation, with a text that shows up in a full project and one that shows up in an empty project. */
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
   Overview: { path: '', full: 'Top customers', empty: 'Next steps' },
-  Endpoints: { path: '/endpoints', full: '/weather/:city', empty: 'Put a price on a route' },
+  Endpoints: { path: '/endpoints', full: '/weather/:city', empty: 'Create your first paid endpoint' },
   Settings: { path: '/settings', full: 'Delete project', empty: 'Delete project' },
   Payments: { path: '/payments', full: '/forecast/*', empty: 'No payments yet' },
-  Customers: { path: '/customers', full: 'Paid most', empty: 'No customers yet' },
+  Customers: { path: '/customers', full: 'Highest spend', empty: 'No customers yet' },
   Deliveries: { path: '/deliveries', full: 'customer.first_payment', empty: 'No deliveries yet' },
-  Webhooks: { path: '/webhooks', full: '/warehouse', empty: 'Be told of every payment' },
-  Connectors: { path: '/connectors', full: 'Paused', empty: 'Bring payments to where you work' },
-  Events: { path: '/events', full: 'payment.verified', empty: 'No events' },
-  'API keys': { path: '/keys', full: 'Backend', empty: 'Let a program in' },
+  Webhooks: { path: '/webhooks', full: '/warehouse', empty: 'Add your first webhook' },
+  Connectors: { path: '/connectors', full: 'Paused', empty: 'Add your first connector' },
+  Events: { path: '/events', full: 'payment.verified', empty: 'No events yet' },
+  'API keys': { path: '/keys', full: 'Backend', empty: 'Create your first API key' },
   'Audit log': { path: '/audit-log', full: 'connector.created', empty: 'project.created' },
   'Limits & usage': { path: '/limits', full: 'Business (yours)', empty: 'Business (yours)' },
   'REST reference': {
     path: '/rest',
-    full: 'Send many deliveries again, or count them',
-    empty: 'Send many deliveries again, or count them',
+    full: 'Get started',
+    empty: 'Get started',
   },
   'GraphQL explorer': { path: '/graphql', full: 'connectorTypes', empty: 'connectorTypes' },
 };
 
-describe.skipIf(!executablePath)('every page, in a browser', () => {
+describe.skipIf(!executablePath)('every page of the console', () => {
   let app: TestApp;
   let browser: Browser;
   let receiver: Receiver;
@@ -64,7 +64,7 @@ describe.skipIf(!executablePath)('every page, in a browser', () => {
     await receiver?.close();
   });
 
-  test('none of the navigation is missing here', async () => {
+  test('this suite covers every link of the navigation', async () => {
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${projects.empty}`);
     const links = page.getByRole('navigation', { name: 'Project' }).getByRole('link');
@@ -77,11 +77,11 @@ describe.skipIf(!executablePath)('every page, in a browser', () => {
     expect(places.sort()).toEqual(known.sort());
   });
 
-  // One tab for all pages of a project, as a person has it.
+  // One tab for all pages of a project, as a user would have it.
   describe.each([
-    { state: 'full', way: 'by its address' },
+    { state: 'full', way: 'by URL' },
     { state: 'empty', way: 'from the navigation' },
-  ] as const)('of a project that is $state, opened $way', ({ state, way }) => {
+  ] as const)('in a project that is $state, opened $way', ({ state, way }) => {
     let page: ConsolePage;
 
     beforeAll(async () => {
@@ -91,30 +91,27 @@ describe.skipIf(!executablePath)('every page, in a browser', () => {
     });
     afterAll(() => page?.close());
 
-    test.each(Object.keys(PAGES))(
-      '%s is there and accessible, in light and dark, without complaints',
-      async (label) => {
-        const place = PAGES[label]!;
-        const address = `${app.url}/console/projects/${projects[state]}${place.path}`;
-        const link = page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: label, exact: true });
-        await (way === 'from the navigation' ? link.click() : page.goto(address));
-        await page.waitForURL(address);
-        await page.getByText(place[state]).first().waitFor();
-        await untilComplete(page);
-        await expectAccessibleInBothSchemes(page);
-        expect(page.complaints.splice(0)).toEqual([]);
-      },
-    );
+    test.each(Object.keys(PAGES))('%s loads without errors and is accessible in light and dark mode', async (label) => {
+      const place = PAGES[label]!;
+      const address = `${app.url}/console/projects/${projects[state]}${place.path}`;
+      const link = page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: label, exact: true });
+      await (way === 'from the navigation' ? link.click() : page.goto(address));
+      await page.waitForURL(address);
+      await page.getByText(place[state]).first().waitFor();
+      await untilComplete(page);
+      await expectAccessibleInBothSchemes(page);
+      expect(page.complaints.splice(0)).toEqual([]);
+    });
   });
 
-  test('the list of projects and what is nowhere are accessible too', async () => {
+  test('the list of projects and the “not found” pages are accessible', async () => {
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, '/console/');
     await page.getByRole('link', { name: 'Weather API' }).waitFor();
     await expectAccessibleInBothSchemes(page);
     for (const path of ['/console/nowhere', `/console/projects/${projects.empty}/nowhere`]) {
       await page.goto(app.url + path);
-      await page.getByText('There is no such page').waitFor();
+      await page.getByText('Page not found').waitFor();
       await expectAccessible(page);
     }
     expect(page.complaints).toEqual([]);

@@ -9,11 +9,11 @@ import { EVENT_KINDS } from '../../src/events/kinds.ts';
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, '../../schema.graphql'), 'utf8'));
 const namesOf = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ name }) => name);
 
-test('the console writes audited actions and kinds of events as REST does', () => {
+test('the console formats audit actions and event types as REST does', () => {
   expect(namesOf('AuditAction').map(formatAuditAction).sort()).toEqual([...AUDIT_ACTIONS].sort());
   expect(namesOf('EventType').map(formatEventType).sort()).toEqual([...EVENT_KINDS].sort());
 });
 
-test('the console offers every kind of event', () => {
+test('the console offers every event type', () => {
   expect([...EVENT_TYPES].sort()).toEqual(namesOf('EventType').sort());
 });

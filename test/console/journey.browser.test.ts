@@ -5,7 +5,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { WALLET } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab, signIn } from './browser.ts';
 
-describe.skipIf(!executablePath)('a seller in the console', () => {
+describe.skipIf(!executablePath)('a seller who uses only the console', () => {
   let app: TestApp;
   let browser: Browser;
   let receiver: Receiver;
@@ -21,31 +21,31 @@ describe.skipIf(!executablePath)('a seller in the console', () => {
     await receiver?.close();
   });
 
-  test('comes from signing in to a delivery that was sent again, in one sitting and without the API', async () => {
+  test('gets from sign-in to a resent delivery without the API', async () => {
     const page = await openTab(browser);
     const go = (name: string) => page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name }).click();
     await signIn(page, app, 'sara');
-    await page.getByRole('button', { name: 'New project' }).first().click();
+    await page.getByRole('button', { name: 'Add project' }).first().click();
     await page.getByLabel('Name').fill('Weather');
     await page.getByLabel('Wallet address').fill(WALLET);
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.getByRole('region', { name: 'Next steps' }).waitFor();
 
     await page.getByRole('link', { name: 'webhook', exact: true }).click();
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'Add webhook' }).first().click();
     await page.getByLabel('URL').fill(`${receiver.url}/hook`);
     await page.getByRole('button', { name: 'Create webhook' }).click();
-    const secret = page.getByRole('dialog', { name: 'The signing secret' });
-    await secret.getByLabel('I have stored it in a safe place').check();
+    const secret = page.getByRole('dialog', { name: 'Your signing secret' });
+    await secret.getByLabel('I’ve stored it in a safe place').check();
     await secret.getByRole('button', { name: 'Done' }).click();
 
     await go('Endpoints');
-    await page.getByRole('button', { name: 'New endpoint' }).first().click();
+    await page.getByRole('button', { name: 'Add endpoint' }).first().click();
     await page.getByLabel('Path').fill('/weather/:city');
     await page.getByLabel('Upstream URL').fill('https://api.example.com/now');
-    await page.getByLabel('Price in USD').fill('0.01');
+    await page.getByLabel('Price (USD)').fill('0.01');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
-    await page.getByRole('dialog', { name: 'What a buyer sees' }).getByText('$0.01').waitFor();
+    await page.getByRole('dialog', { name: 'Buyer preview' }).getByText('$0.01').waitFor();
     await page.keyboard.press('Escape');
 
     await go('Deliveries');
@@ -53,32 +53,32 @@ describe.skipIf(!executablePath)('a seller in the console', () => {
     await rows.filter({ hasText: 'endpoint.created' }).getByText('Succeeded').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
 
-    // What happens in another tab shows up in this one.
+    // A test event sent from another tab shows up in this one.
     const other = await page.context().newPage();
     const token = (await page.evaluate(`sessionStorage.getItem('tollgate.token')`)) as string;
     await openSignedIn(other, app, token, new URL(page.url()).pathname.replace('deliveries', 'webhooks'));
     await other.getByRole('button', { name: `Actions for ${receiver.url}/hook` }).click();
-    await other.getByRole('menuitem', { name: 'Send a test event' }).click();
+    await other.getByRole('menuitem', { name: 'Send test event' }).click();
     await expect.poll(() => rows.filter({ hasText: 'Succeeded' }).count()).toBe(2);
     await other.close();
 
     await rows.filter({ hasText: 'endpoint.created' }).getByRole('button').first().click();
     const drawer = page.getByRole('dialog', { name: 'Delivery' });
-    await drawer.getByRole('button', { name: 'Send again' }).click();
-    await drawer.getByText('by hand').waitFor();
+    await drawer.getByRole('button', { name: 'Resend' }).click();
+    await drawer.getByText('Manual', { exact: true }).waitFor();
     await expect.poll(() => receiver.requests.length).toBe(3);
     expect(page.complaints).toEqual([]);
   });
 
-  test('is told what is wrong when the server cannot be reached, and goes on when it can', async () => {
+  test('sees an error while the server is unreachable and can continue afterwards', async () => {
     const page = await openTab(browser);
     await signIn(page, app, 'tom');
     await page.getByText('Create your first project').waitFor();
     await page.route('**/graphql', (route) => route.abort());
     await page.reload();
-    await page.getByText('The server could not be reached').first().waitFor();
-    await page.getByText('Check your connection, and that the service runs').first().waitFor();
-    // Nobody knows whether there are any.
+    await page.getByText('Can’t reach the server').first().waitFor();
+    await page.getByText('Check your connection and that the service is running').first().waitFor();
+    // The page must not claim that there are no projects.
     expect(await page.getByText('Create your first project').count()).toBe(0);
     await expectAccessible(page);
     await page.unroute('**/graphql');

@@ -8,21 +8,21 @@ const ALGORITHM = 'ES256';
 
 export type OidcProvider = {
   issuer: string;
-  /** The value of `AUTH_ISSUERS` that trusts it. */
+  /** A value of `AUTH_ISSUERS` that trusts this provider. */
   authIssuers: string;
   receiver: Receiver;
-  /** How long the tokens live that it gives from now on. */
-  tokensLive(seconds: number): void;
-  /** Whether refresh tokens are still good. */
-  refuseRefresh(): void;
+  /** Sets the lifetime of tokens issued from now on. */
+  setTokenLifetime(seconds: number): void;
+  /** Rejects refresh tokens from now on. */
+  rejectRefresh(): void;
   close(): Promise<void>;
 };
 
 type Grant = { challenge: string; nonce: string | null; redirectUri: string; scope: string };
 
 /**
- * A small provider of OpenID Connect: discovery, keys, a sign-in that asks nobody, and a token endpoint that insists on PKCE
- * with S256 (RFC 7636), on the redirect URI of the request (RFC 6749 §4.1.3), and takes each code and refresh token once.
+ * A small OpenID Connect provider: discovery, keys, sign-in without a prompt, and a token endpoint that requires PKCE with
+ * S256 (RFC 7636) and the redirect URI of the request (RFC 6749 §4.1.3), and accepts each code and refresh token only once.
  */
 export async function startOidcProvider(subject: string): Promise<OidcProvider> {
   const { privateKey, publicKey } = await generateKeyPair(ALGORITHM);
@@ -32,7 +32,7 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
   const grants = new Map<string, Grant>();
   const refreshTokens = new Set<string>();
   let lifetimeSeconds = 3600;
-  let refreshes = true;
+  let acceptsRefresh = true;
 
   const sign = (claims: Record<string, unknown>, audience: string) =>
     new SignJWT(claims)
@@ -47,20 +47,20 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
   function authorize({ path }: ReceivedRequest) {
     const query = new URL(path, issuer).searchParams;
     const redirectUri = query.get('redirect_uri')!;
-    const answer = new URL(redirectUri);
-    answer.searchParams.set('state', query.get('state')!);
+    const location = new URL(redirectUri);
+    location.searchParams.set('state', query.get('state')!);
     if (query.get('client_id') !== CLIENT_ID || query.get('code_challenge_method') !== 'S256') {
-      answer.searchParams.set('error', 'invalid_request');
+      location.searchParams.set('error', 'invalid_request');
     } else {
       const code = randomUUID();
       const [challenge, scope] = [query.get('code_challenge')!, query.get('scope')!];
       grants.set(code, { challenge, nonce: query.get('nonce'), redirectUri, scope });
-      answer.searchParams.set('code', code);
+      location.searchParams.set('code', code);
     }
-    return { statusCode: 302, headers: { location: answer.href } };
+    return { statusCode: 302, headers: { location: location.href } };
   }
 
-  async function giveTokens({ body }: ReceivedRequest) {
+  async function issueTokens({ body }: ReceivedRequest) {
     const form = new URLSearchParams(body.toString());
     const nonce = redeem(form);
     if (nonce === undefined) return json({ error: 'invalid_grant' }, 400);
@@ -75,26 +75,26 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
     });
   }
 
-  /** The nonce that the tokens are for, null for none; undefined when the grant is not good. */
+  /** Returns the nonce for the tokens, null without one, or undefined if the grant is invalid. */
   function redeem(form: URLSearchParams): string | null | undefined {
     if (form.get('client_id') !== CLIENT_ID) return undefined;
     if (form.get('grant_type') === 'refresh_token') {
-      return refreshTokens.delete(form.get('refresh_token')!) && refreshes ? null : undefined;
+      return refreshTokens.delete(form.get('refresh_token')!) && acceptsRefresh ? null : undefined;
     }
     const grant = grants.get(form.get('code') ?? '');
     grants.delete(form.get('code') ?? '');
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
-    const isGood = grant && grant.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
-    return isGood ? grant.nonce : undefined;
+    const isValid = grant && grant.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
+    return isValid ? grant.nonce : undefined;
   }
 
   receiver.handle((request) => {
     const { pathname } = new URL(request.path, issuer);
     if (request.method === 'OPTIONS') return { statusCode: 204, headers: CORS };
     if (pathname === '/authorize') return authorize(request);
-    if (pathname === '/token') return giveTokens(request);
+    if (pathname === '/token') return issueTokens(request);
     if (pathname === '/jwks') return json({ keys: [jwk] });
     if (pathname === '/logout') {
       const back = new URL(request.path, issuer).searchParams.get('post_logout_redirect_uri')!;
@@ -117,11 +117,11 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
     issuer,
     authIssuers: JSON.stringify([{ issuer, jwksUri: `${issuer}/jwks`, audience: AUDIENCE, algorithms: [ALGORITHM] }]),
     receiver,
-    tokensLive: (seconds) => {
+    setTokenLifetime: (seconds) => {
       lifetimeSeconds = seconds;
     },
-    refuseRefresh: () => {
-      refreshes = false;
+    rejectRefresh: () => {
+      acceptsRefresh = false;
     },
     close: () => receiver.close(),
   };

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createConnector, createEndpoint, createProject, createWebhook, WALLET } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
-describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
+describe.skipIf(!executablePath)('the project pages of the console', () => {
   let app: TestApp;
   let browser: Browser;
   let alice: TestUser;
@@ -32,20 +32,20 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     return page;
   }
 
-  test('an endpoint is made, refused values are marked, and what a buyer sees is shown', async () => {
+  test('the endpoint form marks invalid fields and leads to the buyer preview, and an endpoint can be disabled and deleted', async () => {
     const page = await open('/endpoints');
-    await page.getByText('Put a price on a route').waitFor();
-    await page.getByRole('button', { name: 'New endpoint' }).first().click();
+    await page.getByText('Create your first paid endpoint').waitFor();
+    await page.getByRole('button', { name: 'Add endpoint' }).first().click();
     await page.getByLabel('Path').fill('weather');
     await page.getByLabel('Upstream URL').fill('https://api.example.com/now');
-    await page.getByLabel('Price in USD').fill('2.5');
+    await page.getByLabel('Price (USD)').fill('2.5');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
     await expect.poll(() => page.getByLabel('Path').getAttribute('aria-invalid')).toBe('true');
     await expectAccessible(page);
 
     await page.getByLabel('Path').fill('/weather/:city');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
-    const preview = page.getByRole('dialog', { name: 'What a buyer sees' });
+    const preview = page.getByRole('dialog', { name: 'Buyer preview' });
     await preview.getByText('$2.50').waitFor();
     await preview.getByRole('link', { name: `${app.url}/gateway/${projectId}/weather/1` }).waitFor();
     await preview.getByText('Most x402 clients refuse to pay more than 1 USD').waitFor();
@@ -53,16 +53,16 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await page.keyboard.press('Escape');
 
     await page.getByRole('button', { name: 'Actions for /weather/:city' }).click();
-    await page.getByRole('menuitem', { name: 'Switch off' }).click();
-    await page.getByText('Off', { exact: true }).waitFor();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByText('Disabled', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Actions for /weather/:city' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('Put a price on a route').waitFor();
+    await page.getByText('Create your first paid endpoint').waitFor();
     expect(page.complaints).toEqual([]);
   });
 
-  test('a project that has nothing says what comes next, until it has all', async () => {
+  test('the overview lists the next steps until all are done', async () => {
     const page = await open('');
     const steps = page.getByRole('region', { name: 'Next steps' });
     await expect.poll(() => steps.getByRole('img', { name: 'To do' }).count()).toBe(3);
@@ -75,9 +75,9 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await steps.waitFor({ state: 'detached' });
   });
 
-  test('an API key is shown once, works, and is revoked', async () => {
+  test('an API key is shown once, works and can be revoked', async () => {
     const page = await open('/keys');
-    await page.getByRole('button', { name: 'New API key' }).first().click();
+    await page.getByRole('button', { name: 'Create API key' }).first().click();
     await page.getByLabel('Name').fill('Deployment');
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your new API key' });
@@ -85,17 +85,17 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     const ask = () => fetch(`${app.url}${base}`, { headers: { authorization: `Bearer ${key}` } });
     expect((await ask()).status).toBe(200);
     await expectAccessible(page);
-    await dialog.getByLabel('I have stored it in a safe place').check();
+    await dialog.getByLabel('I’ve stored it in a safe place').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
 
     await page.getByRole('button', { name: 'Revoke Deployment' }).click();
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('Let a program in').waitFor();
+    await page.getByText('Create your first API key').waitFor();
     expect((await ask()).status).toBe(401);
     expect(await page.content()).not.toContain(key);
   });
 
-  test('a payment appears without a reload, with its amount, its customer and its transaction', async () => {
+  test('a payment appears without a reload, with its amount, customer and transaction', async () => {
     const page = await open('/payments');
     await page.getByText('No payments yet').waitFor();
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
@@ -109,13 +109,13 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     await page.getByRole('button', { name: 'Close' }).click();
 
     await page.getByRole('link', { name: 'Customers' }).click();
-    await page.getByRole('link', { name: /^Payments of 0x/ }).click();
+    await page.getByRole('link', { name: /^Payments from 0x/ }).click();
     await page.waitForURL('**/payments?payer=0x*');
     await page.getByText('$1.25').first().waitFor();
     expect(page.complaints).toEqual([]);
   });
 
-  test('limits say what is left of the rate, and how many connectors are in use', async () => {
+  test('the limits page shows the remaining requests and the connectors in use', async () => {
     const page = await open('/limits');
     await createConnector(alice, base);
     await page.reload();
@@ -126,15 +126,15 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('a changed wallet and host name are saved only after the new values were typed beside the old ones', async () => {
+  test('a changed wallet or gateway host is saved only after the user types the new value', async () => {
     const page = await open('/settings');
     const wallet = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
     const project = async () =>
       (await alice.rest<{ name: string; walletAddress: string; gatewayHost: string | null }>('GET', base)).body;
     await page.getByLabel('Name').fill('Climate');
     await page.getByLabel('Wallet address').fill(wallet.toLowerCase());
-    await page.getByRole('button', { name: 'Save' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change the wallet' });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change wallet' });
     await dialog.getByText(WALLET, { exact: true }).waitFor();
     await dialog.getByText(wallet.toLowerCase(), { exact: true }).waitFor();
     expect(await project()).toMatchObject({ name: 'Weather', walletAddress: WALLET });
@@ -143,19 +143,19 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     expect(await change.isDisabled()).toBe(true);
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save changes' }).click();
     expect(await dialog.getByRole('textbox').inputValue()).toBe('');
     await dialog.getByRole('textbox').fill(wallet.toLowerCase());
     await change.click();
     await dialog.waitFor({ state: 'detached' });
-    await page.getByText('Saved').first().waitFor();
+    await page.getByText('Changes saved').first().waitFor();
     expect(await project()).toMatchObject({ name: 'Climate', walletAddress: wallet });
     await expect.poll(() => page.getByLabel('Wallet address').inputValue()).toBe(wallet);
 
-    const both = page.getByRole('dialog', { name: 'Change the wallet and the gateway host' });
+    const both = page.getByRole('dialog', { name: 'Change wallet and gateway host' });
     await page.getByLabel('Wallet address').fill(WALLET);
     await page.getByLabel('Gateway host').fill('pay.climate.example');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save changes' }).click();
     await both.getByRole('textbox').nth(0).fill(WALLET);
     expect(await both.getByRole('button', { name: 'Change' }).isDisabled()).toBe(true);
     await both.getByRole('textbox').nth(1).fill('pay.climate.example');
@@ -164,8 +164,8 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
 
     await both.waitFor({ state: 'detached' });
     await page.getByLabel('Gateway host').fill('');
-    await page.getByRole('button', { name: 'Save' }).click();
-    const removal = page.getByRole('dialog', { name: 'Change the gateway host' });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    const removal = page.getByRole('dialog', { name: 'Change gateway host' });
     await removal.getByText('reserved for your account for 30 days').waitFor();
     await removal.getByLabel('Type pay.climate.example to confirm').fill('pay.climate.example');
     await removal.getByRole('button', { name: 'Change' }).click();
@@ -173,11 +173,11 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     expect(page.complaints).toEqual([]);
   }, 60_000);
 
-  test('a wallet that is refused is marked in the form, and nothing else is saved', async () => {
+  test('an invalid wallet is marked in the form, and nothing is saved', async () => {
     const page = await open('/settings');
     await page.getByLabel('Wallet address').fill('0x0');
-    await page.getByRole('button', { name: 'Save' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change the wallet' });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change wallet' });
     await dialog.getByRole('textbox').fill('0x0');
     await dialog.getByRole('button', { name: 'Change' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -185,14 +185,14 @@ describe.skipIf(!executablePath)('the pages of a project, in a browser', () => {
     expect((await alice.rest('GET', base)).body).toMatchObject({ walletAddress: WALLET });
   });
 
-  test('settings are kept, and the project is deleted only after its name was typed', async () => {
+  test('settings are saved, and a project is deleted only after the user types its name', async () => {
     const page = await open('/settings');
     await page.getByLabel('Name').fill('Climate');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Changes saved').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Delete project' }).click();
-    const confirm = page.getByRole('button', { name: 'Delete for good' });
+    const confirm = page.getByRole('button', { name: 'Delete permanently' });
     expect(await confirm.isDisabled()).toBe(true);
     await page.getByLabel('Type Climate to confirm').fill('Climate');
     await confirm.click();

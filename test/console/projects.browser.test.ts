@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { WALLET } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openTab, signIn } from './browser.ts';
 
-describe.skipIf(!executablePath)('the console, in a browser', () => {
+describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   let app: TestApp;
   let browser: Browser;
 
@@ -17,7 +17,7 @@ describe.skipIf(!executablePath)('the console, in a browser', () => {
     await app?.stop();
   });
 
-  test('a person signs in, creates a project, is told what is wrong with it, and comes to it', async () => {
+  test('a user signs in, fixes an invalid project form and opens the new project', async () => {
     const page = await openTab(browser);
     await page.goto(`${app.url}/`);
     expect(page.url()).toBe(`${app.url}/console/`);
@@ -26,7 +26,7 @@ describe.skipIf(!executablePath)('the console, in a browser', () => {
     await page.getByText('Create your first project').waitFor();
     await expectAccessible(page);
 
-    await page.getByRole('button', { name: 'New project' }).first().click();
+    await page.getByRole('button', { name: 'Add project' }).first().click();
     await page.getByLabel('Name').fill('Weather');
     await page.getByLabel('Wallet address').fill('0x12');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -36,15 +36,15 @@ describe.skipIf(!executablePath)('the console, in a browser', () => {
     await page.getByLabel('Wallet address').fill(WALLET);
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.waitForURL('**/console/projects/proj_*');
-    await page.getByRole('button', { name: 'Project Weather, switch' }).waitFor();
+    await page.getByRole('button', { name: 'Switch project, current: Weather' }).waitFor();
     expect(page.complaints).toEqual([]);
   });
 
-  test('what one person sees, another who signs in in the same tab does not', async () => {
+  test('a second user who signs in to the same tab doesn’t see the first user’s project', async () => {
     const page = await openTab(browser);
     await signIn(page, app, 'bert');
-    await page.getByRole('button', { name: 'New project' }).first().click();
-    await page.getByLabel('Name').fill('Of Bert');
+    await page.getByRole('button', { name: 'Add project' }).first().click();
+    await page.getByLabel('Name').fill('Bert’s project');
     await page.getByLabel('Wallet address').fill(WALLET);
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.waitForURL('**/console/projects/proj_*');
@@ -52,13 +52,13 @@ describe.skipIf(!executablePath)('the console, in a browser', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Name').fill('carla');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('There is no such project').waitFor();
+    await page.getByText('Project not found').waitFor();
     expect(page.url()).toBe(place);
     await page.getByRole('link', { name: 'All projects', exact: true }).click();
     await page.getByText('Create your first project').waitFor();
   });
 
-  test('a credential that has ended leads to signing in, and back to the same page', async () => {
+  test('an expired credential leads to sign-in and back to the same page', async () => {
     const page = await openTab(browser);
     const token = await app.issuer.sign({ subject: 'dora', tier: 'PRO' });
     const path = '/console/projects/proj_00000000000000000000000000/deliveries';
@@ -67,30 +67,30 @@ describe.skipIf(!executablePath)('the console, in a browser', () => {
     await page.goto(app.url + path);
     await page.getByText('Your session has ended').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('There is no such project').waitFor();
+    await page.getByText('Project not found').waitFor();
     expect(page.url()).toBe(app.url + path);
   });
 
-  test('dark or light is as the system has it, unless another is chosen, and stays chosen', async () => {
+  test('the theme follows the system until the user chooses one, which is remembered', async () => {
     const page = await openTab(browser, { colorScheme: 'dark' });
     await signIn(page, app, 'emil');
     const scheme = () => page.locator('html').getAttribute('data-mantine-color-scheme');
     expect(await scheme()).toBe('dark');
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Colours: As the system' }).click();
+    await page.getByRole('button', { name: 'Theme: System' }).click();
     await page.getByRole('menuitem', { name: 'Light' }).click();
     expect(await scheme()).toBe('light');
     await page.reload();
     expect(await scheme()).toBe('light');
   });
 
-  test('everything is reached by the keyboard', async () => {
+  test('the form for a new project can be reached with the keyboard only', async () => {
     const page = await openTab(browser);
     await signIn(page, app, 'fritz');
     await page.reload();
     await page.getByText('Create your first project').waitFor();
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the page');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');

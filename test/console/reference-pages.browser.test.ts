@@ -11,7 +11,7 @@ import {
   openTab,
 } from './browser.ts';
 
-describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
+describe.skipIf(!executablePath)('the API reference pages of the console', () => {
   let app: TestApp;
   let browser: Browser;
   let alice: TestUser;
@@ -35,17 +35,17 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
     return page;
   }
 
-  describe('of REST', () => {
-    test('an operation is found by words, and tried with the project filled in', async () => {
+  describe('REST reference', () => {
+    test('an operation can be found by keywords and tried with the current project', async () => {
       const { id } = await createWebhook(alice, base, { url: 'https://example.com/found' });
       const page = await open('/rest');
-      await page.getByRole('heading', { name: 'Start' }).waitFor();
+      await page.getByRole('heading', { name: 'Get started' }).waitFor();
       await expectAccessibleInBothSchemes(page);
 
-      await page.getByLabel('Search operations').fill('one webhook');
+      await page.getByLabel('Search operations').fill('get getWebhook');
       const operations = page.getByRole('navigation', { name: 'Operations' }).getByRole('link');
       await expect.poll(() => operations.count()).toBe(1);
-      // By keyboard alone.
+      // With the keyboard only.
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.waitForURL('**/rest/getWebhook');
@@ -54,32 +54,32 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
       expect(await tryIt.isDisabled()).toBe(true);
       expect(await page.getByLabel('projectId').inputValue()).toBe(projectId);
       await page.getByLabel('webhookId').fill(id);
-      const command = page.getByRole('region', { name: 'Request' }).locator('pre').first();
+      const command = page.getByRole('region', { name: 'Request', exact: true }).locator('pre').first();
       expect(await command.innerText()).toContain(`'${app.url}${base}/webhooks/${id}'`);
       expect(await command.innerText()).toContain('$TOLLGATE_TOKEN');
       await tryIt.click();
-      const answer = page.getByRole('region', { name: 'What came back' });
-      await answer.getByText('200 OK').waitFor();
-      await answer.getByText('"https://example.com/found"').waitFor();
-      await answer.getByText('Headers').click();
-      await answer.getByText('x-request-id').waitFor();
+      const response = page.getByRole('region', { name: 'Response', exact: true });
+      await response.getByText('200 OK').waitFor();
+      await response.getByText('"https://example.com/found"').waitFor();
+      await response.getByText('Headers').click();
+      await response.getByText('x-request-id').waitFor();
       await expectAccessibleInBothSchemes(page);
       expect(await page.content()).not.toContain(alice.token);
       expect(page.complaints).toEqual([]);
     });
 
-    test('a refusal is shown as it came', async () => {
+    test('an error response is shown unchanged', async () => {
       const page = await open('/rest/listPayments');
       await page.getByLabel('limit').fill('1000');
       await page.getByRole('button', { name: 'Try it' }).click();
-      const answer = page.getByRole('region', { name: 'What came back' });
-      await answer.getByText('422').first().waitFor();
-      await answer.getByText('"VALIDATION_FAILED"').waitFor();
+      const response = page.getByRole('region', { name: 'Response', exact: true });
+      await response.getByText('422').first().waitFor();
+      await response.getByText('"VALIDATION_FAILED"').waitFor();
     });
 
-    test('the body of a change is described, with an example and the command that sends it', async () => {
+    test('a request body is documented with its fields and an example', async () => {
       const page = await open('/rest/createEndpoint');
-      const body = page.getByRole('region', { name: 'Body' });
+      const body = page.getByRole('region', { name: 'Request body' });
       await body.getByText('upstreamUrl', { exact: true }).waitFor();
       expect(await body.getByText('required').count()).toBe(3);
       await body.getByText('"priceUsd": "0.01"').waitFor();
@@ -89,19 +89,19 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
       expect(page.complaints).toEqual([]);
     });
 
-    test('fields within fields are opened, and an operation that is not there says so', async () => {
+    test('nested fields can be expanded, and an unknown operation is reported', async () => {
       const page = await open('/rest/listWebhooks');
       const inner = page.getByRole('button', { name: 'Fields of data' });
       await inner.click();
       expect(await inner.getAttribute('aria-expanded')).toBe('true');
       await page.getByText('eventTypes', { exact: true }).waitFor();
       await page.goto(`${app.url}/console/projects/${projectId}/rest/noSuchOperation`);
-      await page.getByText('There is no such operation').waitFor();
+      await page.getByText('Operation not found').waitFor();
     });
   });
 
-  describe('of GraphQL', () => {
-    test('a document is run as whoever is signed in, and what it answers is shown', async () => {
+  describe('GraphQL explorer', () => {
+    test('an operation runs as the signed-in user, and its result is shown', async () => {
       const page = await open('/graphql');
       await page.getByRole('heading', { name: 'Query', exact: true }).waitFor();
       await expectAccessibleInBothSchemes(page);
@@ -109,15 +109,15 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
       await page.getByRole('button', { name: 'Run' }).click();
       await result.getByText('"tier": "PRO"').waitFor();
 
-      const document = page.getByLabel('Document');
-      await document.fill('query Name($projectId: ID!) { project(id: $projectId) { name } }');
-      await document.press('Control+Enter');
+      const operation = page.getByLabel('Operation');
+      await operation.fill('query Name($projectId: ID!) { project(id: $projectId) { name } }');
+      await operation.press('Control+Enter');
       await result.getByText('"name": "Weather"').waitFor();
       await page.getByLabel('Variables').fill('[1]');
       await page.getByRole('button', { name: 'Run' }).click();
       await page.getByText('Must be a JSON object').waitFor();
       await page.getByLabel('Variables').fill('');
-      await document.fill('{ nonsense }');
+      await operation.fill('{ nonsense }');
       await page.getByRole('button', { name: 'Run' }).click();
       await result.getByText('Cannot query field').waitFor();
       await expectAccessibleInBothSchemes(page);
@@ -125,14 +125,14 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
       expect(page.complaints).toEqual([]);
     });
 
-    test('a subscription shows what happens until it is stopped', async () => {
+    test('a subscription shows results until it is stopped', async () => {
       const page = await open('/graphql');
-      await page.getByRole('combobox', { name: 'Begin with' }).click();
+      await page.getByRole('combobox', { name: 'Example' }).click();
       await page.getByRole('option', { name: 'Follow events' }).click();
       await page.getByRole('button', { name: 'Run' }).click();
       const result = page.getByRole('region', { name: 'Result' });
       await result.getByText('Listening').waitFor();
-      // Whether the server listens already cannot be seen from here: what happens is repeated until it is shown.
+      // The page can't tell when the server starts listening, so repeat the event until it shows up.
       await expect
         .poll(async () => {
           await createEndpoint(alice, base);
@@ -143,17 +143,17 @@ describe.skipIf(!executablePath)('the reference pages, in a browser', () => {
       await result.getByText('Stopped').waitFor();
     });
 
-    test('the schema is searched by words, and its types lead to each other', async () => {
+    test('the schema can be searched by keywords, and its types link to each other', async () => {
       const page = await open('/graphql');
       await page.getByLabel('Search the schema').fill('replay skipped');
       await page.getByRole('link', { name: 'Replay.skipped' }).click();
       await page.waitForURL('**/graphql/Replay');
-      await page.getByText('Those passed over').waitFor();
+      await page.getByRole('heading', { name: 'Replay', exact: true }).waitFor();
       await expectAccessibleInBothSchemes(page);
       await page.getByRole('link', { name: 'ReplayStatus!' }).click();
       await page.getByText('CANCELLED', { exact: true }).waitFor();
       await page.goto(`${app.url}/console/projects/${projectId}/graphql/NoSuchType`);
-      await page.getByText('There is no such type').waitFor();
+      await page.getByText('Type not found').waitFor();
       expect(page.complaints).toEqual([]);
     });
   });

@@ -7,7 +7,7 @@ import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab 
 
 const COUNT = 6;
 
-describe.skipIf(!executablePath)('sending many deliveries again, in a browser', () => {
+describe.skipIf(!executablePath)('replays in the console', () => {
   let app: TestApp;
   let browser: Browser;
   let receiver: Receiver;
@@ -25,7 +25,7 @@ describe.skipIf(!executablePath)('sending many deliveries again, in a browser', 
     await app?.stop();
   });
 
-  /** A project with deliveries of two kinds, all of them received at `path`. */
+  /** Creates a project with deliveries of two event types, all of them delivered to `path`. */
   async function deliver(path: string) {
     const { id: projectId, base } = await createProject(alice);
     const webhook = await createWebhook(alice, base, { url: `${receiver.url}${path}` });
@@ -34,38 +34,38 @@ describe.skipIf(!executablePath)('sending many deliveries again, in a browser', 
       await alice.rest('POST', `${base}/webhooks/${webhook.id}/test`, { eventType: 'payment.settled' });
     }
     await alice.rest('POST', `${base}/webhooks/${webhook.id}/test`, { eventType: 'payment.failed' });
-    const states = async () =>
+    const statuses = async () =>
       (await alice.rest<{ data: { status: string }[] }>('GET', `${base}/deliveries`)).body.data.map(
         ({ status }) => status,
       );
-    await expect.poll(states).toEqual(Array.from({ length: COUNT + 1 }, () => 'SUCCEEDED'));
+    await expect.poll(statuses).toEqual(Array.from({ length: COUNT + 1 }, () => 'SUCCEEDED'));
     return { projectId, webhook, arrived };
   }
   const choose = async (page: Page, field: string, option: string) => {
-    // With something chosen the frame of the field takes the click, as it does for a person.
+    // If values are selected, the field's frame takes the click, as it does for a user.
     await page.getByRole('dialog').getByRole('combobox', { name: field }).click({ force: true });
     await page.getByRole('option', { name: option }).click();
-    await page.getByRole('dialog').getByRole('heading', { name: 'Send many again' }).click();
+    await page.getByRole('dialog').getByRole('heading', { name: 'Replay deliveries' }).click();
   };
 
-  test('they are counted, confirmed and followed to their end without a reload', async () => {
+  test('a replay shows the number of deliveries first, then its progress, without a reload', async () => {
     const { projectId, arrived } = await deliver('/all');
     const first = arrived().map(({ headers }) => headers['webhook-id']);
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries?type=PAYMENT_SETTLED`);
-    await page.getByRole('button', { name: 'Send many again' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Send many again' });
-    await choose(page, 'States', 'Failed');
-    await dialog.getByRole('button', { name: 'Count them' }).click();
-    await dialog.getByText('No delivery matches').waitFor();
-    await choose(page, 'States', 'Succeeded');
+    await page.getByRole('button', { name: 'Replay deliveries' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });
+    await choose(page, 'Status', 'Failed');
+    await dialog.getByRole('button', { name: 'Count deliveries' }).click();
+    await dialog.getByText('No matching deliveries').waitFor();
+    await choose(page, 'Status', 'Succeeded');
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByText(`${COUNT} deliveries match`).waitFor();
     await expectAccessible(page);
     expect(arrived()).toHaveLength(COUNT + 1);
 
-    await dialog.getByRole('button', { name: `Send ${COUNT} again` }).click();
+    await dialog.getByRole('button', { name: `Replay ${COUNT} deliveries` }).click();
     await page.getByText(`${COUNT} of ${COUNT}`).waitFor();
     await page.getByText('Completed').waitFor();
     await expectAccessible(page);
@@ -76,17 +76,17 @@ describe.skipIf(!executablePath)('sending many deliveries again, in a browser', 
     expect(page.complaints).toEqual([]);
   });
 
-  test('what is under way is cancelled, and the rest is not sent', async () => {
+  test('a running replay can be cancelled, and the remaining deliveries aren’t sent', async () => {
     const { projectId, webhook, arrived } = await deliver('/some');
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/webhooks`);
     await page.getByRole('button', { name: `Actions for ${webhook.url}` }).click();
-    await page.getByRole('menuitem', { name: 'Send many again' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Send many again' });
+    await page.getByRole('menuitem', { name: 'Replay deliveries' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });
     await expect.poll(() => dialog.getByRole('combobox', { name: 'Destination' }).inputValue()).toContain('/some');
-    await dialog.getByLabel('At most a second').fill('1');
-    await dialog.getByRole('button', { name: 'Count them' }).click();
-    await dialog.getByRole('button', { name: `Send ${COUNT + 1} again` }).click();
+    await dialog.getByLabel('Rate (deliveries per second)').fill('1');
+    await dialog.getByRole('button', { name: 'Count deliveries' }).click();
+    await dialog.getByRole('button', { name: `Replay ${COUNT + 1} deliveries` }).click();
     await page.getByText(/^[1-9] of 7$/).waitFor();
     await page.getByRole('progressbar').waitFor();
     await expectAccessible(page);
@@ -98,27 +98,27 @@ describe.skipIf(!executablePath)('sending many deliveries again, in a browser', 
     expect(arrived().length).toBeLessThan(2 * (COUNT + 1));
   });
 
-  test('a time is of the clock of the reader, and what is refused is said', async () => {
+  test('times are in the browser’s time zone, and an invalid destination is reported', async () => {
     const { projectId } = await deliver('/timed');
     const page = await openTab(browser, { timezoneId: 'Asia/Tokyo' });
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries`);
-    await page.getByRole('button', { name: 'Send many again' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Send many again' });
-    // Half an hour ahead on the clocks of Tokyo, where UTC or the clock of this machine would be hours ahead.
+    await page.getByRole('button', { name: 'Replay deliveries' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });
+    // Half an hour from now in Tokyo. If the page used UTC or this machine's clock, it would be off by hours.
     const local = (minutes: number) =>
       new Date(Date.now() + 9 * 3_600_000 + minutes * 60_000).toISOString().slice(0, 16);
-    await dialog.getByLabel('Created from').fill(local(-30));
-    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByLabel('Created after').fill(local(-30));
+    await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByText(`${COUNT + 1} deliveries match`).waitFor();
-    await dialog.getByLabel('Created from').fill(local(30));
-    await dialog.getByRole('button', { name: 'Count them' }).click();
-    await dialog.getByText('No delivery matches').waitFor();
+    await dialog.getByLabel('Created after').fill(local(30));
+    await dialog.getByRole('button', { name: 'Count deliveries' }).click();
+    await dialog.getByText('No matching deliveries').waitFor();
 
-    // A destination that is not in the list must not become all of them.
+    // A destination that isn't in the list must not turn into “all destinations”.
     await page.goto(
       `${app.url}/console/projects/${projectId}/deliveries?destination=con_00000000000000000000000000&replay`,
     );
-    await dialog.getByRole('button', { name: 'Count them' }).click();
+    await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByText('There is no such connector in this project.').waitFor();
     await expectAccessible(page);
   });

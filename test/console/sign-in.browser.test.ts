@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { executablePath, expectAccessible, launchBrowser, openTab } from './browser.ts';
 import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
 
-describe.skipIf(!executablePath)('signing in at an identity provider', () => {
+describe.skipIf(!executablePath)('signing in to the console with an identity provider', () => {
   let provider: OidcProvider;
   let app: TestApp;
   let browser: Browser;
@@ -25,7 +25,7 @@ describe.skipIf(!executablePath)('signing in at an identity provider', () => {
   const tokenRequests = () =>
     provider.receiver.requests.filter(({ path, method }) => path === '/token' && method === 'POST');
 
-  test('is by authorization code with PKCE, returns to the page that was asked for, and ends at the provider', async () => {
+  test('uses an authorization code with PKCE, returns to the requested page and signs out at the provider', async () => {
     const page = await openTab(browser);
     await page.goto(`${app.url}/console/projects/proj_00000000000000000000000000?from=here`);
     await page.getByRole('button', { name: 'Continue' }).waitFor();
@@ -49,26 +49,26 @@ describe.skipIf(!executablePath)('signing in at an identity provider', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('renews tokens before they end, and asks again when that is refused', async () => {
+  test('renews tokens before they expire and asks to sign in again if renewal fails', async () => {
     const page = await openTab(browser);
-    // Renewal is a minute ahead: with lives of less it begins at once.
-    provider.tokensLive(5);
+    // Tokens are renewed a minute before they expire, so shorter lifetimes start renewal immediately.
+    provider.setTokenLifetime(5);
     const before = tokenRequests().length;
     await page.goto(`${app.url}/console/`);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Create your first project').waitFor();
     await provider.receiver.waitFor(({ path, body }) => path === '/token' && body.includes('grant_type=refresh_token'));
     expect(tokenRequests().length).toBeGreaterThan(before);
-    provider.refuseRefresh();
+    provider.rejectRefresh();
     await page.getByText('Your session has ended').waitFor();
-    provider.tokensLive(3600);
+    provider.setTokenLifetime(3600);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Create your first project').waitFor();
   });
 
-  test('the browser may call the issuer and this server, and run no script but this server’s', async () => {
-    const answer = await fetch(`${app.url}/console/`);
-    const policy = answer.headers.get('content-security-policy')!;
+  test('the content security policy allows calls to the issuer and scripts from this server only', async () => {
+    const response = await fetch(`${app.url}/console/`);
+    const policy = response.headers.get('content-security-policy')!;
     expect(policy).toContain(`connect-src 'self' ${provider.issuer};`);
     expect(policy).toContain("script-src 'self';");
     expect(policy).toContain("frame-ancestors 'none'");

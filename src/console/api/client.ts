@@ -6,13 +6,13 @@ import type { Session } from '../session/session.ts';
 export type Api = {
   http: HttpClient;
   socket: Client;
-  /** Asks a path of this server by hand, with the credential. */
+  /** Sends a plain HTTP request to a path of this server, with the credential. */
   request(path: string, init?: RequestInit): Promise<Response>;
 };
 
 const CREDENTIAL_ENDED = 4403;
 
-/** The connections to the API as whoever is signed in. When the server refuses the credential, the session ends. */
+/** The connections to the API for the signed-in user. When the server rejects the credential, the session ends. */
 export function createApi(session: Session): Api {
   const credential = () => {
     const state = session.read();
@@ -40,12 +40,12 @@ export function createApi(session: Session): Api {
       sent = credential();
       return { authorization: sent };
     },
-    // Those who follow something reconnect by themselves, from where they are.
+    // `follow` reconnects from its last cursor instead.
     retryAttempts: 0,
     keepAlive: 15_000,
     on: {
       closed(event) {
-        // A credential renewed meanwhile is good for the next connection.
+        // If the credential was renewed in the meantime, the next connection succeeds.
         if ((event as CloseEvent).code === CREDENTIAL_ENDED && sent === credential()) session.end();
       },
     },
@@ -59,6 +59,6 @@ export const ApiContext = createContext<Api | undefined>(undefined);
 
 export function useApi(): Api {
   const api = use(ApiContext);
-  if (!api) throw new Error('There is no API outside of a session.');
+  if (!api) throw new Error('useApi() needs a signed-in session.');
   return api;
 }

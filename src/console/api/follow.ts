@@ -2,13 +2,13 @@ import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import type { Client } from 'graphql-ws';
 import { stringifyDocument } from 'urql';
 
-/** `live`: what happens arrives at once. `offline`: the connection is gone and is being made again. */
-export type FollowState = 'connecting' | 'live' | 'offline' | 'refused';
+/** `live`: updates arrive immediately. `offline`: the connection was lost and is being reestablished. */
+export type FollowState = 'connecting' | 'live' | 'offline' | 'failed';
 
 export type FollowOptions<Data, Variables extends { after?: string | null | undefined }> = {
   document: TypedDocumentNode<Data, Variables>;
   variables: Omit<Variables, 'after'>;
-  /** Takes what has arrived and returns its cursor. */
+  /** Handles an update and returns its cursor. */
   onData(data: Data): string | undefined;
   onState(state: FollowState): void;
 };
@@ -17,10 +17,10 @@ const FIRST_WAIT_MILLISECONDS = 500;
 const LONGEST_WAIT_MILLISECONDS = 5_000;
 
 /**
- * Follows a subscription for good: when the connection is lost it goes on from the last cursor, so that nothing is missed.
- * What arrives can come twice.
+ * Follows a subscription until it is stopped. After a lost connection it continues from the last cursor, so no update is
+ * missed; the same update can arrive twice.
  *
- * @returns how to stop.
+ * @returns a function that stops it.
  */
 export function follow<Data, Variables extends { after?: string | null | undefined }>(
   socket: Client,
@@ -47,12 +47,12 @@ export function follow<Data, Variables extends { after?: string | null | undefin
       { query, variables: { ...variables, after } },
       {
         next({ data, errors }) {
-          if (errors) return refuse();
+          if (errors) return fail();
           if (!data) return;
           becomeLive();
           after = onData(data) ?? after;
         },
-        error: (reason) => (Array.isArray(reason) ? refuse() : reconnect()),
+        error: (reason) => (Array.isArray(reason) ? fail() : reconnect()),
         complete: reconnect,
       },
     );
@@ -67,16 +67,16 @@ export function follow<Data, Variables extends { after?: string | null | undefin
   function reconnect(): void {
     if (isStopped || timer !== undefined) return;
     onState('offline');
-    // Spread out, since after a restart everybody comes back at once.
+    // With jitter: after a server restart, all clients reconnect at the same time.
     timer = setTimeout(connect, wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, LONGEST_WAIT_MILLISECONDS);
   }
 
-  /** The service has answered, and the answer was no. */
-  function refuse(): void {
+  /** The service responded with an error, so reconnecting won't help. */
+  function fail(): void {
     if (isStopped) return;
     stop();
-    onState('refused');
+    onState('failed');
   }
 
   function stop(): void {

@@ -1,15 +1,15 @@
-/** The parts of OpenAPI 3.1 that the service's own document uses (src/rest/openapi.ts). */
-export type Schema = {
+/** The parts of OpenAPI 3.1 that our own document uses (src/rest/openapi.ts). */
+export type JsonSchema = {
   $ref?: string;
   type?: string | string[];
   format?: string;
   description?: string;
   enum?: string[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
+  items?: JsonSchema;
+  properties?: Record<string, JsonSchema>;
   required?: string[];
-  allOf?: Schema[];
-  anyOf?: Schema[];
+  allOf?: JsonSchema[];
+  anyOf?: JsonSchema[];
 };
 
 export type Parameter = {
@@ -17,10 +17,10 @@ export type Parameter = {
   in: 'path' | 'query' | 'header';
   required?: boolean;
   description?: string;
-  schema: Schema;
+  schema: JsonSchema;
 };
 
-export type Answer = { description: string; content?: Record<string, { schema: Schema }> };
+export type OperationResponse = { description: string; content?: Record<string, { schema: JsonSchema }> };
 
 export type Operation = {
   method: string;
@@ -29,28 +29,28 @@ export type Operation = {
   summary: string;
   tags: string[];
   parameters: Parameter[];
-  requestBody?: { content: { 'application/json': { schema: Schema; example?: object } } };
-  responses: Record<string, Answer>;
+  requestBody?: { content: { 'application/json': { schema: JsonSchema; example?: object } } };
+  responses: Record<string, OperationResponse>;
 };
 
-export type Reference = {
+export type RestReference = {
   tags: { name: string; description?: string }[];
   operations: Operation[];
-  schemas: Record<string, Schema>;
+  schemas: Record<string, JsonSchema>;
 };
 
-type Document = {
-  tags: Reference['tags'];
+type OpenApiDocument = {
+  tags: RestReference['tags'];
   paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, JsonSchema> };
 };
 
 export const OPENAPI_PATH = '/api/openapi.json';
 
-let loaded: Promise<Reference> | undefined;
+let loaded: Promise<RestReference> | undefined;
 
-/** The description of the REST interface, which needs no credential. It is read once, unless that fails. */
-export function loadReference(): Promise<Reference> {
+/** The REST API's description, which is public. Loaded once; a failed load is tried again. */
+export function loadReference(): Promise<RestReference> {
   loaded ??= readReference().catch((failure: unknown) => {
     loaded = undefined;
     throw failure;
@@ -58,18 +58,18 @@ export function loadReference(): Promise<Reference> {
   return loaded;
 }
 
-async function readReference(): Promise<Reference> {
-  const answer = await fetch(OPENAPI_PATH);
-  if (!answer.ok) throw new Error(`The server answered ${answer.status} when asked for ${OPENAPI_PATH}.`);
-  const { tags, paths, components } = (await answer.json()) as Document;
+async function readReference(): Promise<RestReference> {
+  const response = await fetch(OPENAPI_PATH);
+  if (!response.ok) throw new Error(`The server returned ${response.status} for ${OPENAPI_PATH}.`);
+  const { tags, paths, components } = (await response.json()) as OpenApiDocument;
   const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
     Object.entries(byMethod).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   );
   return { tags, operations, schemas: components.schemas };
 }
 
-/** A schema with its reference followed and the parts of an `allOf` joined; what stands beside a reference goes first. */
-export function resolveSchema({ $ref, ...own }: Schema, schemas: Reference['schemas']): Schema {
+/** Follows a schema's `$ref` and merges its `allOf`. Keywords next to a `$ref` take precedence. */
+function resolveSchema({ $ref, ...own }: JsonSchema, schemas: RestReference['schemas']): JsonSchema {
   const target = $ref ? schemas[$ref.replace('#/components/schemas/', '')] : undefined;
   const schema = { ...target, ...own };
   if (!schema.allOf) return schema;
@@ -83,7 +83,7 @@ export function resolveSchema({ $ref, ...own }: Schema, schemas: Reference['sche
 }
 
 /** The type of a value in words: `string`, `array of string`, `string or null`. */
-export function typeName(schema: Schema, schemas: Reference['schemas']): string {
+export function typeName(schema: JsonSchema, schemas: RestReference['schemas']): string {
   const { type, items, format, anyOf } = resolveSchema(schema, schemas);
   if (anyOf) return anyOf.map((choice) => typeName(choice, schemas)).join(' or ');
   if (type === undefined) return 'any JSON';
@@ -94,31 +94,31 @@ export function typeName(schema: Schema, schemas: Reference['schemas']): string 
   return names.join(' or ');
 }
 
-/** The object that a value is or holds, whose fields are shown below it; undefined for plain values. */
-export function innerObject(schema: Schema, schemas: Reference['schemas']): Schema | undefined {
+/** The object inside a value, also within arrays and alternatives; undefined for scalars. */
+export function innerObject(schema: JsonSchema, schemas: RestReference['schemas']): JsonSchema | undefined {
   const { properties, items, anyOf, ...rest } = resolveSchema(schema, schemas);
   if (properties) return { ...rest, properties };
   if (items) return innerObject(items, schemas);
   return anyOf?.map((choice) => innerObject(choice, schemas)).find(Boolean);
 }
 
-/** The values that a field can have, where they are listed. */
-export function valuesOf(schema: Schema, schemas: Reference['schemas']): string[] {
+/** The values of an enum. Empty for other fields. */
+export function valuesOf(schema: JsonSchema, schemas: RestReference['schemas']): string[] {
   const { enum: values, items, anyOf } = resolveSchema(schema, schemas);
   if (values) return values;
   if (items) return valuesOf(items, schemas);
   return anyOf?.flatMap((choice) => valuesOf(choice, schemas)) ?? [];
 }
 
-/** The problem codes of an answer with what each means; its description lists them (`problem` of src/rest). */
-export function problemsOf({ description }: Answer): { code: string; meaning: string }[] {
+/** The error codes of a response and their meanings, as its description lists them (`problem` in src/rest). */
+export function problemsOf({ description }: OperationResponse): { code: string; meaning: string }[] {
   return [...description.matchAll(/^`(\w+)`: (.+)$/gm)].map(([, code, meaning]) => ({
     code: code!,
     meaning: meaning!,
   }));
 }
 
-/** The path of a request, with what is filled in. An empty value of the path stays its placeholder. */
+/** The path and query of a request with the given values. Path parameters without a value keep their placeholder. */
 export function requestPath({ path, parameters }: Operation, values: Readonly<Record<string, string>>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
     values[name] ? encodeURIComponent(values[name]) : placeholder,
@@ -128,7 +128,7 @@ export function requestPath({ path, parameters }: Operation, values: Readonly<Re
   return query.size > 0 ? `${filled}?${query}` : filled;
 }
 
-/** A command that makes the request; the token is taken from the environment, so that it is in no history. */
+/** A curl command for the request. The token comes from the environment, which keeps it out of the shell history. */
 export function curlCommand(operation: Operation, values: Readonly<Record<string, string>>, origin: string): string {
   const { method, requestBody } = operation;
   const example = requestBody?.content['application/json'].example;

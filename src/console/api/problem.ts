@@ -1,11 +1,11 @@
 import type { CombinedError } from 'urql';
 
-/** What went wrong, as the error catalogue of the service tells it (docs/errors.md). */
+/** An error of the API, by the service's catalog of errors (docs/errors.md). */
 export type Problem = {
   code: string;
   message: string;
   requestId: string | undefined;
-  /** Refused values: JSON pointers into the input, with a sentence each. */
+  /** Invalid fields: a JSON pointer into the input and a message for each. */
   fields: { pointer: string; message: string }[];
   retryable: boolean;
 };
@@ -20,25 +20,28 @@ type Extensions = {
 
 export function toProblem(error: CombinedError): Problem {
   const first = error.graphQLErrors[0];
-  if (!first) return { ...NO_ANSWER, message: 'The server could not be reached.' };
+  if (!first) return NO_RESPONSE;
   const { code = 'INTERNAL', requestId, retryable = false, errors, field } = first.extensions as Extensions;
   const fields = errors ?? (field ? [{ pointer: field, message: first.message }] : []);
   return { code, message: first.message, requestId, fields, retryable };
 }
 
-const NO_ANSWER = { code: 'NO_ANSWER', requestId: undefined, fields: [], retryable: true };
+/** Shown when a request gets no response. */
+export const UNREACHABLE = 'Can’t reach the server. Check your connection and that the service is running.';
 
-/** What a person can do about it, where the sentence of the service does not say it for the console. */
+const NO_RESPONSE = { code: 'NO_RESPONSE', message: UNREACHABLE, requestId: undefined, fields: [], retryable: true };
+
+/** What the user can do in the console, where the service's own message doesn't say it. */
 const ADVICE: Readonly<Record<string, string>> = {
-  NO_ANSWER: 'Check your connection, and that the service runs. What you see may be out of date.',
-  NOT_FOUND: 'It may have been deleted, or belongs to another account. Choose a project on the left, or go back.',
-  FORBIDDEN: 'Sign in as the owner of the project: API keys may not do this.',
-  CONNECTOR_LIMIT_REACHED: 'See “Limits & usage” for what your tier includes.',
-  WEBHOOK_LIMIT_REACHED: 'See “Limits & usage” for what your tier includes.',
-  RATE_LIMITED: 'Your account asked too often this minute. Wait a moment, then try again.',
-  VALIDATION_FAILED: 'Correct what is marked and send it again.',
-  CONFLICT: 'Reload to see what is there now, then try again.',
-  INTERNAL: 'Try again. If it stays, give the request id to whoever runs this service.',
+  NO_RESPONSE: 'This page may be out of date.',
+  NOT_FOUND: 'It may have been deleted, or it may belong to another account.',
+  FORBIDDEN: 'Sign in as the project owner. API keys can’t do this.',
+  CONNECTOR_LIMIT_REACHED: 'Open “Limits & usage” to see what your tier includes.',
+  WEBHOOK_LIMIT_REACHED: 'Open “Limits & usage” to see what your tier includes.',
+  RATE_LIMITED: 'Your account reached its rate limit. Wait a moment, then try again.',
+  VALIDATION_FAILED: 'Fix the highlighted fields, then try again.',
+  CONFLICT: 'Reload the page to see the latest version, then try again.',
+  INTERNAL: 'Try again. If the error persists, send the request ID to your operator.',
   UNAVAILABLE: 'Try again in a moment.',
 };
 
@@ -46,7 +49,7 @@ export function adviceFor({ code }: Problem): string | undefined {
   return ADVICE[code];
 }
 
-/** The refused values by the names that form fields have: `/config/to/0` is `config.to.0`. */
+/** Messages by form field name: the pointer `/config/to/0` becomes `config.to.0`. */
 export function errorsByField({ fields }: Problem): Record<string, string> {
   return Object.fromEntries(fields.map(({ pointer, message }) => [nameOf(pointer), message]));
 }

@@ -2,22 +2,22 @@ import type { Api } from './client.ts';
 
 export type DocumentRequest = { query: string; variables?: Record<string, unknown> };
 
-/** Runs a query or a mutation as it is written, and gives the whole answer. */
+/** Runs a query or mutation and returns the whole response. */
 export async function runDocument(api: Api, request: DocumentRequest): Promise<unknown> {
-  const answer = await api.request('/graphql', {
+  const response = await api.request('/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(request),
   });
-  return answer.json();
+  return response.json();
 }
 
 /**
- * Follows a subscription as it is written.
+ * Runs a subscription.
  *
- * @param onResult takes every answer.
- * @param onEnd is told why there are no more; nothing when the server has ended it.
- * @returns how to stop.
+ * @param onResult is called with each result.
+ * @param onEnd is called with the reason when it ends, or with nothing when the server completed it.
+ * @returns a function that stops it.
  */
 export function followDocument(
   { socket }: Api,
@@ -29,13 +29,13 @@ export function followDocument(
     next: onResult,
     error(reason) {
       if (Array.isArray(reason)) onResult({ errors: reason });
-      onEnd(Array.isArray(reason) ? undefined : 'The connection was lost.');
+      onEnd(Array.isArray(reason) ? undefined : 'Connection lost.');
     },
     complete: () => onEnd(),
   });
 }
 
-/** Whether the document asks to be told of what happens, which goes over the socket. */
+/** Whether the document is a subscription, which runs over the WebSocket. */
 export function isSubscription(query: string): boolean {
   return /^\s*subscription\b/m.test(query.replaceAll(/#.*$/gm, ''));
 }

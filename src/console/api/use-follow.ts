@@ -6,8 +6,8 @@ import { type FollowState, follow } from './follow.ts';
 /**
  * Follows a subscription while the component is shown.
  *
- * @param onData takes what has arrived and returns its cursor.
- * @param onLive is called whenever the connection stands: what had happened before it is for a query to fetch.
+ * @param onData handles an update and returns its cursor.
+ * @param onLive is called each time the connection is up. Earlier changes have to be fetched with a query.
  */
 export function useFollow<Data, Variables extends { after?: string | null | undefined }>(options: {
   document: TypedDocumentNode<Data, Variables>;
@@ -23,7 +23,7 @@ export function useFollow<Data, Variables extends { after?: string | null | unde
     if (next === 'live' && state !== 'live') options.onLive();
     setState(next);
   });
-  // Variables are made anew at every render; what they say decides.
+  // Every render creates a new object, so compare the variables by value.
   const key = JSON.stringify(variables);
   useEffect(() => {
     setState('connecting');

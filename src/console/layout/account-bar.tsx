@@ -5,7 +5,7 @@ import { ViewerDocument } from '../../generated/console/viewer.ts';
 import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
 import { formatEnum } from '../parts/format.ts';
 
-/** Who is signed in, and the way out. */
+/** The signed-in user, and the button to sign out. */
 export function AccountBar({ subject, onSignOut }: { subject: string; onSignOut(): void }) {
   const [{ data }] = useQuery({ query: ViewerDocument });
   const tier = data?.viewer?.tier;

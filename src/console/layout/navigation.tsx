@@ -1,10 +1,10 @@
 import { NavLink, Stack, Text } from '@mantine/core';
 import { Link, useLocation } from 'wouter';
-import { ROUTES, type Route } from '../pages/routes.tsx';
+import { PAGE_ROUTES, type PageRoute } from '../pages/routes.tsx';
 
-const GROUPS: readonly Route['group'][] = ['Project', 'Money', 'Delivery', 'Developers'];
+const GROUPS: readonly PageRoute['group'][] = ['Project', 'Revenue', 'Delivery', 'Developers'];
 
-/** Where one can go within a project. */
+/** The links to a project's pages. */
 export function Navigation({ projectId, onGo }: { projectId: string; onGo(): void }) {
   const [location] = useLocation();
   return (
@@ -14,7 +14,7 @@ export function Navigation({ projectId, onGo }: { projectId: string; onGo(): voi
           <Text fz={11} fw={600} c="dimmed" px="xs" tt="uppercase" lts="0.04em">
             {group}
           </Text>
-          {ROUTES.filter((route) => route.group === group).map(({ path, label, icon: RouteIcon }) => {
+          {PAGE_ROUTES.filter((route) => route.group === group).map(({ path, label, icon: RouteIcon }) => {
             const href = `/projects/${projectId}${path.replace(/\/:.*$/, '')}`;
             const isCurrent = location === href || (path !== '' && location.startsWith(`${href}/`));
             return (

@@ -4,20 +4,20 @@ import { Link } from 'wouter';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Page } from '../parts/page.tsx';
 
-/** What was asked for is not there, or not yours: which of the two is not told. */
-export function NotFound({ what = 'page' }: { what?: string }) {
+/** Shown for what doesn't exist and for what belongs to someone else, without telling the two apart. */
+export function NotFound({ what = 'Page' }: { what?: 'Page' | 'Project' }) {
   return (
     <Page title="Not found">
       <EmptyState
         icon={IconMapQuestion}
-        title={`There is no such ${what}`}
+        title={`${what} not found`}
         action={
           <Button component={Link} href="/">
             All projects
           </Button>
         }
       >
-        It may have been deleted, or belong to another account.
+        It may have been deleted, or it may belong to another account.
       </EmptyState>
     </Page>
   );

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 
-/** Keeps the navigation when a page breaks, or could not be loaded since a new version has replaced it. */
+/** Keeps the navigation usable when a page crashes or can't be loaded, as happens after a new version is deployed. */
 export class PageBoundary extends Component<{ children: ReactNode }, { failure?: Error }> {
   override state: { failure?: Error } = {};
 
@@ -14,7 +14,7 @@ export class PageBoundary extends Component<{ children: ReactNode }, { failure?:
     if (!failure) return this.props.children;
     const problem = {
       code: 'PAGE_FAILED',
-      message: 'This page could not be shown.',
+      message: 'This page couldn’t be displayed.',
       requestId: undefined,
       fields: [],
       retryable: true,

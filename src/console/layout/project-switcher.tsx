@@ -8,7 +8,7 @@ import type { CurrentProject } from '../parts/current-project.tsx';
 
 const SHOWN = 20;
 
-/** Shows the project, and leads to the others. */
+/** Shows the current project, with a menu to switch to another one. */
 export function ProjectSwitcher({ project }: { project: CurrentProject | undefined }) {
   const [isOpen, setOpen] = useState(false);
   const [{ data }] = useQuery({ query: ProjectsDocument, variables: { first: SHOWN }, pause: !isOpen });
@@ -16,7 +16,7 @@ export function ProjectSwitcher({ project }: { project: CurrentProject | undefin
   return (
     <Menu opened={isOpen} onChange={setOpen} position="bottom-start" width="target">
       <Menu.Target>
-        <UnstyledButton className="switcher" aria-label={`Project ${project?.name ?? ''}, switch`}>
+        <UnstyledButton className="switcher" aria-label={`Switch project, current: ${project?.name ?? ''}`}>
           <Text fz="sm" fw={600} truncate flex={1}>
             {project?.name ?? '…'}
           </Text>
@@ -29,7 +29,7 @@ export function ProjectSwitcher({ project }: { project: CurrentProject | undefin
             key={id}
             component={Link}
             href={`/projects/${id}`}
-            rightSection={id === project?.id && <IconCheck size={14} aria-label="shown now" />}
+            rightSection={id === project?.id && <IconCheck size={14} aria-label="Current project" />}
           >
             <Text fz="sm" truncate>
               {name}

@@ -6,7 +6,7 @@ import { Link, Route, Switch } from 'wouter';
 import { CurrentProjectDocument } from '../../generated/console/projects.ts';
 import { toProblem } from '../api/problem.ts';
 import { ProjectsPage } from '../pages/projects/projects.tsx';
-import { ROUTES } from '../pages/routes.tsx';
+import { PAGE_ROUTES } from '../pages/routes.tsx';
 import { CurrentProjectContext } from '../parts/current-project.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Logo } from '../parts/logo.tsx';
@@ -19,7 +19,7 @@ import { ProjectSwitcher } from './project-switcher.tsx';
 
 type Account = { subject: string; onSignOut(): void };
 
-/** Everything around a page, for whoever is signed in. */
+/** Everything around a page once a user is signed in. */
 export function Shell(account: Account) {
   return (
     <Switch>
@@ -47,11 +47,11 @@ function ProjectFrame({ projectId, account }: { projectId: string; account: Acco
     <Frame account={account} projectId={projectId} switcher={<ProjectSwitcher project={project} />}>
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!project && fetching && <Loading />}
-      {!project && !fetching && !error && <NotFound what="project" />}
+      {!project && !fetching && !error && <NotFound what="Project" />}
       {project && (
         <CurrentProjectContext value={project}>
           <Switch>
-            {ROUTES.map(({ path, page: RoutePage }) => (
+            {PAGE_ROUTES.map(({ path, page: RoutePage }) => (
               <Route key={path} path={`/projects/:projectId${path}`}>
                 <RoutePage />
               </Route>
@@ -76,7 +76,7 @@ function Frame(props: { account: Account; projectId?: string; switcher?: ReactNo
       padding={{ base: 'md', sm: 'xl' }}
     >
       <a href="#page" className="skip-link">
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header hiddenFrom="sm" className="sidebar">
         <Group h="100%" px="md" justify="space-between">

@@ -9,16 +9,16 @@ import type { OpenSession } from '../session/open-session.ts';
 import type { TokenSession } from '../session/token-session.ts';
 
 const TIERS = [
-  { value: 'STARTER', label: 'Starter: 60 requests a minute, no connectors' },
-  { value: 'PRO', label: 'Pro: 300 requests a minute, 5 connectors' },
-  { value: 'BUSINESS', label: 'Business: 1000 requests a minute, 15 connectors' },
+  { value: 'STARTER', label: 'Starter: 60 requests per minute, no connectors' },
+  { value: 'PRO', label: 'Pro: 300 requests per minute, 5 connectors' },
+  { value: 'BUSINESS', label: 'Business: 1,000 requests per minute, 15 connectors' },
   { value: 'ENTERPRISE', label: 'Enterprise: no limits' },
 ];
 
 export function SignInPage({ opened, hasEnded }: { opened: OpenSession; hasEnded: boolean }) {
   return (
     <SignInFrame title="Sign in">
-      {hasEnded && <Alert color="yellow">Your session has ended. Sign in to go on where you were.</Alert>}
+      {hasEnded && <Alert color="yellow">Your session has ended. Sign in to continue where you left off.</Alert>}
       {opened.kind === 'oidc' && <ProviderSignIn issuer={opened.signIn.issuer} session={opened.session} />}
       {opened.kind === 'development' && <DevelopmentSignIn session={opened.session} />}
       {opened.kind === 'token' && <TokenSignIn session={opened.session} />}
@@ -29,7 +29,7 @@ export function SignInPage({ opened, hasEnded }: { opened: OpenSession; hasEnded
 export function SignInFailed({ failure }: { failure: Error }) {
   return (
     <SignInFrame title="Sign in">
-      <Alert color="red" role="alert" title="Signing in did not work">
+      <Alert color="red" role="alert" title="Sign-in failed">
         {failure.message}
       </Alert>
       <Button component="a" href="/console/">
@@ -70,10 +70,10 @@ function ProviderSignIn({ issuer, session }: { issuer: string; session: OidcSess
   return (
     <>
       <Text size="sm" c="dimmed">
-        You sign in at {new URL(issuer).host} and come back here.
+        You’ll sign in at {new URL(issuer).host}, then return here.
       </Text>
       {failure && (
-        <Alert color="red" role="alert" title="The identity provider could not be reached">
+        <Alert color="red" role="alert" title="Can’t reach the identity provider">
           {failure.message}
         </Alert>
       )}
@@ -92,21 +92,21 @@ function DevelopmentSignIn({ session }: { session: TokenSession }) {
   async function signIn(event: FormEvent) {
     event.preventDefault();
     setBusy(true);
-    const answer = await fetch('/console/dev-token', {
+    const response = await fetch('/console/dev-token', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ subject, tier }),
     }).catch(() => undefined);
     setBusy(false);
-    if (answer?.ok) return session.accept(((await answer.json()) as { token: string }).token);
-    const refusal = (await answer?.json().catch(() => undefined)) as { errors?: { message: string }[] } | undefined;
-    setProblem(refusal?.errors?.[0]?.message ?? 'The server did not answer. Is it running?');
+    if (response?.ok) return session.accept(((await response.json()) as { token: string }).token);
+    const body = (await response?.json().catch(() => undefined)) as { errors?: { message: string }[] } | undefined;
+    setProblem(body?.errors?.[0]?.message ?? 'Can’t reach the server. Is it running?');
   }
   return (
     <form onSubmit={signIn}>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          This server runs in development: choose any name. A new one gets an account of its own.
+          This server is in development mode, so you can sign in with any name. A new name creates a new account.
         </Text>
         <TextInput
           label="Name"
@@ -135,8 +135,8 @@ function TokenSignIn({ session }: { session: TokenSession }) {
     <form onSubmit={signIn}>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          No identity provider is set up for the console (<Code>CONSOLE_CLIENT_ID</Code>). Paste a token of a trusted
-          issuer. It is kept for this tab alone.
+          No identity provider is configured for the console (<Code>CONSOLE_CLIENT_ID</Code>). Paste a token from a
+          trusted issuer. It’s kept in this tab only.
         </Text>
         <TextInput
           label="Token"
@@ -148,7 +148,7 @@ function TokenSignIn({ session }: { session: TokenSession }) {
         />
         <Button type="submit">Sign in</Button>
         <Text size="sm" c="dimmed">
-          In development, this prints one:
+          In development, create a token with:
         </Text>
         <Command>npm run --silent token -- --sub alice --tier pro</Command>
       </Stack>

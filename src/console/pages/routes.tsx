@@ -19,18 +19,18 @@ import type { ComponentType } from 'react';
 import { lazyPart } from '../parts/lazy-part.ts';
 
 /** A page of a project. */
-export type Route = {
-  /** Behind `/projects/{projectId}`; wouter's patterns: `/deliveries/:deliveryId?`. */
+export type PageRoute = {
+  /** Relative to `/projects/{projectId}`, as a wouter pattern: `/deliveries/:deliveryId?`. */
   path: string;
-  /** Its line in the navigation; it leads to the path without parameters. */
+  /** The text of its link, which leads to the path without parameters. */
   label: string;
   icon: Icon;
-  group: 'Project' | 'Money' | 'Delivery' | 'Developers';
+  group: 'Project' | 'Revenue' | 'Delivery' | 'Developers';
   page: ComponentType;
 };
 
-/** Every page of a project in the order of the navigation. A page is loaded when it is first opened. */
-export const ROUTES: readonly Route[] = [
+/** Every page of a project, in navigation order. Each page is loaded when it is first opened. */
+export const PAGE_ROUTES: readonly PageRoute[] = [
   {
     path: '',
     label: 'Overview',
@@ -63,14 +63,14 @@ export const ROUTES: readonly Route[] = [
     path: '/payments/:paymentId?',
     label: 'Payments',
     icon: IconReceipt,
-    group: 'Money',
+    group: 'Revenue',
     page: lazyPart(() => import('./payments/payments.tsx'), 'PaymentsPage'),
   },
   {
     path: '/customers',
     label: 'Customers',
     icon: IconUsers,
-    group: 'Money',
+    group: 'Revenue',
     page: lazyPart(() => import('./customers/customers.tsx'), 'CustomersPage'),
   },
   {

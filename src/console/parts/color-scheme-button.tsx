@@ -4,17 +4,17 @@ import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
 const SCHEMES = [
   { value: 'light', label: 'Light', icon: IconSun },
   { value: 'dark', label: 'Dark', icon: IconMoon },
-  { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
+  { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ] as const;
 
-/** Light, dark, or whatever the system is; the choice is kept in this browser. */
+/** Chooses light, dark or the system's color scheme. The choice is kept in this browser. */
 export function ColorSchemeButton() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { icon: CurrentIcon, label } = SCHEMES.find(({ value }) => value === colorScheme)!;
   return (
     <Menu position="top-end">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Colours: ${label}`}>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Theme: ${label}`}>
           <CurrentIcon size={18} />
         </ActionIcon>
       </Menu.Target>

@@ -1,7 +1,7 @@
 import { Box, Code } from '@mantine/core';
 import { Copy } from './copy-button.tsx';
 
-/** A command to run or a text to paste, with a button that copies it. */
+/** A command or snippet with a copy button. */
 export function Command({ children }: { children: string }) {
   return (
     <Box pos="relative" w="100%">

@@ -4,9 +4,9 @@ import type { Problem } from '../api/problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 
 /**
- * Asks before something that cannot be undone.
+ * Asks for confirmation before a risky action.
  *
- * @param typed what has to be typed first, each in a field of its own, for what would hurt most.
+ * @param typed texts that the user has to type first, each in its own field, where a mistake would hurt most.
  */
 export function ConfirmDialog(props: {
   isOpen: boolean;

@@ -5,9 +5,9 @@ export type CurrentProject = NonNullable<CurrentProjectQuery['project']>;
 
 export const CurrentProjectContext = createContext<CurrentProject | undefined>(undefined);
 
-/** The project that the page is about. For pages of `routes.tsx` alone: elsewhere there is none. */
+/** The project of the current page. Only pages in `routes.tsx` have one. */
 export function useProject(): CurrentProject {
   const project = use(CurrentProjectContext);
-  if (!project) throw new Error('This page is not about a project.');
+  if (!project) throw new Error('useProject() needs a page of a project.');
   return project;
 }

@@ -3,7 +3,7 @@ import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 
 export type Column<Row> = {
-  /** Its heading; also tells columns apart. */
+  /** The heading, unique within the table. */
   title: string;
   render(row: Row): ReactNode;
   align?: 'left' | 'right';
@@ -13,12 +13,12 @@ export type Column<Row> = {
 const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /**
- * A table of rows. While `rows` is undefined it shows that they are being fetched; when there are none, `empty`; and
- * nothing when they are null, since they could not be fetched.
+ * A table of rows. If `rows` is undefined, it shows a loading state; if there are none, `empty`; if `rows` is null because
+ * loading failed, nothing.
  *
- * @param caption says what the table holds, to screen readers.
- * @param onOpen makes rows open something: by a click anywhere on them. The first column should hold a real link or button
- *   for the keyboard.
+ * @param caption names the table for screen readers.
+ * @param onOpen is called on a click anywhere in a row. For keyboard users, the first column also needs a real link or
+ *   button.
  */
 export function DataTable<Row>(props: {
   caption: string;
@@ -82,7 +82,7 @@ type PageInfo = {
   hasPreviousPage: boolean;
 };
 
-/** The place in a list: spread `variables` into the query, and give the rest to `Pager`. */
+/** The current page of a list: spread `variables` into the query and pass the whole object to `Pager`. */
 export function usePaging(size = 25) {
   const start: PageWindow = { first: size };
   const [variables, setVariables] = useState<PageWindow>(start);
@@ -94,7 +94,7 @@ export function usePaging(size = 25) {
   };
 }
 
-/** Buttons to the page before and the page behind. Not there when all is on one page. */
+/** Buttons for the previous and the next page. Hidden if there is only one page. */
 export function Pager({ pageInfo, paging }: { pageInfo: PageInfo | undefined; paging: ReturnType<typeof usePaging> }) {
   if (!pageInfo || !(pageInfo.hasNextPage || pageInfo.hasPreviousPage)) return null;
   return (

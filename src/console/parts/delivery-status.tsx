@@ -9,8 +9,8 @@ const COLORS: Readonly<Record<string, string>> = {
   SKIPPED: 'gray',
 };
 
-/** The state of a delivery. `isRetrying` tells a retry from a first try. */
-export function DeliveryStatus({ status, isRetrying = false }: { status: string; isRetrying?: boolean }) {
+/** The status of a delivery. `isRetrying` means that an attempt has failed before. */
+export function DeliveryStatusBadge({ status, isRetrying = false }: { status: string; isRetrying?: boolean }) {
   return (
     <Badge color={COLORS[status] ?? 'gray'}>
       {status === 'PENDING' && isRetrying ? 'Retrying' : formatEnum(status)}

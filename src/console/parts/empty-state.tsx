@@ -3,7 +3,7 @@ import type { Icon } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Command } from './command.tsx';
 
-/** Where there is nothing yet: what would be here, and the next step, as a button or the exact command. */
+/** For an empty page or list: what will appear here, and the next step as a button or the exact command. */
 export function EmptyState(props: {
   icon: Icon;
   title: string;

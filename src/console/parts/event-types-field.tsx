@@ -3,13 +3,13 @@ import { useQuery } from 'urql';
 import { EventTypesDocument } from '../../generated/console/event-types.ts';
 import { formatEventType } from './format.ts';
 
-/** Chooses kinds of events, by their names in the enum `EventType`. None chosen means all. */
+/** Selects event types by their names in the enum `EventType`. An empty selection means all. */
 export function EventTypesField(props: Omit<MultiSelectProps, 'data'>) {
   const [{ data }] = useQuery({ query: EventTypesDocument });
   const names = data?.__type?.enumValues?.map(({ name }) => name) ?? [];
   return (
     <MultiSelect
-      placeholder={props.value?.length ? '' : 'All kinds'}
+      placeholder={props.value?.length ? '' : 'All event types'}
       clearable
       searchable
       data={names.map((name) => ({ value: name, label: formatEventType(name) }))}

@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Names and values of one thing. What has no value is left out. */
+/** Name-value pairs. Rows without a value are left out. */
 export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <Table withRowBorders={false} verticalSpacing={5} horizontalSpacing={0} layout="fixed">

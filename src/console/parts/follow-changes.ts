@@ -6,11 +6,10 @@ import { type FollowState, follow } from '../api/follow.ts';
 const SETTLE_MILLISECONDS = 400;
 
 /**
- * Calls `onChange` when something arrives by a subscription, once for what arrives together: for lists that are read
- * again rather than kept up by hand.
+ * Calls `onChange` when a subscription delivers updates, once per burst. For lists that are refetched rather than patched.
  *
- * @param settleMilliseconds how long what arrives is collected.
- * @param variables stay the same object while they are the same.
+ * @param settleMilliseconds how long updates are collected into one call.
+ * @param variables must keep their identity while they don't change.
  */
 export function useChanges<Data, Variables extends { after?: string | null | undefined }>(
   document: TypedDocumentNode<Data, Variables>,
@@ -21,14 +20,14 @@ export function useChanges<Data, Variables extends { after?: string | null | und
 ): FollowState {
   const { socket } = useApi();
   const [state, setState] = useState<FollowState>('connecting');
-  const tell = useEffectEvent(onChange);
+  const notify = useEffectEvent(onChange);
   const readCursor = useEffectEvent(cursorOf);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const onData = (data: Data) => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        tell();
+        notify();
       }, settleMilliseconds);
       return readCursor(data);
     };

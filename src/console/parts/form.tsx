@@ -3,19 +3,19 @@ import { useEffect, useEffectEvent } from 'react';
 import { errorsByField, type Problem } from '../api/problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 
-/** Shows what the server refused at the fields it is about. Give it the `problem` of `useSubmit`. */
+/** Shows the server's validation errors at their fields. Pass it the `problem` of `useSubmit`. */
 export function useServerErrors<Values>(
   { setErrors }: Pick<UseFormReturnType<Values>, 'setErrors'>,
   problem: Problem | undefined,
 ): void {
-  // The form hands out new functions at every render; what the server said is to be shown once.
-  const show = useEffectEvent((refused: Problem) => setErrors(errorsByField(refused)));
+  // The form returns new functions on every render, but each problem must be shown only once.
+  const show = useEffectEvent((shown: Problem) => setErrors(errorsByField(shown)));
   useEffect(() => {
     if (problem) show(problem);
   }, [problem]);
 }
 
-/** The problem as a whole, at the top of a form, unless all of it is shown at fields. */
+/** The problem at the top of a form, unless all of it is shown at the fields. */
 export function FormProblem<Values>({
   form,
   problem,

@@ -3,14 +3,14 @@ const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 60 * MINUTE_SECONDS;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 
-/** Decimal USD with two to six decimals, as it is written: no rounding, so that `0.000125` stays what it is. */
+/** Decimal USD with two to six decimals, never rounded: `0.000125` stays `$0.000125`. */
 export function formatUsd(decimal: string): string {
   const [, sign = '', whole = '0', decimals = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
   const kept = decimals.replace(/0+$/, '').padEnd(2, '0');
   return `${sign}$${BigInt(whole).toLocaleString(LOCALE)}.${kept}`;
 }
 
-/** For headlines and axes, where six decimals say nothing: `$1,234.50`, `$12.3K`. */
+/** For headlines and chart axes, where six decimals don't help: `$1,234.50`, `$12.3K`. */
 export function formatUsdShort(decimal: string | number): string {
   const amount = Number(decimal);
   if (Math.abs(amount) >= 10_000) {
@@ -24,12 +24,12 @@ export function formatCount(count: number): string {
   return count.toLocaleString(LOCALE);
 }
 
-/** A share as a percentage: never 100 % while one is missing. */
+/** A share as a percentage: never 100% unless it is complete. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (part / whole) * 100;
   const shown = part < whole ? Math.min(percent, 99.99) : 100;
-  return `${shown.toLocaleString(LOCALE, { maximumFractionDigits: shown > 99 ? 2 : 1 })} %`;
+  return `${shown.toLocaleString(LOCALE, { maximumFractionDigits: shown > 99 ? 2 : 1 })}%`;
 }
 
 export function formatMilliseconds(milliseconds: number): string {
@@ -50,44 +50,44 @@ export function formatTime(iso: string): string {
   });
 }
 
-/** How long ago, or in how long: `12 s ago`, `in 5 min`. */
+/** Relative time: `12 s ago`, `in 5 min`. */
 export function formatAgo(iso: string, nowMilliseconds: number): string {
   const seconds = Math.round((nowMilliseconds - Date.parse(iso)) / 1000);
   const size = Math.abs(seconds);
   if (size < 2) return 'now';
-  const text = lengthOf(size);
+  const text = durationText(size);
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
-function lengthOf(seconds: number): string {
+function durationText(seconds: number): string {
   if (seconds < MINUTE_SECONDS) return `${seconds} s`;
   if (seconds < HOUR_SECONDS) return `${Math.round(seconds / MINUTE_SECONDS)} min`;
   if (seconds < DAY_SECONDS) return `${Math.round(seconds / HOUR_SECONDS)} h`;
   return `${Math.round(seconds / DAY_SECONDS)} d`;
 }
 
-/** `0x1234…abcd`: enough to tell wallets apart. */
+/** `0x1234…abcd`, which is enough to tell wallets apart. */
 export function shortenAddress(address: string): string {
   return address.length > 13 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address;
 }
 
-/** `PAYMENT_SETTLED` as the service writes it elsewhere: `payment.settled`. */
+/** `PAYMENT_SETTLED` as REST and event payloads write it: `payment.settled`. */
 export function formatEventType(name: string): string {
   const [subject, ...rest] = name.toLowerCase().split('_');
   return rest.length > 0 ? `${subject}.${rest.join('_')}` : name;
 }
 
-/** `API_KEY_CREATED` as the service writes it elsewhere: `api_key.created`. */
+/** `API_KEY_CREATED` as REST writes it: `api_key.created`. */
 export function formatAuditAction(name: string): string {
   return name.toLowerCase().replace(/^(api_key|[a-z]+)_/, '$1.');
 }
 
-/** `SUCCEEDED` as a word: `Succeeded`. */
+/** `SUCCEEDED` as a label: `Succeeded`. */
 export function formatEnum(name: string): string {
   return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');
 }
 
-/** Every kind of event, in the order in which they are offered. */
+/** Every event type, in the order of the menus. */
 export const EVENT_TYPES = [
   'PAYMENT_SETTLED',
   'PAYMENT_VERIFIED',

@@ -1,7 +1,7 @@
 import { Box, Code, Group, Title } from '@mantine/core';
 import { Copy } from './copy-button.tsx';
 
-/** A JSON value, set out to be read, with a button that copies it. */
+/** A formatted JSON value with a copy button. */
 export function JsonView({ title, value }: { title: string; value: unknown }) {
   const text = JSON.stringify(value, null, 2);
   return (
@@ -10,7 +10,7 @@ export function JsonView({ title, value }: { title: string; value: unknown }) {
         <Title order={3}>{title}</Title>
         <Copy value={text} what="JSON" />
       </Group>
-      {/* It scrolls, so the keyboard must reach it. */}
+      {/* It scrolls, so it must be reachable with the keyboard. */}
       <Code block className="json" tabIndex={0} role="region" aria-label={`${title}, JSON`}>
         {text}
       </Code>

@@ -6,10 +6,10 @@ const LOOKS: Readonly<Record<FollowState | 'paused', { color: string; text: stri
   live: { color: 'teal', text: 'Live' },
   offline: { color: 'yellow', text: 'Reconnecting' },
   paused: { color: 'gray', text: 'Paused' },
-  refused: { color: 'red', text: 'Not live' },
+  failed: { color: 'red', text: 'Offline' },
 };
 
-/** Whether what is on the page keeps up by itself. */
+/** Whether the page updates automatically. */
 export function LiveBadge({ state }: { state: FollowState | 'paused' }) {
   const { color, text } = LOOKS[state];
   return (

@@ -1,9 +1,9 @@
 import { Code } from '@mantine/core';
 
-/** A sentence of a description; what is between backticks is code. */
+/** Text in which backticks mark code. */
 export function Marked({ children }: { children: string }) {
   return children.split('`').map((part, index) => {
-    // The parts have no names, and stay where they are.
+    // The parts have no identity of their own and never move.
     const key = `${index}${part}`;
     return index % 2 === 1 ? <Code key={key}>{part}</Code> : part;
   });

@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 
-/** The frame of a page: its title (also of the tab), one line on what it is for, and what can be done. */
+/** The frame of a page: the title (also of the tab), a one-line description, and actions. */
 export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   const { title, lead, actions, children } = props;
   useDocumentTitle(`${title} · Tollgate`);
@@ -24,18 +24,15 @@ export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNo
   );
 }
 
-/** A bordered part of a page, with a heading of its own. */
-export function Panel(props: { title?: string; aside?: ReactNode; children: ReactNode; flush?: boolean }) {
-  const { title, aside, children, flush = false } = props;
+/** A bordered section of a page, with its own heading. `flush` removes the padding, for tables. */
+export function Panel(props: { title?: string; children: ReactNode; flush?: boolean }) {
+  const { title, children, flush = false } = props;
   return (
     <section className="panel" aria-label={title}>
       {title && (
-        <Group justify="space-between" px="md" pt="sm" pb={flush ? 'sm' : 0}>
-          <Title order={2} fz="sm">
-            {title}
-          </Title>
-          {aside}
-        </Group>
+        <Title order={2} fz="sm" px="md" pt="sm" pb={flush ? 'sm' : 0}>
+          {title}
+        </Title>
       )}
       {flush ? children : <Stack p="md">{children}</Stack>}
     </section>

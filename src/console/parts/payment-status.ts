@@ -1,6 +1,6 @@
 import type { PaymentStatus } from '../../generated/console/payments.ts';
 
-/** Every state of a payment, in the order of its life, with the colour that it is shown in. */
+/** Every payment status, in the order a payment goes through them, with its color. */
 export const PAYMENT_STATUS_COLORS: Readonly<Record<PaymentStatus, string>> = {
   CLAIMED: 'gray',
   VERIFIED: 'blue',

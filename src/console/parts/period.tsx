@@ -4,8 +4,8 @@ import { useMemo } from 'react';
 const HOUR_MILLISECONDS = 3_600_000;
 const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS;
 
-/** What a page may look back on, with the length of the intervals that charts of it have. */
-export const PERIODS = {
+/** The time ranges to choose from, with the interval of their charts. */
+const PERIODS = {
   '24h': { label: '24 hours', milliseconds: DAY_MILLISECONDS, interval: 'HOUR' },
   '7d': { label: '7 days', milliseconds: 7 * DAY_MILLISECONDS, interval: 'HOUR' },
   '30d': { label: '30 days', milliseconds: 30 * DAY_MILLISECONDS, interval: 'DAY' },
@@ -26,7 +26,7 @@ export function PeriodControl({ value, onChange }: { value: PeriodName; onChange
   );
 }
 
-/** When a period begins, counted from when it was chosen: a time that moved would ask anew at every render. */
+/** The start of a period, fixed when the period is chosen: a moving start would trigger a new query on every render. */
 export function usePeriod(name: PeriodName) {
   return useMemo(() => {
     const { milliseconds, interval } = PERIODS[name];

@@ -5,11 +5,11 @@ export type RowAction = {
   label: string;
   onClick(): void;
   isDangerous?: boolean;
-  /** Why it cannot be done now. */
+  /** Why the action is unavailable. */
   obstacle?: string | undefined;
 };
 
-/** What can be done with a row of a table. `name` tells rows apart for screen readers. */
+/** The actions of a table row. `name` identifies the row for screen readers. */
 export function RowMenu({ name, actions }: { name: string; actions: readonly RowAction[] }) {
   return (
     <Menu position="bottom-end" withinPortal withInitialFocusPlaceholder={false}>
@@ -22,7 +22,7 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
         {actions.map(({ label, onClick, isDangerous, obstacle }) => (
           <Menu.Item
             key={label}
-            // Not `disabled`: the keyboard must reach the reason, and the menu needs the focus to be closed with Escape.
+            // Not `disabled`: the reason must be reachable with the keyboard, and Escape needs the focus inside the menu.
             {...(obstacle === undefined
               ? { onClick }
               : { 'aria-disabled': true, closeMenuOnClick: false, c: 'dimmed', style: { cursor: 'not-allowed' } })}

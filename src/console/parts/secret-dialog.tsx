@@ -3,7 +3,7 @@ import { IconKey } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Command } from './command.tsx';
 
-/** Shows a secret the one time it can be seen. It does not close before the reader says that it is kept. */
+/** Shows a secret the only time it is visible. It closes only after the user confirms that it's stored. */
 export function SecretDialog(props: {
   secret: string | undefined;
   title: string;
@@ -27,12 +27,12 @@ export function SecretDialog(props: {
       size="lg"
     >
       <Stack gap="md">
-        <Alert icon={<IconKey size={18} />} title="Copy it now: it is not shown again">
+        <Alert icon={<IconKey size={18} />} title="Copy it now. You won’t be able to see it again.">
           {children}
         </Alert>
         <Command>{secret ?? ''}</Command>
         <Checkbox
-          label="I have stored it in a safe place"
+          label="I’ve stored it in a safe place"
           checked={isKept}
           onChange={(event) => setKept(event.currentTarget.checked)}
         />

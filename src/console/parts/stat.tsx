@@ -9,7 +9,7 @@ export function Stats({ children }: { children: ReactNode }) {
   );
 }
 
-/** A number with its name, and a word on what stands behind it. Without a value it is being fetched. */
+/** A number with its label and an optional hint. Without a value, it shows a loading state. */
 export function Stat({ label, value, hint }: { label: string; value: string | undefined; hint?: ReactNode }) {
   return (
     <Stack gap={2} className="panel" p="md" component="div">

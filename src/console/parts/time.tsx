@@ -7,12 +7,12 @@ const listeners = new Set<() => void>();
 let now = Date.now();
 let clock: ReturnType<typeof setInterval> | undefined;
 
-/** One clock for all times on the page. */
+/** All times on the page share one clock. */
 function listen(listener: () => void): () => void {
   listeners.add(listener);
   clock ??= setInterval(() => {
     now = Date.now();
-    for (const tell of listeners) tell();
+    for (const notify of listeners) notify();
   }, TICK_MILLISECONDS);
   return () => {
     listeners.delete(listener);
@@ -22,7 +22,7 @@ function listen(listener: () => void): () => void {
   };
 }
 
-/** A time as its distance from now, which keeps up, with the exact time on hover and for screen readers. */
+/** A relative time that stays up to date. A tooltip shows the exact time. */
 export function Time({ iso }: { iso: string }) {
   const present = useSyncExternalStore(listen, () => now);
   const exact = formatTime(iso);

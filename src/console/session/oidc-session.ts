@@ -3,17 +3,17 @@ import { createSessionStore, type Session, type SessionState, subjectOf } from '
 import type { SignIn } from './settings.ts';
 
 export type OidcSession = Session & {
-  /** Leaves for the identity provider, and comes back to this page. */
+  /** Redirects to the identity provider, which returns to this page. */
   redirect(): Promise<void>;
 };
 
 const CALLBACK = '/console/callback';
 
 /**
- * A session by OpenID Connect: authorization code with PKCE (RFC 7636), tokens kept for this tab, renewed by refresh token
- * while the provider gives one.
+ * Opens a session with OpenID Connect: authorization code with PKCE (RFC 7636). Tokens are kept in this tab and renewed
+ * with a refresh token if the provider issues one.
  *
- * @throws Error with the provider's word when it sends back an error.
+ * @throws Error with the provider's message when it returns an error.
  */
 export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>): Promise<OidcSession> {
   const origin = window.location.origin;
@@ -28,7 +28,7 @@ export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>)
     userStore: new WebStorageStateStore({ store: sessionStorage }),
     automaticSilentRenew: true,
   });
-  if (window.location.pathname === CALLBACK) await comeBack(manager);
+  if (window.location.pathname === CALLBACK) await finishRedirect(manager);
   const store = createSessionStore(stateOf(await manager.getUser()));
 
   const end = () => {
@@ -52,7 +52,7 @@ export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>)
   };
 }
 
-async function comeBack(manager: UserManager): Promise<void> {
+async function finishRedirect(manager: UserManager): Promise<void> {
   const user = await manager.signinRedirectCallback();
   window.history.replaceState(null, '', typeof user.state === 'string' ? user.state : '/console/');
 }

@@ -1,18 +1,18 @@
-/** Who is signed in, if anybody. */
+/** The signed-in user, if there is one. */
 export type SessionState =
   | { status: 'signedOut'; hasEnded: boolean }
   | { status: 'signedIn'; token: string; subject: string };
 
-/** The credential of this tab. Every kind of sign-in makes one; the rest of the console knows no difference. */
+/** The credential of this tab. The rest of the console doesn't need to know how the user signed in. */
 export type Session = {
   read(): SessionState;
   subscribe(listener: () => void): () => void;
-  /** The server no longer takes the credential. The page stays, so that it is there again after signing in. */
+  /** Called when the server rejects the credential. The URL stays, so signing in returns to the same page. */
   end(): void;
   signOut(): Promise<void>;
 };
 
-/** Holds a session state and tells who listens. */
+/** Holds the session state and notifies listeners. */
 export function createSessionStore(initial: SessionState) {
   let state = initial;
   const listeners = new Set<() => void>();
@@ -29,14 +29,14 @@ export function createSessionStore(initial: SessionState) {
   };
 }
 
-/** The `sub` of a token, for the eye only: the server is who verifies it. */
+/** The `sub` of a token, for display only: the server verifies the token. */
 export function subjectOf(token: string): string {
   try {
     const payload = token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/');
     const bytes = Uint8Array.from(atob(payload), (character) => character.codePointAt(0)!);
     const { sub } = JSON.parse(new TextDecoder().decode(bytes)) as { sub?: unknown };
-    return typeof sub === 'string' ? sub : 'signed in';
+    return typeof sub === 'string' ? sub : 'Signed in';
   } catch {
-    return 'signed in';
+    return 'Signed in';
   }
 }

@@ -1,4 +1,4 @@
-/** How people sign in here, as `/console/config.json` tells it. */
+/** How users sign in to this server, from `/console/config.json`. */
 export type SignIn =
   | { kind: 'oidc'; issuer: string; clientId: string; scopes: string; audience: string | null }
   | { kind: 'development' }
@@ -7,7 +7,7 @@ export type SignIn =
 export type Settings = { version: string; signIn: SignIn };
 
 export async function loadSettings(): Promise<Settings> {
-  const answer = await fetch('/console/config.json');
-  if (!answer.ok) throw new Error(`The server answered ${answer.status} when asked for the settings of the console.`);
-  return (await answer.json()) as Settings;
+  const response = await fetch('/console/config.json');
+  if (!response.ok) throw new Error(`The server returned ${response.status} for the console’s settings.`);
+  return (await response.json()) as Settings;
 }

@@ -48,7 +48,7 @@ export function ApiKeysPage() {
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const create = (
     <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
-      New API key
+      Create API key
     </Button>
   );
   const actions: Column<Row> = {
@@ -70,7 +70,7 @@ export function ApiKeysPage() {
   return (
     <Page
       title="API keys"
-      lead="Credentials for programs. A key reads and writes this project, and no other."
+      lead="Credentials for your programs. Each key can read and change only this project."
       actions={create}
     >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
@@ -81,9 +81,8 @@ export function ApiKeysPage() {
           rows={data?.project?.apiKeys.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconKey} title="Let a program in" action={create}>
-              A key is sent as <Code>Authorization: Bearer tg_…</Code>. It is shown once, and can be revoked at any
-              time.
+            <EmptyState icon={IconKey} title="Create your first API key" action={create}>
+              Use it to call the API with <Code>Authorization: Bearer tg_…</Code>. You can revoke a key at any time.
             </EmptyState>
           }
         />
@@ -102,7 +101,7 @@ export function ApiKeysPage() {
         )}
       </Suspense>
       <SecretDialog secret={secret} title="Your new API key" onClose={() => setSecret(undefined)}>
-        Only a fingerprint of it is kept. Whoever has the key can read and change this project.
+        Tollgate stores only a hash of it. Anyone with this key can read and change this project.
       </SecretDialog>
       <ConfirmDialog
         isOpen={revoked !== undefined}
@@ -118,8 +117,7 @@ export function ApiKeysPage() {
         }}
       >
         <Text size="sm">
-          Programs that use <strong>{revoked?.name}</strong> are refused from the next request on. This cannot be
-          undone.
+          Requests that use <strong>{revoked?.name}</strong> will fail immediately. This can’t be undone.
         </Text>
       </ConfirmDialog>
     </Page>

@@ -23,7 +23,7 @@ export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; on
           <FormProblem form={form} problem={problem} />
           <TextInput
             label="Name"
-            description="What it is for. The audit log calls the key by it."
+            description="Shown in the audit log."
             placeholder="Deployment"
             required
             data-autofocus
@@ -31,7 +31,7 @@ export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; on
           />
           <Select
             label="Environment"
-            placeholder="As the deployment is"
+            placeholder="Default for this deployment"
             clearable
             data={[
               { value: 'LIVE', label: 'Live' },

@@ -15,9 +15,9 @@ import { Time } from '../../parts/time.tsx';
 type Row = NonNullable<AuditLogQuery['project']>['auditLog']['nodes'][number];
 
 const COLUMNS: readonly Column<Row>[] = [
-  { title: 'When', render: ({ createdAt }) => <Time iso={createdAt} /> },
+  { title: 'Time', render: ({ createdAt }) => <Time iso={createdAt} /> },
   {
-    title: 'Who',
+    title: 'Actor',
     render: ({ actorKind, actorName }) => (
       <Group gap={6} wrap="nowrap">
         <Text size="sm">{actorName}</Text>
@@ -25,18 +25,18 @@ const COLUMNS: readonly Column<Row>[] = [
       </Group>
     ),
   },
-  { title: 'What', render: ({ action }) => <Badge color="indigo">{formatAuditAction(action)}</Badge> },
+  { title: 'Action', render: ({ action }) => <Badge color="indigo">{formatAuditAction(action)}</Badge> },
   {
-    title: 'To what',
+    title: 'Resource',
     render: ({ targetId }) => (
       <Group gap={4} wrap="nowrap">
         <Code bg="transparent">{targetId}</Code>
-        <Copy value={targetId} what="id" />
+        <Copy value={targetId} what="resource ID" />
       </Group>
     ),
   },
   {
-    title: 'Values that were set',
+    title: 'Changes',
     render: ({ changes }) => (
       <Code bg="transparent" p={0} style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
         {JSON.stringify(changes)}
@@ -55,7 +55,7 @@ export function AuditLogPage() {
     requestPolicy: 'cache-and-network',
   });
   return (
-    <Page title="Audit log" lead="Who changed what. Entries cannot be changed, and outlive what they tell of.">
+    <Page title="Audit log" lead="A permanent record of who changed what. Entries stay after the resource is deleted.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Panel flush>
         <DataTable
@@ -64,8 +64,8 @@ export function AuditLogPage() {
           rows={data?.project?.auditLog.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconHistory} title="Nothing was changed yet">
-              Every change of the project and what is in it is written here, with who made it.
+            <EmptyState icon={IconHistory} title="No changes yet">
+              Changes to the project and its resources appear here, with the user or API key that made them.
             </EmptyState>
           }
         />

@@ -4,15 +4,15 @@ import type { ConnectorInfo } from './rows.ts';
 
 type Field = ConnectorInfo['fields'][number];
 
-// A service account's key is a page of JSON.
+// Long values, such as the JSON key of a service account, get a multiline field.
 const LONG_EXAMPLE_CHARACTERS = 120;
 
-/** One field of a connector's config. Secrets can be replaced but never read back. */
+/** One field of a connector's config. Secrets can be replaced, but not read back. */
 export function ConfigField({ field, input }: { field: Field; input: GetInputPropsReturnType }) {
   const { title, description, example, kind, choices, required, secret } = field;
   const common = {
     label: title,
-    description: secret ? `${description} Kept encrypted, and never shown again.` : description,
+    description: secret ? `${description} Stored encrypted and never shown again.` : description,
     placeholder: example ?? '',
     required,
     ...input,

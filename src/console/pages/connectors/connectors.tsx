@@ -16,14 +16,14 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
-import { SubscriberState } from '../../parts/destination-state.tsx';
+import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
+import { describeEvents } from '../../parts/destination-values.ts';
+import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
-import { describeEvents } from '../../parts/subscription.ts';
-import { announceTestEvent, INSTEAD_OF_DELETING, SWITCH_ON_FIRST, SwitchOffDialog } from '../../parts/switch-off.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
@@ -33,7 +33,7 @@ const ConnectorForm = lazyPart(() => import('./form.tsx'), 'ConnectorForm');
 type Opened =
   | { what: 'picker' }
   | { what: 'form'; info: ConnectorInfo; connector?: ConnectorRow }
-  | { what: 'delete' | 'switchOff'; connector: ConnectorRow };
+  | { what: 'delete' | 'disable'; connector: ConnectorRow };
 
 export function ConnectorsPage() {
   const project = useProject();
@@ -64,12 +64,16 @@ export function ConnectorsPage() {
       return go(deliveriesTo({ id }));
     }
     const { ok = false, message = '' } = result.probe ?? {};
-    notifications.show({ title: ok ? 'The credentials work' : 'Refused', message, color: ok ? 'teal' : 'red' });
+    notifications.show({
+      title: ok ? 'Credentials work' : 'Credentials rejected',
+      message,
+      color: ok ? 'teal' : 'red',
+    });
   }
 
   const add = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'picker' })}>
-      New connector
+      Add connector
     </Button>
   );
   const columns: Column<ConnectorRow>[] = [
@@ -95,7 +99,7 @@ export function ConnectorsPage() {
       },
     },
     { title: 'Events', render: ({ eventTypes }) => describeEvents(eventTypes) },
-    { title: 'State', render: (connector) => <SubscriberState subscriber={connector} /> },
+    { title: 'Status', render: (connector) => <DestinationStatusBadge destination={connector} /> },
     { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
     {
       title: 'Actions',
@@ -108,18 +112,18 @@ export function ConnectorsPage() {
             name={`${info?.title ?? connector.type} ${connector.id}`}
             actions={[
               {
-                label: info?.canProbe ? 'Check the credentials' : 'Send a test event',
+                label: info?.canProbe ? 'Test credentials' : 'Send test event',
                 onClick: () => test(connector),
-                // A check of the credentials sends no event, so it works for one that is off too.
-                obstacle: connector.isActive || info?.canProbe ? undefined : SWITCH_ON_FIRST,
+                // Testing credentials sends no event, so it works for disabled connectors too.
+                obstacle: connector.isActive || info?.canProbe ? undefined : ENABLE_FIRST,
               },
-              { label: 'Deliveries', onClick: () => go(deliveriesTo(connector)) },
-              { label: 'Send many again', onClick: () => go(`${deliveriesTo(connector)}&replay`) },
+              { label: 'View deliveries', onClick: () => go(deliveriesTo(connector)) },
+              { label: 'Replay deliveries', onClick: () => go(`${deliveriesTo(connector)}&replay`) },
               { label: 'Edit', onClick: () => info && setOpened({ what: 'form', info, connector }) },
               {
-                label: connector.isActive ? 'Switch off' : 'Switch on',
+                label: connector.isActive ? 'Disable' : 'Enable',
                 onClick: () =>
-                  connector.isActive ? setOpened({ what: 'switchOff', connector }) : setActive(connector, true),
+                  connector.isActive ? setOpened({ what: 'disable', connector }) : setActive(connector, true),
               },
               { label: 'Delete', onClick: () => setOpened({ what: 'delete', connector }), isDangerous: true },
             ]}
@@ -129,7 +133,7 @@ export function ConnectorsPage() {
     },
   ];
   return (
-    <Page title="Connectors" lead="Services that are told of events in their own language." actions={add}>
+    <Page title="Connectors" lead="Send events to Slack, BigQuery, Xero and other services." actions={add}>
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {update.problem && <ProblemNotice problem={update.problem} />}
       {trial.problem && <ProblemNotice problem={trial.problem} />}
@@ -140,8 +144,8 @@ export function ConnectorsPage() {
           rows={data?.project?.connectors.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconPlugConnected} title="Bring payments to where you work" action={add}>
-              Slack, PagerDuty, BigQuery, Xero and more: choose a service, paste its credential, and try it out.
+            <EmptyState icon={IconPlugConnected} title="Add your first connector" action={add}>
+              Choose a service, enter its credentials and send a test event.
             </EmptyState>
           }
         />
@@ -167,8 +171,8 @@ export function ConnectorsPage() {
           />
         )}
       </Suspense>
-      {opened?.what === 'switchOff' && (
-        <SwitchOffDialog
+      {opened?.what === 'disable' && (
+        <DisableDialog
           what="connector"
           isBusy={update.isBusy}
           problem={update.problem}
@@ -191,7 +195,7 @@ export function ConnectorsPage() {
           refresh();
         }}
       >
-        Its deliveries, those under way among them, are deleted as well. {INSTEAD_OF_DELETING}
+        Its deliveries are deleted too, including those in progress. {DISABLE_INSTEAD}
       </ConfirmDialog>
     </Page>
   );

@@ -8,9 +8,9 @@ import {
 } from '../../../generated/console/connectors.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { DestinationFields } from '../../parts/destination-fields.tsx';
+import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
-import { checkFilter, subscriptionInput, subscriptionValues } from '../../parts/subscription.ts';
-import { SubscriptionFields } from '../../parts/subscription-fields.tsx';
 import { ConfigField } from './config-field.tsx';
 import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
@@ -26,7 +26,7 @@ function configValues(info: ConnectorInfo, connector: ConnectorRow | undefined):
   return Object.fromEntries(info.fields.map((field) => [field.name, storedValue(field)]));
 }
 
-/** A field that was emptied is removed when there was something to remove, and left out otherwise. */
+/** Emptying a stored field removes it (`null`). Fields that were empty before are left out. */
 function configInput(values: ConfigValues, before: ConfigValues): Record<string, unknown> {
   const isEmpty = (value: string | string[] | undefined) => value === undefined || value.length === 0;
   return Object.fromEntries(
@@ -36,14 +36,14 @@ function configInput(values: ConfigValues, before: ConfigValues): Record<string,
   );
 }
 
-/** The secrets that are not typed in although what is typed in sends them somewhere else. */
+/** Secrets that must be entered again because another field changes where they are sent. */
 function secretsNeededAgain({ fields }: ConnectorInfo, values: ConfigValues, before: ConfigValues) {
-  const isMoved = fields.some(({ name, decidesAddress }) => decidesAddress && values[name] !== before[name]);
+  const changesAddress = fields.some(({ name, decidesAddress }) => decidesAddress && values[name] !== before[name]);
   const isUntouched = (name: string) => before[name] !== '' && values[name] === before[name];
-  return isMoved ? fields.filter(({ name, secret }) => secret && isUntouched(name)) : [];
+  return changesAddress ? fields.filter(({ name, secret }) => secret && isUntouched(name)) : [];
 }
 
-/** The form of a connector, drawn from what the service says about its type. */
+/** The form of a connector, generated from the API's description of its type. */
 export function ConnectorForm(props: {
   info: ConnectorInfo;
   connector?: ConnectorRow;
@@ -54,10 +54,10 @@ export function ConnectorForm(props: {
   const project = useProject();
   const before = configValues(info, connector);
   const form = useForm({
-    initialValues: { config: before, ...subscriptionValues(connector) },
+    initialValues: { config: before, ...destinationValues(connector) },
     validate: (values) => {
       const needed = connector ? secretsNeededAgain(info, values.config, before) : [];
-      const errors = needed.map(({ name }) => [`config.${name}`, 'Enter this again: it would go to another address.']);
+      const errors = needed.map(({ name }) => [`config.${name}`, 'Enter this again because the address has changed.']);
       return { ...Object.fromEntries(errors), filter: checkFilter(values.filter) };
     },
   });
@@ -67,7 +67,7 @@ export function ConnectorForm(props: {
   const { problem, isBusy } = connector ? change : creation;
   useServerErrors(form, problem);
   const save = form.onSubmit(async ({ config, ...subscription }) => {
-    const values = { config: configInput(config, before), ...subscriptionInput<EventTypeFilter>(subscription) };
+    const values = { config: configInput(config, before), ...destinationInput<EventTypeFilter>(subscription) };
     const saved = connector
       ? await change.submit({ input: { id: connector.id, ...values } })
       : await creation.submit({ input: { projectId: project.id, type: info.type, ...values } });
@@ -80,17 +80,17 @@ export function ConnectorForm(props: {
           <Text size="sm" c="dimmed">
             {info.description}{' '}
             <Anchor href={info.documentationUrl} target="_blank" rel="noreferrer" underline="always">
-              How to get the credential <IconExternalLink size={13} aria-label="opens in a new tab" />
+              How to get credentials <IconExternalLink size={13} aria-label="(opens in a new tab)" />
             </Anchor>
           </Text>
           {connector?.pausedReason && (
             <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused">
-              {connector.pausedReason} Deliveries are held until you save this form or switch the connector on.
+              {connector.pausedReason} Deliveries are held until you save this form.
             </Alert>
           )}
           {neededAgain.length > 0 && (
-            <Alert color="orange" icon={<IconKey size={18} />} title="You are changing the address">
-              Enter these again, so that nobody without them can have them sent elsewhere:{' '}
+            <Alert color="orange" icon={<IconKey size={18} />} title="You’re changing the address">
+              Enter these again to confirm that the new address may receive them:{' '}
               {neededAgain.map(({ title }) => title).join(', ')}.
             </Alert>
           )}
@@ -98,13 +98,13 @@ export function ConnectorForm(props: {
           {info.fields.map((field) => (
             <ConfigField key={field.name} field={field} input={form.getInputProps(`config.${field.name}`)} />
           ))}
-          <SubscriptionFields form={form} />
+          <DestinationFields form={form} />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
             <Button type="submit" loading={isBusy}>
-              {connector ? 'Save' : 'Create connector'}
+              {connector ? 'Save changes' : 'Create connector'}
             </Button>
           </Group>
         </Stack>

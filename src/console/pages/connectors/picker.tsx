@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { formatEnum } from '../../parts/format.ts';
 import type { ConnectorInfo } from './rows.ts';
 
-/** All services there is a connector for, by category. */
+/** All connector types, by category. */
 export function ConnectorPicker(props: {
   types: readonly ConnectorInfo[];
   onClose(): void;
@@ -12,15 +12,15 @@ export function ConnectorPicker(props: {
 }) {
   const { types, onClose, onPick } = props;
   const [text, setText] = useState('');
-  const isMeant = ({ title, description, category }: ConnectorInfo) =>
+  const matchesSearch = ({ title, description, category }: ConnectorInfo) =>
     `${title} ${description} ${category}`.toLowerCase().includes(text.toLowerCase());
-  const groups = Object.entries(Object.groupBy(types.filter(isMeant), ({ category }) => category));
+  const groups = Object.entries(Object.groupBy(types.filter(matchesSearch), ({ category }) => category));
   return (
     <Modal opened onClose={onClose} title="New connector" size="xl">
       <Stack gap="md">
         <TextInput
-          aria-label="Search services"
-          placeholder={`Search ${types.length} services`}
+          aria-label="Search connectors"
+          placeholder={`Search ${types.length} connectors`}
           leftSection={<IconSearch size={16} />}
           data-autofocus
           value={text}
@@ -47,7 +47,7 @@ export function ConnectorPicker(props: {
         ))}
         {groups.length === 0 && (
           <Text size="sm" c="dimmed" role="status">
-            No service is called so. A webhook reaches everything that takes an HTTP request.
+            No connector matches. Use a webhook to reach any other HTTP service.
           </Text>
         )}
       </Stack>

@@ -34,7 +34,7 @@ export function CustomersPage() {
       render: (row) => (
         <Group gap={4} wrap="nowrap">
           <Anchor component={Link} href={paymentsOf(row)}>
-            <span className="visually-hidden">Payments of </span>
+            <span className="visually-hidden">Payments from </span>
             <Code bg="transparent">{shortenAddress(row.walletAddress)}</Code>
           </Anchor>
           <Copy value={row.walletAddress} what="wallet address" />
@@ -42,7 +42,7 @@ export function CustomersPage() {
       ),
     },
     { title: 'Payments', align: 'right', render: ({ paymentCount }) => formatCount(paymentCount) },
-    { title: 'Paid', align: 'right', render: ({ totalUsd }) => formatUsd(totalUsd) },
+    { title: 'Total spend', align: 'right', render: ({ totalUsd }) => formatUsd(totalUsd) },
     {
       title: 'First payment',
       align: 'right',
@@ -57,14 +57,14 @@ export function CustomersPage() {
   return (
     <Page
       title="Customers"
-      lead="Wallets with a settled payment."
+      lead="Wallets with at least one settled payment."
       actions={
         <SegmentedControl
-          aria-label="Order"
+          aria-label="Sort by"
           size="xs"
           data={[
-            { value: 'LAST_PAYMENT', label: 'Paid last' },
-            { value: 'TOTAL', label: 'Paid most' },
+            { value: 'LAST_PAYMENT', label: 'Most recent' },
+            { value: 'TOTAL', label: 'Highest spend' },
           ]}
           value={orderBy}
           onChange={(value) => {
@@ -84,7 +84,7 @@ export function CustomersPage() {
           onOpen={(row) => go(paymentsOf(row))}
           empty={
             <EmptyState icon={IconUsers} title="No customers yet">
-              A wallet becomes a customer when its first payment is settled.
+              A wallet appears here after its first payment settles.
             </EmptyState>
           }
         />

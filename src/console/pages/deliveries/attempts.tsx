@@ -6,7 +6,7 @@ import { Time } from '../../parts/time.tsx';
 
 type Attempt = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>['attempts'][number];
 
-/** The attempts of a delivery, the last one first and open. */
+/** The attempts of a delivery, newest first. The newest one is expanded. */
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const newestFirst = attempts.toReversed();
   return (
@@ -14,7 +14,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
       <Title order={3}>Attempts</Title>
       {newestFirst.length === 0 && (
         <Text size="sm" c="dimmed">
-          It has not been sent yet.
+          No attempts yet.
         </Text>
       )}
       <Accordion variant="contained" multiple defaultValue={newestFirst.slice(0, 1).map(({ id }) => id)}>
@@ -26,7 +26,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                   #{attempt.number}
                 </Text>
                 <Outcome attempt={attempt} />
-                {attempt.trigger === 'MANUAL' && <Badge color="gray">by hand</Badge>}
+                {attempt.trigger === 'MANUAL' && <Badge color="gray">Manual</Badge>}
                 <Text size="xs" c="dimmed" ml="auto" pr="xs" component="div">
                   {formatMilliseconds(attempt.durationMs)} · <Time iso={attempt.startedAt} />
                 </Text>
@@ -37,8 +37,8 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                 <Phases attempt={attempt} />
                 <Facts
                   rows={[
-                    ['Failure', attempt.errorClass && <Code>{attempt.errorClass}</Code>],
-                    ['Meaning', attempt.errorMessage],
+                    ['Error', attempt.errorClass && <Code>{attempt.errorClass}</Code>],
+                    ['Message', attempt.errorMessage],
                   ]}
                 />
                 {attempt.responseBody && (
@@ -47,16 +47,16 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                     className="json"
                     tabIndex={0}
                     role="region"
-                    aria-label={`Answer to attempt ${attempt.number}`}
+                    aria-label={`Response to attempt ${attempt.number}`}
                   >
                     {attempt.responseBody}
                   </Code>
                 )}
                 <Headers title="Request" first={requestLine(attempt)} headers={attempt.requestHeaders} />
-                <Headers title="Answer" first={attempt.statusCode} headers={attempt.responseHeaders} />
+                <Headers title="Response" first={attempt.statusCode} headers={attempt.responseHeaders} />
                 {!attempt.responseBody && (
                   <Text size="xs" c="dimmed">
-                    {attempt.statusCode == null ? 'There was no answer.' : 'The answer had no body.'}
+                    {attempt.statusCode == null ? 'No response received.' : 'The response had no body.'}
                   </Text>
                 )}
               </Stack>
@@ -69,32 +69,32 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 }
 
 function Outcome({ attempt: { statusCode, errorClass } }: { attempt: Attempt }) {
-  const text = statusCode ?? errorClass ?? 'sent';
+  const text = statusCode ?? errorClass ?? 'Sent';
   return <Badge color={errorClass ? 'red' : 'teal'}>{text}</Badge>;
 }
 
 const PHASES = [
-  { key: 'dnsMs', label: 'Name', color: 'var(--mantine-color-grape-5)' },
+  { key: 'dnsMs', label: 'DNS', color: 'var(--mantine-color-grape-5)' },
   { key: 'connectMs', label: 'Connect', color: 'var(--mantine-color-orange-5)' },
   { key: 'tlsMs', label: 'TLS', color: 'var(--mantine-color-yellow-6)' },
-  { key: 'firstByteMs', label: 'Waiting for the answer', color: 'var(--mantine-color-teal-6)' },
+  { key: 'firstByteMs', label: 'Time to first byte', color: 'var(--mantine-color-teal-6)' },
 ] as const;
 
-/** Where the time of an attempt went, as a bar; the words beside it say the same. */
+/** The phases of an attempt as a bar, with the same information as text. */
 function Phases({ attempt }: { attempt: Attempt }) {
-  const known = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
+  const measured = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
     ({ milliseconds }) => milliseconds > 0,
   );
-  if (known.length === 0) return null;
+  if (measured.length === 0) return null;
   return (
     <div>
       <div className="phases" aria-hidden="true">
-        {known.map(({ label, color, milliseconds }) => (
+        {measured.map(({ label, color, milliseconds }) => (
           <span key={label} style={{ flexGrow: milliseconds, background: color }} />
         ))}
       </div>
       <Text size="xs" c="dimmed">
-        {known.map(({ label, milliseconds }) => `${label} ${formatMilliseconds(milliseconds)}`).join(' · ')}
+        {measured.map(({ label, milliseconds }) => `${label} ${formatMilliseconds(milliseconds)}`).join(' · ')}
       </Text>
     </div>
   );

@@ -6,7 +6,7 @@ import type { DeliveryFilter } from '../../../generated/console/deliveries.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
-import { DeliveryStatus } from '../../parts/delivery-status.tsx';
+import { DeliveryStatusBadge } from '../../parts/delivery-status.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { formatEventType, formatMilliseconds } from '../../parts/format.ts';
 import { lazyPart } from '../../parts/lazy-part.ts';
@@ -58,7 +58,7 @@ export function DeliveriesPage() {
   return (
     <Page
       title="Deliveries"
-      lead="Every event on its way to your webhooks and connectors, as it happens."
+      lead="Events sent to your webhooks and connectors, in real time."
       actions={
         <>
           <LiveBadge state={feed.state} />
@@ -68,7 +68,7 @@ export function DeliveriesPage() {
             leftSection={<IconRefresh size={14} />}
             onClick={() => setReplaying(true)}
           >
-            Send many again
+            Replay deliveries
           </Button>
           <Button
             variant="default"
@@ -99,7 +99,7 @@ export function DeliveriesPage() {
           keyOf={({ id }) => id}
           onOpen={open}
           classNameOf={({ id }) => (feed.arrived.has(id) ? 'row-new' : undefined)}
-          empty={isFiltered ? <NothingMatches /> : <NothingYet projectId={project.id} />}
+          empty={isFiltered ? <NoMatches /> : <NoDeliveries projectId={project.id} />}
         />
         <Pager pageInfo={feed.pageInfo} paging={paging} />
       </Panel>
@@ -137,9 +137,9 @@ function columns(
 ): readonly Column<DeliveryRow>[] {
   return [
     {
-      title: 'State',
+      title: 'Status',
       width: 130,
-      render: ({ status, attemptCount }) => <DeliveryStatus status={status} isRetrying={attemptCount > 0} />,
+      render: ({ status, attemptCount }) => <DeliveryStatusBadge status={status} isRetrying={attemptCount > 0} />,
     },
     {
       title: 'Event',
@@ -163,9 +163,9 @@ function columns(
         </Text>
       ),
     },
-    { title: 'Answer', width: 150, render: (row) => <Answer row={row} /> },
+    { title: 'Response', width: 150, render: (row) => <ResponseCell row={row} /> },
     {
-      title: 'Took',
+      title: 'Response time',
       align: 'right',
       width: 90,
       render: ({ responseTimeMs }) => (responseTimeMs == null ? '–' : formatMilliseconds(responseTimeMs)),
@@ -175,8 +175,8 @@ function columns(
   ];
 }
 
-/** What the receiver said, or why nothing was heard of it. */
-function Answer({ row: { statusCode, errorClass, reason, status } }: { row: DeliveryRow }) {
+/** The response status, or why there was no response. */
+function ResponseCell({ row: { statusCode, errorClass, reason, status } }: { row: DeliveryRow }) {
   if (statusCode != null) return <Code>{statusCode}</Code>;
   const word = errorClass ?? (status === 'SKIPPED' ? reason : undefined);
   return (
@@ -186,15 +186,15 @@ function Answer({ row: { statusCode, errorClass, reason, status } }: { row: Deli
   );
 }
 
-function NothingMatches() {
+function NoMatches() {
   return (
-    <EmptyState icon={IconSend} title="Nothing matches">
-      No delivery on this page is of that state, kind and destination. New ones appear by themselves.
+    <EmptyState icon={IconSend} title="No matching deliveries">
+      No deliveries match these filters. New ones appear automatically.
     </EmptyState>
   );
 }
 
-function NothingYet({ projectId }: { projectId: string }) {
+function NoDeliveries({ projectId }: { projectId: string }) {
   return (
     <EmptyState
       icon={IconSend}
@@ -205,8 +205,7 @@ function NothingYet({ projectId }: { projectId: string }) {
         `  -d '{"url": "https://your-server.example/hook", "eventTypes": ["*"]}'`,
       ].join('\n')}
     >
-      Add a webhook or a connector: every event then shows up here while it is sent. In a terminal, a webhook for all
-      events is
+      Add a webhook or connector to see deliveries here. To create a webhook for all events from a terminal, run:
     </EmptyState>
   );
 }

@@ -8,7 +8,7 @@ import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { DeliveryStatus } from '../../parts/delivery-status.tsx';
+import { DeliveryStatusBadge } from '../../parts/delivery-status.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatEventType } from '../../parts/format.ts';
 import { JsonView } from '../../parts/json-view.tsx';
@@ -20,10 +20,10 @@ import { Attempts } from './attempts.tsx';
 import { Explanation } from './explanation.tsx';
 import type { DeliveryRow } from './feed.ts';
 
-/** Everything about one delivery, kept up to date by the feed behind it. */
+/** The details of one delivery, kept up to date by the page's feed. */
 export function DeliveryDrawer(props: {
   deliveryId: string;
-  /** The delivery as the feed has last seen it. */
+  /** The latest version of the delivery in the feed. */
   latest: DeliveryRow | undefined;
   destinations: ReadonlyMap<string, Destination>;
   onResent(row: DeliveryRow): void;
@@ -49,13 +49,13 @@ export function DeliveryDrawer(props: {
   }, [changedAt]);
 
   async function resend() {
-    const answer = await submit({ input: { id: deliveryId, projectId: project.id } });
-    if (!answer?.resendDelivery) return;
-    onResent(answer.resendDelivery.delivery);
-    notifications.show({ message: 'The delivery is being sent again.', color: 'teal' });
+    const result = await submit({ input: { id: deliveryId, projectId: project.id } });
+    if (!result?.resendDelivery) return;
+    onResent(result.resendDelivery.delivery);
+    notifications.show({ message: 'Resending delivery', color: 'teal' });
   }
 
-  const isUnderWay = delivery?.status === 'RUNNING';
+  const isRunning = delivery?.status === 'RUNNING';
   return (
     <Drawer
       opened
@@ -73,7 +73,7 @@ export function DeliveryDrawer(props: {
       {!delivery && fetching && <Loading />}
       {!delivery && !fetching && !error && (
         <Text size="sm" c="dimmed">
-          There is no such delivery. It may be older than what is kept.
+          Delivery not found. It may be older than the retention period.
         </Text>
       )}
       {delivery && (
@@ -82,7 +82,7 @@ export function DeliveryDrawer(props: {
           <Group justify="space-between">
             <Group gap="xs">
               <Code fz="sm">{formatEventType(delivery.eventType)}</Code>
-              <DeliveryStatus status={delivery.status} isRetrying={delivery.attemptCount > 0} />
+              <DeliveryStatusBadge status={delivery.status} isRetrying={delivery.attemptCount > 0} />
               {delivery.event.test && <Badge color="gray">Test</Badge>}
             </Group>
             <Button
@@ -90,9 +90,9 @@ export function DeliveryDrawer(props: {
               leftSection={<IconRefresh size={14} />}
               onClick={resend}
               loading={isBusy}
-              disabled={isUnderWay}
+              disabled={isRunning}
             >
-              Send again
+              Resend
             </Button>
           </Group>
           <Facts
@@ -101,15 +101,15 @@ export function DeliveryDrawer(props: {
               ['Reason', delivery.reason],
               ['Next attempt', delivery.nextAttemptAt && <Time iso={delivery.nextAttemptAt} />],
               ['Created', <Time key="created" iso={delivery.createdAt} />],
-              ['Finished', delivery.completedAt && <Time iso={delivery.completedAt} />],
-              ['Delivery', <Id key="delivery" id={delivery.id} what="delivery id" />],
-              ['Event, webhook-id', <Id key="event" id={delivery.eventId} what="event id" />],
+              ['Completed', delivery.completedAt && <Time iso={delivery.completedAt} />],
+              ['Delivery ID', <Id key="delivery" id={delivery.id} what="delivery ID" />],
+              ['Event ID (webhook-id)', <Id key="event" id={delivery.eventId} what="event ID" />],
             ]}
           />
           <Explanation explanation={delivery.explanation} />
           <Attempts attempts={delivery.attempts} />
           <JsonView
-            title="What is sent"
+            title="Payload"
             value={{
               id: delivery.event.id,
               type: formatEventType(delivery.event.type),

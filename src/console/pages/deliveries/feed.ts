@@ -13,14 +13,14 @@ import type { Destination } from '../replays/destinations.ts';
 
 export type DeliveryRow = DeliveryRowFragment;
 
-/** Rows that are kept of a feed; the older ones are a page away. */
+/** The number of live rows to keep. Older ones are on the next page. */
 const MAX_ROWS = 100;
-/** What was written just before the feed began may show in a query a moment later only. */
+/** A query may not see changes made just before the feed started, so the page is loaded again after this time. */
 const SETTLE_MILLISECONDS = 1_500;
 
 /**
- * A page of deliveries that keeps up. On the first page what happens comes in on top; on others, and while it is paused,
- * what is shown is brought up to date and nothing moves.
+ * A page of deliveries with live updates. On the first page, new deliveries appear at the top. On other pages, and while
+ * paused, no rows are added.
  */
 export function useDeliveryFeed(options: {
   projectId: string;
@@ -60,7 +60,7 @@ export function useDeliveryFeed(options: {
       return cursor;
     },
     onLive() {
-      // From a cursor on nothing is missed. Without one, what happened meanwhile is fetched.
+      // With a cursor, nothing is missed. Without one, fetch what happened in the meantime.
       if (hasCursor.current) return;
       reload();
       setTimeout(reload, SETTLE_MILLISECONDS);
@@ -89,7 +89,7 @@ export function useDeliveryFeed(options: {
   };
 }
 
-/** A page of the history, of all deliveries or of those to one destination. */
+/** A page of the delivery history, for all destinations or a single one. */
 function useDeliveryPage(
   projectId: string,
   query: PageWindow & { filter: DeliveryFilter },
@@ -119,18 +119,18 @@ function useDeliveryPage(
 function merge(fetched: readonly DeliveryRow[], arrived: ReadonlyMap<string, DeliveryRow>, takesNew: boolean) {
   const rows = new Map(fetched.map((row) => [row.id, newest(arrived.get(row.id), row)]));
   const oldest = fetched.at(-1)?.id ?? '';
-  // What is older belongs to another page.
+  // Older rows belong on another page.
   if (takesNew)
     for (const row of arrived.values()) if (row.id > oldest) rows.set(row.id, newest(rows.get(row.id), row));
   return [...rows.values()].sort(newestFirst);
 }
 
-/** The same change can arrive twice, and a query can be behind the feed. */
+/** The same update can arrive twice, and a query can lag behind the feed. */
 function newest(known: DeliveryRow | undefined, row: DeliveryRow): DeliveryRow {
   return known && known.updatedAt > row.updatedAt ? known : row;
 }
 
-/** Ids begin with the time at which they were made. */
+/** IDs start with their creation time. */
 function newestFirst(one: DeliveryRow, other: DeliveryRow): number {
   return one.id < other.id ? 1 : -1;
 }

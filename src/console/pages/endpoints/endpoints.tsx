@@ -36,7 +36,7 @@ export function EndpointsPage() {
   const close = () => setOpened(undefined);
   const add = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
-      New endpoint
+      Add endpoint
     </Button>
   );
   const columns: Column<EndpointRow>[] = [
@@ -69,8 +69,8 @@ export function EndpointsPage() {
       ),
     },
     {
-      title: 'State',
-      render: ({ isActive }) => <Badge color={isActive ? 'teal' : 'gray'}>{isActive ? 'Active' : 'Off'}</Badge>,
+      title: 'Status',
+      render: ({ isActive }) => <Badge color={isActive ? 'teal' : 'gray'}>{isActive ? 'Active' : 'Disabled'}</Badge>,
     },
     {
       title: 'Actions',
@@ -80,10 +80,10 @@ export function EndpointsPage() {
         <RowMenu
           name={endpoint.path}
           actions={[
-            { label: 'What a buyer sees', onClick: () => setOpened({ what: 'preview', endpoint }) },
+            { label: 'Preview as buyer', onClick: () => setOpened({ what: 'preview', endpoint }) },
             { label: 'Edit', onClick: () => setOpened({ what: 'form', endpoint }) },
             {
-              label: endpoint.isActive ? 'Switch off' : 'Switch on',
+              label: endpoint.isActive ? 'Disable' : 'Enable',
               onClick: () => update.submit({ input: { id: endpoint.id, isActive: !endpoint.isActive } }),
             },
             { label: 'Delete', onClick: () => setOpened({ what: 'delete', endpoint }), isDangerous: true },
@@ -95,7 +95,7 @@ export function EndpointsPage() {
   return (
     <Page
       title="Endpoints"
-      lead="Paid routes: a public path, the URL behind it, and a price per request."
+      lead="Public paths that charge a price per request and forward paid requests to your API."
       actions={add}
     >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
@@ -107,8 +107,8 @@ export function EndpointsPage() {
           rows={data?.project?.endpoints.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconRoute} title="Put a price on a route" action={add}>
-              Say which path buyers call, which URL answers, and what a request costs. The gateway asks for the payment.
+            <EmptyState icon={IconRoute} title="Create your first paid endpoint" action={add}>
+              Choose a public path, the API behind it and a price per request. The gateway collects the payments.
             </EmptyState>
           }
         />
@@ -156,9 +156,9 @@ function DeleteEndpoint(props: { endpoint: EndpointRow; onClose(): void; onDelet
         if (await submit({ input: { id: endpoint.id } })) onDeleted();
       }}
     >
-      Buyers who call <Code>{endpoint.path}</Code> get 404 from now on. What was paid stays in your payments.
+      Buyers who call <Code>{endpoint.path}</Code> will get a 404. Past payments stay in your history.
       <Text size="sm" c="dimmed" mt="xs">
-        To stop selling for a while, switch it off instead.
+        To stop selling temporarily, disable it instead.
       </Text>
     </ConfirmDialog>
   );

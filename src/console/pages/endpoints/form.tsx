@@ -7,7 +7,7 @@ import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
 import type { EndpointRow } from './rows.ts';
 
-/** Creates an endpoint, or changes one. */
+/** Creates or changes an endpoint. */
 export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; onSaved(endpoint: EndpointRow): void }) {
   const { endpoint, onClose, onSaved } = props;
   const project = useProject();
@@ -36,7 +36,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
           <FormProblem form={form} problem={problem} />
           <TextInput
             label="Path"
-            description={`What buyers call: ${gatewayAddress(project, form.getValues().path)}. “:id” stands for any segment, a last “*” for any rest.`}
+            description={`Buyers call ${gatewayAddress(project, form.getValues().path)}. “:id” matches one segment; a trailing “*” matches the rest.`}
             required
             data-autofocus
             spellCheck={false}
@@ -44,15 +44,15 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
           />
           <TextInput
             label="Upstream URL"
-            description="Where paid requests go. Buyers never see it."
+            description="Where paid requests are forwarded. Buyers never see it."
             placeholder="https://api.example.com/v1/weather"
             required
             spellCheck={false}
             {...form.getInputProps('upstreamUrl')}
           />
           <TextInput
-            label="Price in USD"
-            description="Per request, at most six decimals. The old price stays good for two minutes after a change."
+            label="Price (USD)"
+            description="Per request, up to six decimals. The old price stays valid for two minutes after a change."
             required
             inputMode="decimal"
             leftSection="$"
@@ -60,7 +60,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
           />
           <Textarea
             label="Description"
-            description="Buyers see it with the price."
+            description="Shown to buyers with the price."
             autosize
             minRows={2}
             {...form.getInputProps('description')}
@@ -70,7 +70,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
               Cancel
             </Button>
             <Button type="submit" loading={isBusy}>
-              {endpoint ? 'Save' : 'Create endpoint'}
+              {endpoint ? 'Save changes' : 'Create endpoint'}
             </Button>
           </Group>
         </Stack>

@@ -15,16 +15,16 @@ const signer = privateKeyToAccount(process.env.PRIVATE_KEY);
 const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));
 console.log(await (await pay('${address}')).text());`;
 
-/** What a buyer sees of an endpoint: the address, the price, and how to pay it. */
+/** An endpoint as buyers see it: its address, its price and how to pay. */
 export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; onClose(): void }) {
   const project = useProject();
   const address = gatewayAddress(project, endpoint.path);
   return (
-    <Modal opened onClose={onClose} title="What a buyer sees" size="xl">
+    <Modal opened onClose={onClose} title="Buyer preview" size="xl">
       <Stack gap="md">
         {!endpoint.isActive && (
-          <Alert color="gray" icon={<IconAlertTriangle size={18} />} title="Switched off">
-            Buyers get 404 until it is switched on.
+          <Alert color="gray" icon={<IconAlertTriangle size={18} />} title="Disabled">
+            Buyers get a 404 until you enable this endpoint.
           </Alert>
         )}
         {endpoint.warnings.map((warning) => (
@@ -34,23 +34,23 @@ export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; 
           <Group gap="sm">
             <Badge color="orange">402 Payment Required</Badge>
             <Anchor href={address} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
-              {address} <IconExternalLink size={13} aria-label="opens in a new tab" />
+              {address} <IconExternalLink size={13} aria-label="(opens in a new tab)" />
             </Anchor>
           </Group>
           <Text fz={26} fw={600}>
             {formatUsd(endpoint.priceUsd)}{' '}
             <Text span size="sm" c="dimmed">
-              in USDC, per request
+              in USDC per request
             </Text>
           </Text>
           {endpoint.description && <Text size="sm">{endpoint.description}</Text>}
           <Text size="sm" c="dimmed">
-            Paid to <Code>{shortenAddress(project.walletAddress)}</Code>. The answer is served once the payment is
-            verified, and charged only if your API answers below 400.
+            Paid to <Code>{shortenAddress(project.walletAddress)}</Code>. The response is served once the payment has
+            settled. Buyers aren’t charged if your API returns a status of 400 or above.
           </Text>
         </Stack>
         <Text size="sm" fw={600}>
-          Ask for the terms, without paying
+          Get the payment terms without paying
         </Text>
         <Command>{`curl -i '${address}'`}</Command>
         <Text size="sm" fw={600}>

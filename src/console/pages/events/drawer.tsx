@@ -11,7 +11,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 
 type Shown = NonNullable<NonNullable<EventQuery['project']>['event']>;
 
-/** One event with its payload. Messages of connectors link here. */
+/** One event with its payload. Connector messages link here. */
 export function EventDrawer({ eventId, onClose }: { eventId: string; onClose(): void }) {
   const project = useProject();
   const [{ data, error }, reload] = useQuery({ query: EventDocument, variables: { projectId: project.id, eventId } });
@@ -28,9 +28,7 @@ export function EventDrawer({ eventId, onClose }: { eventId: string; onClose(): 
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!data && !error && <Skeleton height={200} />}
       {data && !event && (
-        <Text size="sm">
-          There is no such event in this project. Events are deleted after a while, by default after 90 days.
-        </Text>
+        <Text size="sm">Event not found. Events are deleted after the retention period, 90 days by default.</Text>
       )}
       {event && <Details event={event} />}
     </Drawer>
@@ -44,20 +42,20 @@ function Details({ event: { id, type, test, version, timestamp, data } }: { even
         <Text fz={22} fw={600}>
           {formatEventType(type)}
         </Text>
-        {test && <Badge color="gray">test</Badge>}
+        {test && <Badge color="gray">Test</Badge>}
       </Group>
       <Facts
         rows={[
           [
-            'Event',
+            'Event ID',
             <Group key="id" gap={4} wrap="nowrap">
               <Code bg="transparent" p={0} style={{ overflowWrap: 'anywhere' }}>
                 {id}
               </Code>
-              <Copy value={id} what="event id" />
+              <Copy value={id} what="event ID" />
             </Group>,
           ],
-          ['When', formatTime(timestamp)],
+          ['Time', formatTime(timestamp)],
           ['Payload version', String(version)],
         ]}
       />

@@ -31,34 +31,34 @@ export function EventsPage() {
   const [{ data, error }, reload] = useQuery({ query: EventsDocument, variables, requestPolicy: 'cache-and-network' });
   const columns: Column<Row>[] = [
     {
-      title: 'Kind',
+      title: 'Type',
       render: (row) => (
         <Group gap={6} wrap="nowrap">
           <Anchor component={Link} href={`${base}/${row.id}`}>
             {formatEventType(row.type)}
           </Anchor>
-          {row.test && <Badge color="gray">test</Badge>}
+          {row.test && <Badge color="gray">Test</Badge>}
         </Group>
       ),
     },
     {
-      title: 'Event id',
+      title: 'Event ID',
       render: ({ id }) => (
         <Group gap={4} wrap="nowrap">
           <Code bg="transparent">{id}</Code>
-          <Copy value={id} what="event id" />
+          <Copy value={id} what="event ID" />
         </Group>
       ),
     },
-    { title: 'When', align: 'right', render: ({ timestamp }) => <Time iso={timestamp} /> },
+    { title: 'Time', align: 'right', render: ({ timestamp }) => <Time iso={timestamp} /> },
   ];
   return (
-    <Page title="Events" lead="What happened, as webhooks and connectors are told of it.">
+    <Page title="Events" lead="Everything that happened in this project, as sent to webhooks and connectors.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Panel flush>
         <Group p="md">
           <EventTypesField
-            aria-label="Kinds"
+            aria-label="Event types"
             size="xs"
             w={360}
             value={types}
@@ -75,10 +75,10 @@ export function EventsPage() {
           keyOf={({ id }) => id}
           onOpen={({ id }) => go(`${base}/${id}`)}
           empty={
-            <EmptyState icon={IconTimelineEvent} title={types.length > 0 ? 'No events of these kinds' : 'No events'}>
+            <EmptyState icon={IconTimelineEvent} title={types.length > 0 ? 'No matching events' : 'No events yet'}>
               {types.length > 0
-                ? 'Choose other kinds, or remove the filter.'
-                : 'Create an endpoint, or let a buyer pay: each is an event. A webhook can be sent one to try it out.'}
+                ? 'Choose other event types or clear the filter.'
+                : 'Events appear here when you create an endpoint, a buyer pays or you send a test event to a webhook.'}
             </EmptyState>
           }
         />

@@ -3,10 +3,10 @@ import { IconSearch } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import {
+  type GraphqlSchema,
   type InputValue,
   namedType,
   placeName,
-  type Schema,
   type SchemaType,
   searchSchema,
   type TypeRef,
@@ -17,8 +17,8 @@ import { Marked } from '../../parts/marked.tsx';
 import { Panel } from '../../parts/page.tsx';
 
 const ROOTS = ['Query', 'Mutation', 'Subscription'];
-const MAX_FOUND = 50;
-const KINDS: Readonly<Record<SchemaType['kind'], string>> = {
+const MAX_RESULTS = 50;
+const KIND_LABELS: Readonly<Record<SchemaType['kind'], string>> = {
   OBJECT: 'type',
   INTERFACE: 'interface',
   UNION: 'union',
@@ -27,8 +27,8 @@ const KINDS: Readonly<Record<SchemaType['kind'], string>> = {
   SCALAR: 'scalar',
 };
 
-/** What can be asked for: a search over the whole schema, and one type of it. */
-export function GraphqlDocs({ schema, typeName }: { schema: Schema; typeName: string | undefined }) {
+/** Schema search, and the documentation of one type. */
+export function GraphqlDocs({ schema, typeName }: { schema: GraphqlSchema; typeName: string | undefined }) {
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const type = schema.get(typeName ?? 'Query');
@@ -41,31 +41,29 @@ export function GraphqlDocs({ schema, typeName }: { schema: Schema; typeName: st
         value={search}
         onChange={(event) => setSearch(event.currentTarget.value)}
       />
-      <Group gap="md" component="nav" aria-label="Beginnings of the schema">
+      <Group gap="md" component="nav" aria-label="Root types">
         {ROOTS.map((root) => (
           <TypeLink key={root} name={root} />
         ))}
       </Group>
       {words.length > 0 ? (
-        <Found schema={schema} words={words} onOpen={() => setSearch('')} />
+        <SearchResults schema={schema} words={words} onOpen={() => setSearch('')} />
       ) : (
-        <Panel>
-          {type ? <TypeDocs type={type} /> : <Text size="sm">There is no such type. Search for it above.</Text>}
-        </Panel>
+        <Panel>{type ? <TypeDocs type={type} /> : <Text size="sm">Type not found. Search for it above.</Text>}</Panel>
       )}
     </Stack>
   );
 }
 
-function Found({ schema, words, onOpen }: { schema: Schema; words: readonly string[]; onOpen(): void }) {
+function SearchResults({ schema, words, onOpen }: { schema: GraphqlSchema; words: readonly string[]; onOpen(): void }) {
   const places = searchSchema(schema, words);
   return (
     <Panel>
       <Text size="xs" c="dimmed" role="status">
-        {places.length > MAX_FOUND ? `The first ${MAX_FOUND} of ${places.length} places` : `${places.length} places`}
+        {places.length > MAX_RESULTS ? `First ${MAX_RESULTS} of ${places.length} results` : `${places.length} results`}
       </Text>
-      <List label="Places found">
-        {places.slice(0, MAX_FOUND).map((place) => (
+      <List label="Search results">
+        {places.slice(0, MAX_RESULTS).map((place) => (
           <Box component="li" key={placeName(place)}>
             <TypeLink name={place.typeName} text={placeName(place)} onOpen={onOpen} />
             <Description text={place.description} />
@@ -82,7 +80,7 @@ function TypeDocs({ type }: { type: SchemaType }) {
     <>
       <Group gap="xs">
         <Title order={2}>{name}</Title>
-        <Badge color="gray">{KINDS[kind]}</Badge>
+        <Badge color="gray">{KIND_LABELS[kind]}</Badge>
       </Group>
       <Description text={description} />
       {possibleTypes && (

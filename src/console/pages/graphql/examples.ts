@@ -1,9 +1,9 @@
 export type Example = { name: string; query: string };
 
-/** Documents to begin with. The variable `projectId` is the project that the page is of. */
+/** Example operations. The variable `projectId` is the current project. */
 export const EXAMPLES: readonly Example[] = [
   {
-    name: 'Who am I?',
+    name: 'Your tier and limits',
     query: `query WhoAmI {
   viewer {
     tier
@@ -78,7 +78,7 @@ export const EXAMPLES: readonly Example[] = [
 `,
   },
   {
-    name: 'Count what a replay would send',
+    name: 'Count deliveries to replay',
     query: `mutation CountFailed($projectId: ID!) {
   createReplay(input: { projectId: $projectId, filter: { status: [FAILED] }, dryRun: true }) {
     total

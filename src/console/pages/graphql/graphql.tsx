@@ -2,17 +2,17 @@ import { Alert, Anchor, Grid } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useParams } from 'wouter';
 import { useApi } from '../../api/client.ts';
-import { loadSchema, type Schema } from '../../api/graphql-schema.ts';
+import { type GraphqlSchema, loadSchema } from '../../api/graphql-schema.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { Page } from '../../parts/page.tsx';
 import { GraphqlDocs } from './docs.tsx';
 import { GraphqlRunner } from './runner.tsx';
 
-/** Runs documents of the reader against the GraphQL API, beside what can be asked for. */
+/** An editor that runs operations against the GraphQL API, next to the schema. */
 export function GraphqlPage() {
   const { typeName } = useParams<{ typeName?: string }>();
   const api = useApi();
-  const [schema, setSchema] = useState<Schema>();
+  const [schema, setSchema] = useState<GraphqlSchema>();
   const [failure, setFailure] = useState<Error>();
   useEffect(() => {
     loadSchema(api).then(setSchema, setFailure);
@@ -20,7 +20,7 @@ export function GraphqlPage() {
   return (
     <Page
       title="GraphQL explorer"
-      lead="Ask the GraphQL API as you, with this project filled in. Mutations change what they say."
+      lead="Run queries as yourself, with this project filled in. Mutations change real data."
       actions={
         <Anchor href="/graphql" target="_blank">
           GraphiQL

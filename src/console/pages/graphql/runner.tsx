@@ -2,17 +2,17 @@ import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
 import { IconPlayerPlay, IconPlayerStop } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/client.ts';
+import { UNREACHABLE } from '../../api/problem.ts';
 import { followDocument, isSubscription, runDocument } from '../../api/run-document.ts';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { EXAMPLES } from './examples.ts';
 
-/** Answers of a subscription that are kept; the newest are on top. */
+/** The number of subscription results to keep, newest first. */
 const MAX_RESULTS = 20;
-const NO_ANSWER = 'The server could not be reached. Check your connection, and that the service runs.';
 
-/** An editor of a document and its variables, and what came back. */
+/** An editor for an operation and its variables, with the results. */
 export function GraphqlRunner() {
   const project = useProject();
   const [query, setQuery] = useState(EXAMPLES[0]!.query);
@@ -22,10 +22,10 @@ export function GraphqlRunner() {
 
   function start(): void {
     const parsed = parseVariables(variables);
-    setVariablesError(parsed ? undefined : 'Must be a JSON object, for example {"first": 10}.');
+    setVariablesError(parsed ? undefined : 'Must be a JSON object, such as {"first": 10}.');
     if (parsed) run(query, parsed);
   }
-  function startByKeys(event: KeyboardEvent): void {
+  function startOnShortcut(event: KeyboardEvent): void {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     start();
@@ -35,17 +35,17 @@ export function GraphqlRunner() {
     <Stack gap="lg">
       <Panel>
         <Select
-          label="Begin with"
+          label="Example"
           data={EXAMPLES.map(({ name }) => name)}
           defaultValue={EXAMPLES[0]!.name}
           allowDeselect={false}
           onChange={(chosen) => setQuery(EXAMPLES.find(({ name }) => name === chosen)?.query ?? query)}
         />
         <Textarea
-          label="Document"
+          label="Operation"
           value={query}
           onChange={(event) => setQuery(event.currentTarget.value)}
-          onKeyDown={startByKeys}
+          onKeyDown={startOnShortcut}
           autosize
           minRows={10}
           maxRows={30}
@@ -54,10 +54,10 @@ export function GraphqlRunner() {
         />
         <Textarea
           label="Variables"
-          description="JSON. Those that the document does not name are ignored."
+          description="JSON. Unused variables are ignored."
           value={variables}
           onChange={(event) => setVariables(event.currentTarget.value)}
-          onKeyDown={startByKeys}
+          onKeyDown={startOnShortcut}
           error={variablesError}
           autosize
           minRows={3}
@@ -75,7 +75,7 @@ export function GraphqlRunner() {
             </Button>
           )}
           <Text size="xs" c="dimmed">
-            Or Ctrl and Enter.
+            or press Ctrl+Enter
           </Text>
         </Group>
       </Panel>
@@ -96,7 +96,7 @@ type Result = { number: number; text: string };
 function useRun() {
   const api = useApi();
   const [results, setResults] = useState<readonly Result[]>([]);
-  const [note, setNote] = useState('Nothing has been asked yet.');
+  const [note, setNote] = useState('Run a query to see the result.');
   const [isRunning, setRunning] = useState(false);
   const stopRunning = useRef(() => {});
   useEffect(() => () => stopRunning.current(), []);
@@ -122,22 +122,22 @@ function useRun() {
     setResults([]);
     setRunning(true);
     if (isSubscription(query)) {
-      setNote('Listening. What happens from now on is shown here.');
-      const unsubscribe = followDocument(api, request, show, (reason = 'It has ended.') => end(reason));
+      setNote('Listening. New results appear here.');
+      const unsubscribe = followDocument(api, request, show, (reason = 'The subscription has ended.') => end(reason));
       stopRunning.current = () => {
         end('Stopped.');
         unsubscribe();
       };
       return;
     }
-    setNote('Asking…');
-    stopRunning.current = () => end('Stopped. What it changes may have been changed.');
+    setNote('Running…');
+    stopRunning.current = () => end('Stopped. The server may already have applied the change.');
     runDocument(api, request).then(
       (result) => {
         show(result);
         end(`${Math.round(performance.now() - started)} ms`);
       },
-      () => end(NO_ANSWER),
+      () => end(UNREACHABLE),
     );
   }
   return { results, note, isRunning, run, stop: () => stopRunning.current() };

@@ -13,7 +13,7 @@ const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: strin
   { tier: 'STARTER', requestsPerMinute: '60', connectors: '0', webhooks: '10' },
   { tier: 'PRO', requestsPerMinute: '300', connectors: '5', webhooks: '50' },
   { tier: 'BUSINESS', requestsPerMinute: '1,000', connectors: '15', webhooks: '200' },
-  { tier: 'ENTERPRISE', requestsPerMinute: 'as agreed', connectors: 'unlimited', webhooks: 'unlimited' },
+  { tier: 'ENTERPRISE', requestsPerMinute: 'Custom', connectors: 'Unlimited', webhooks: 'Unlimited' },
 ];
 
 export function LimitsPage() {
@@ -23,27 +23,27 @@ export function LimitsPage() {
   const limits = viewer?.limits;
   const isUnlimited = limits?.maxConnectors === null;
   return (
-    <Page title="Limits & usage" lead="What your account may use, all projects together.">
+    <Page title="Limits & usage" lead="What your account can use across all projects.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Stats>
         <Stat label="Tier" value={viewer ? formatEnum(viewer.tier) : undefined} />
         <Stat
-          label="Requests a minute"
+          label="Requests per minute"
           value={limits && (limits.requestsPerMinute === null ? 'Unlimited' : formatCount(limits.requestsPerMinute))}
-          hint="of people and API keys together"
+          hint="Shared by all users and API keys of the account"
         />
-        <Stat label="Left now" value={left} hint="comes back evenly over the minute" />
+        <Stat label="Remaining" value={left} hint="Refills continuously" />
         <Stat
           label="Connectors"
           value={limits && formatCount(limits.connectorCount)}
-          hint={limits && (isUnlimited ? 'no limit' : `of ${formatCount(limits.maxConnectors ?? 0)}`)}
+          hint={limits && (isUnlimited ? 'No limit' : `of ${formatCount(limits.maxConnectors ?? 0)}`)}
         />
         <Stat
           label="Webhooks"
           value={
             limits && (limits.maxWebhooksPerProject === null ? 'Unlimited' : formatCount(limits.maxWebhooksPerProject))
           }
-          hint="in each project"
+          hint="Per project"
         />
       </Stats>
       {limits && limits.maxConnectors !== null && limits.maxConnectors > 0 && (
@@ -57,13 +57,13 @@ export function LimitsPage() {
       )}
       <Panel title="Tiers" flush>
         <Table>
-          <caption className="visually-hidden">What the tiers allow</caption>
+          <caption className="visually-hidden">Limits by tier</caption>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Tier</Table.Th>
-              <Table.Th ta="right">Requests a minute</Table.Th>
+              <Table.Th ta="right">Requests per minute</Table.Th>
               <Table.Th ta="right">Connectors</Table.Th>
-              <Table.Th ta="right">Webhooks in a project</Table.Th>
+              <Table.Th ta="right">Webhooks per project</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -82,14 +82,14 @@ export function LimitsPage() {
         </Table>
       </Panel>
       <Text size="sm" c="dimmed">
-        Every answer says how much is left, in the headers RateLimit and RateLimit-Policy. Over the rate the answer is
-        429 with Retry-After.
+        Every response includes your remaining requests in the RateLimit and RateLimit-Policy headers. Above the limit,
+        requests fail with status 429 and a Retry-After header.
       </Text>
     </Page>
   );
 }
 
-/** How many requests are left at this moment, of which asking takes one; a word where that is not a number. */
+/** The number of requests left right now, or “Unlimited”. Finding out uses one request. */
 function useRequestsLeft(): string | undefined {
   const api = useApi();
   const [left, setLeft] = useState<string>();
@@ -99,11 +99,11 @@ function useRequestsLeft(): string | undefined {
   return left;
 }
 
-/** By the header `RateLimit: "default";r=299;t=1`, which tiers without a limit do not have. */
+/** Reads the header `RateLimit: "default";r=299;t=1`, which responses to tiers without a limit don't have. */
 async function readRequestsLeft(api: Api): Promise<string> {
-  const answer = await api.request('/api/projects?limit=1');
-  // An answer that is not read to its end stays open.
-  await answer.text();
-  const [, left] = /;r=(\d+)/.exec(answer.headers.get('RateLimit') ?? '') ?? [];
+  const response = await api.request('/api/projects?limit=1');
+  // The connection stays open until the body is read.
+  await response.text();
+  const [, left] = /;r=(\d+)/.exec(response.headers.get('RateLimit') ?? '') ?? [];
   return left === undefined ? 'Unlimited' : formatCount(Number(left));
 }

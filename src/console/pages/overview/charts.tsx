@@ -10,7 +10,7 @@ type Project = NonNullable<OverviewQuery['project']>;
 type Labels = { start: string };
 
 const LABELS: Readonly<Record<RevenueInterval, Intl.DateTimeFormatOptions>> = {
-  // Intervals are of UTC: in another zone a day would be named after the one before it.
+  // Intervals are in UTC. In other time zones, a day could get the label of the day before.
   HOUR: { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' },
   DAY: { month: 'short', day: 'numeric', timeZone: 'UTC' },
   MONTH: { month: 'short', year: 'numeric', timeZone: 'UTC' },
@@ -25,7 +25,7 @@ const COMMON = {
   xAxisProps: { minTickGap: 40 },
 } as const;
 
-/** Nothing in them can be operated, so the keyboard passes them by; what they show stands in their labels. */
+/** The charts aren't interactive, so the keyboard skips them. Their labels say what they show. */
 const STILL = { accessibilityLayer: false } as const;
 
 export function OverviewCharts(props: {
@@ -39,7 +39,7 @@ export function OverviewCharts(props: {
   return (
     <>
       <Panel title="Revenue">
-        <Chart label={`Revenue: ${formatUsdShort(sum(money, ({ revenue: amount }) => amount))} in the period`}>
+        <Chart label={`Revenue: ${formatUsdShort(sum(money, ({ revenue: amount }) => amount))} in this period`}>
           <AreaChart
             {...COMMON}
             h={220}
@@ -90,15 +90,15 @@ export function OverviewCharts(props: {
             />
           </Chart>
         </Panel>
-        <Panel title="Answering time of your receivers">
-          <Chart label="Answering times: half of the answers, and 95 % of them, came within the time shown">
+        <Panel title="Response time">
+          <Chart label="Response time of deliveries: median and 95th percentile">
             <LineChart
               {...COMMON}
               h={150}
               data={sent}
               series={[
-                { name: 'responseTimeP50Ms', label: 'Half within', color: 'indigo.6' },
-                { name: 'responseTimeP95Ms', label: '95 % within', color: 'orange.6' },
+                { name: 'responseTimeP50Ms', label: 'Median (p50)', color: 'indigo.6' },
+                { name: 'responseTimeP95Ms', label: '95th percentile (p95)', color: 'orange.6' },
               ]}
               valueFormatter={formatMilliseconds}
               curveType="monotone"

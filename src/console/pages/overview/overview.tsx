@@ -21,7 +21,7 @@ import { TopCustomers, TopEndpoints } from './tops.tsx';
 
 const OverviewCharts = lazyPart(() => import('./charts.tsx'), 'OverviewCharts');
 
-/** The figures of a busy project change all the time; each reading counts against the rate of the account. */
+/** A busy project changes all the time, and each refresh counts toward the account's rate limit. */
 const REFRESH_MILLISECONDS = 5_000;
 
 export function OverviewPage() {
@@ -71,15 +71,15 @@ export function OverviewPage() {
         <Stat
           label="Customers"
           value={revenue && formatCount(revenue.totals.customerCount)}
-          hint="wallets with a settled payment"
+          hint="Wallets with a settled payment"
         />
         <Stat
-          label="Payments settled"
+          label="Payment success rate"
           value={payments && formatShare(payments.settledCount, payments.settledCount + payments.failedCount)}
           hint={payments && `${formatCount(payments.failedCount)} failed, ${formatCount(payments.openCount)} open`}
         />
         <Stat
-          label="Deliveries succeeded"
+          label="Delivery success rate"
           value={deliveries && shareOf(deliveries.totals)}
           hint={deliveries && responseTimes(deliveries.totals)}
         />
@@ -105,6 +105,6 @@ function shareOf({ succeededCount, failedCount }: { succeededCount: number; fail
 
 function responseTimes(totals: { responseTimeP50Ms?: number | null; responseTimeP95Ms?: number | null }): string {
   const { responseTimeP50Ms: half, responseTimeP95Ms: most } = totals;
-  if (half == null || most == null) return 'nothing was sent yet';
+  if (half == null || most == null) return 'No deliveries in this period';
   return `p50 ${formatMilliseconds(half)} · p95 ${formatMilliseconds(most)}`;
 }

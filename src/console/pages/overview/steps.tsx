@@ -8,31 +8,31 @@ import { useProject } from '../../parts/current-project.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
 import { Panel } from '../../parts/page.tsx';
 
-type Begun = Pick<NonNullable<OverviewQuery['project']>, 'endpoints' | 'payments' | 'webhooks' | 'connectors'>;
+type Progress = Pick<NonNullable<OverviewQuery['project']>, 'endpoints' | 'payments' | 'webhooks' | 'connectors'>;
 
-/** From an empty project to one that earns, as long as a step is missing. */
-export function NextSteps({ project: { endpoints, payments, webhooks, connectors } }: { project: Begun }) {
+/** The steps from an empty project to the first payment. Hidden once all are done. */
+export function NextSteps({ project: { endpoints, payments, webhooks, connectors } }: { project: Progress }) {
   const project = useProject();
   const [endpoint] = endpoints.nodes;
   const hasPayment = payments.nodes.length > 0;
-  const isTold = webhooks.nodes.length + connectors.nodes.length > 0;
-  if (endpoint && hasPayment && isTold) return null;
+  const isNotified = webhooks.nodes.length + connectors.nodes.length > 0;
+  if (endpoint && hasPayment && isNotified) return null;
   const at = (path: string) => `/projects/${project.id}${path}`;
   return (
     <Panel title="Next steps">
       <Stack component="ol" gap="md" m={0} p={0} style={{ listStyle: 'none' }}>
-        <Step title="Put a price on a route" isDone={endpoint !== undefined}>
-          Say which path buyers call, which URL answers, and what a request costs:{' '}
-          <To href={at('/endpoints')}>endpoints</To>.
+        <Step title="Create a paid endpoint" isDone={endpoint !== undefined}>
+          Choose a public path, the API behind it and a price per request in{' '}
+          <PageLink href={at('/endpoints')}>Endpoints</PageLink>.
         </Step>
-        <Step title="Be told of every payment" isDone={isTold}>
-          By a signed request to a server of yours, a <To href={at('/webhooks')}>webhook</To>, or in Slack, BigQuery and
-          other services, by a <To href={at('/connectors')}>connector</To>.
+        <Step title="Get notified about payments" isDone={isNotified}>
+          Send events to your server with a <PageLink href={at('/webhooks')}>webhook</PageLink>, or to Slack, BigQuery
+          and other services with a <PageLink href={at('/connectors')}>connector</PageLink>.
         </Step>
-        <Step title="Have a buyer pay" isDone={hasPayment}>
+        <Step title="Make a test payment" isDone={hasPayment}>
           {endpoint
-            ? 'This asks for the terms, as a buyer’s client does before it pays:'
-            : 'When there is an endpoint, what to call is shown here. In development this pays some of a sandbox:'}
+            ? 'See the payment terms that a buyer’s client gets before it pays:'
+            : 'Once you have an endpoint, its test command appears here. In development, you can make payments in a sandbox:'}
           <Command>{endpoint ? `curl -i '${gatewayAddress(project, endpoint.path)}'` : 'npm run demo'}</Command>
         </Step>
       </Stack>
@@ -62,7 +62,7 @@ function Step({ title, isDone, children }: { title: string; isDone: boolean; chi
   );
 }
 
-function To({ href, children }: { href: string; children: string }) {
+function PageLink({ href, children }: { href: string; children: string }) {
   return (
     <Anchor component={Link} href={href} underline="always">
       {children}

@@ -5,18 +5,18 @@ import { formatCount, formatUsd, shortenAddress } from '../../parts/format.ts';
 import { Panel } from '../../parts/page.tsx';
 
 type Revenue = NonNullable<OverviewQuery['project']>['revenue'];
-type Earned = { paymentCount: number; totalUsd: string };
+type Earnings = { paymentCount: number; totalUsd: string };
 
-const EARNED = [
-  { title: 'Payments', align: 'right', render: ({ paymentCount }: Earned) => formatCount(paymentCount) },
-  { title: 'Revenue', align: 'right', render: ({ totalUsd }: Earned) => formatUsd(totalUsd) },
+const EARNINGS_COLUMNS = [
+  { title: 'Payments', align: 'right', render: ({ paymentCount }: Earnings) => formatCount(paymentCount) },
+  { title: 'Revenue', align: 'right', render: ({ totalUsd }: Earnings) => formatUsd(totalUsd) },
 ] as const;
 
 export function TopEndpoints({ rows }: { rows: Revenue['topEndpoints'] | undefined }) {
   return (
     <Panel title="Top endpoints" flush>
       <DataTable<Revenue['topEndpoints'][number]>
-        caption="Endpoints that earned most"
+        caption="Endpoints with the highest revenue"
         columns={[
           {
             title: 'Path',
@@ -26,11 +26,11 @@ export function TopEndpoints({ rows }: { rows: Revenue['topEndpoints'] | undefin
               </Code>
             ),
           },
-          ...EARNED,
+          ...EARNINGS_COLUMNS,
         ]}
         rows={rows}
         keyOf={({ endpointId }) => endpointId}
-        empty={<Nothing>No endpoint has earned anything in this period.</Nothing>}
+        empty={<Nothing>No revenue in this period.</Nothing>}
       />
     </Panel>
   );
@@ -40,7 +40,7 @@ export function TopCustomers({ rows }: { rows: Revenue['topCustomers'] | undefin
   return (
     <Panel title="Top customers" flush>
       <DataTable<Revenue['topCustomers'][number]>
-        caption="Customers who paid most"
+        caption="Customers with the highest spend"
         columns={[
           {
             title: 'Wallet',
@@ -50,11 +50,11 @@ export function TopCustomers({ rows }: { rows: Revenue['topCustomers'] | undefin
               </Code>
             ),
           },
-          ...EARNED,
+          ...EARNINGS_COLUMNS,
         ]}
         rows={rows}
         keyOf={({ customerId }) => customerId}
-        empty={<Nothing>Nobody has paid in this period.</Nothing>}
+        empty={<Nothing>No payments in this period.</Nothing>}
       />
     </Panel>
   );

@@ -12,7 +12,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 
 type Payment = NonNullable<NonNullable<PaymentQuery['project']>['payment']>;
 
-/** One payment: where it stands, how it came there, and where it is on the chain. */
+/** One payment: its status, its steps and its transaction. */
 export function PaymentDrawer({ paymentId, onClose }: { paymentId: string; onClose(): void }) {
   const project = useProject();
   const [{ data, error }] = useQuery({
@@ -32,14 +32,14 @@ export function PaymentDrawer({ paymentId, onClose }: { paymentId: string; onClo
     >
       {error && <ProblemNotice problem={toProblem(error)} />}
       {!data && !error && <Skeleton height={200} />}
-      {data && !payment && <Text size="sm">There is no such payment in this project.</Text>}
+      {data && !payment && <Text size="sm">Payment not found.</Text>}
       {payment && <Details payment={payment} />}
     </Drawer>
   );
 }
 
 const UNKNOWN_ADVICE =
-  'The settlement was sent and nobody knows yet whether it happened. The chain is asked again until the authorization ends; there is nothing to do.';
+  'The settlement was sent, but its outcome isn’t known yet. Tollgate keeps checking the chain until the authorization expires. You don’t need to do anything.';
 
 function Details({ payment }: { payment: Payment }) {
   const { status, failureReason, failureMessage, failureStage } = payment;
@@ -63,24 +63,27 @@ function Details({ payment }: { payment: Payment }) {
       <Steps payment={payment} />
       <Facts
         rows={[
-          ['Payment', <Named key="id" value={payment.id} what="payment id" />],
+          ['Payment ID', <Copyable key="id" value={payment.id} what="payment ID" />],
           ['Request', <Code key="r">{`${payment.method} ${payment.endpointPath}`}</Code>],
-          ['Payer', <Named key="payer" value={payment.payer} what="payer" />],
-          ['Paid to', <Named key="payTo" value={payment.payTo} what="wallet" />],
+          ['Payer', <Copyable key="payer" value={payment.payer} what="payer address" />],
+          ['Paid to', <Copyable key="payTo" value={payment.payTo} what="wallet address" />],
           ['Asset', `${payment.asset} on ${payment.network}`],
           ['Transaction', payment.transactionHash && <Transaction key="tx" payment={payment} />],
-          ['Nonce', <Named key="nonce" value={payment.nonce} what="nonce" />],
+          ['Nonce', <Copyable key="nonce" value={payment.nonce} what="nonce" />],
           ['Protocol', `x402 version ${payment.x402Version}`],
-          ['Upstream answered', payment.upstreamStatusCode && String(payment.upstreamStatusCode)],
-          ['Upstream took', payment.upstreamDurationMs !== null && formatMilliseconds(payment.upstreamDurationMs)],
-          ['Good until', formatTime(payment.validBefore)],
+          ['Upstream status', payment.upstreamStatusCode && String(payment.upstreamStatusCode)],
+          [
+            'Upstream response time',
+            payment.upstreamDurationMs !== null && formatMilliseconds(payment.upstreamDurationMs),
+          ],
+          ['Valid until', formatTime(payment.validBefore)],
         ]}
       />
     </Stack>
   );
 }
 
-function Named({ value, what }: { value: string; what: string }) {
+function Copyable({ value, what }: { value: string; what: string }) {
   return (
     <Group gap={4} wrap="nowrap">
       <Code bg="transparent" p={0} style={{ overflowWrap: 'anywhere' }}>
@@ -92,10 +95,10 @@ function Named({ value, what }: { value: string; what: string }) {
 }
 
 function Transaction({ payment: { transactionHash, explorerUrl } }: { payment: Payment }) {
-  if (!explorerUrl) return <Named value={transactionHash!} what="transaction" />;
+  if (!explorerUrl) return <Copyable value={transactionHash!} what="transaction hash" />;
   return (
     <Anchor href={explorerUrl} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
-      {transactionHash} <IconExternalLink size={13} aria-label="opens in a new tab" />
+      {transactionHash} <IconExternalLink size={13} aria-label="(opens in a new tab)" />
     </Anchor>
   );
 }
@@ -104,7 +107,7 @@ function Steps({ payment }: { payment: Payment }) {
   const steps = [
     ['Presented', payment.createdAt],
     ['Verified', payment.verifiedAt],
-    ['Served by the upstream', payment.servedAt],
+    ['Upstream responded', payment.servedAt],
     ['Settled', payment.settledAt],
   ] as const;
   const done = steps.filter(([, time]) => time).length;

@@ -48,7 +48,10 @@ const columns = (base: string): Column<Row>[] => [
     ),
   },
   { title: 'Payer', render: ({ payer }) => <Code bg="transparent">{shortenAddress(payer)}</Code> },
-  { title: 'Why', render: ({ failureReason }) => failureReason && <Code bg="transparent">{failureReason}</Code> },
+  {
+    title: 'Failure reason',
+    render: ({ failureReason }) => failureReason && <Code bg="transparent">{failureReason}</Code>,
+  },
   { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
 
@@ -71,7 +74,7 @@ export function PaymentsPage() {
     () => reload({ requestPolicy: 'network-only' }),
   );
   const totals = data?.project?.paymentTotals;
-  const choose = (name: string, value: string | null) => {
+  const setFilter = (name: string, value: string | null) => {
     paging.reset();
     setSearch((current) => {
       if (value) current.set(name, value);
@@ -80,33 +83,38 @@ export function PaymentsPage() {
     });
   };
   return (
-    <Page title="Payments" lead="What buyers paid, and what became of it." actions={<LiveBadge state={live} />}>
+    <Page title="Payments" lead="Every payment attempt and its outcome." actions={<LiveBadge state={live} />}>
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Stats>
-        <Stat label="Settled" value={totals && formatUsdShort(totals.settledUsd)} />
+        <Stat label="Settled amount" value={totals && formatUsdShort(totals.settledUsd)} />
         <Stat label="Payments" value={totals && formatCount(totals.paymentCount)} />
         <Stat
-          label="Success"
+          label="Success rate"
           value={totals && formatShare(totals.settledCount, totals.settledCount + totals.failedCount)}
           hint={totals && `${formatCount(totals.failedCount)} failed`}
         />
-        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="not settled or failed yet" />
+        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Not settled or failed yet" />
       </Stats>
       <Panel flush>
         <Group gap="sm" p="md">
           <Select
             aria-label="Status"
-            placeholder="Any status"
+            placeholder="All statuses"
             size="xs"
             w={160}
             clearable
             data={STATUSES.map((value) => ({ value, label: formatEnum(value) }))}
             value={status}
-            onChange={(value) => choose('status', value)}
+            onChange={(value) => setFilter('status', value)}
           />
           {payer && (
-            <Badge component="button" type="button" onClick={() => choose('payer', null)} style={{ cursor: 'pointer' }}>
-              payer {shortenAddress(payer)} ×
+            <Badge
+              component="button"
+              type="button"
+              onClick={() => setFilter('payer', null)}
+              style={{ cursor: 'pointer' }}
+            >
+              Payer {shortenAddress(payer)} ×
             </Badge>
           )}
         </Group>
@@ -119,12 +127,12 @@ export function PaymentsPage() {
           empty={
             <EmptyState
               icon={IconReceipt}
-              title={status || payer ? 'No payment matches' : 'No payments yet'}
+              title={status || payer ? 'No matching payments' : 'No payments yet'}
               {...(!status && !payer && { command: 'npm run demo' })}
             >
               {status || payer
-                ? 'Choose another status, or remove the filter.'
-                : 'Payments appear here as buyers call your endpoints. In development this pays some of a sandbox:'}
+                ? 'Change or clear the filters.'
+                : 'Payments appear here as buyers call your endpoints. To try it with test money, run:'}
             </EmptyState>
           }
         />

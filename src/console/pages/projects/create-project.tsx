@@ -5,7 +5,7 @@ import { CreateProjectDocument } from '../../../generated/console/projects.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 
-/** Creates a project and goes there. */
+/** Creates a project and opens it. */
 export function CreateProjectDialog({ onClose }: { onClose(): void }) {
   const form = useForm({ initialValues: { name: '', walletAddress: '' } });
   const { submit, problem, isBusy } = useSubmit(CreateProjectDocument);
@@ -25,7 +25,7 @@ export function CreateProjectDialog({ onClose }: { onClose(): void }) {
           <TextInput label="Name" placeholder="Weather API" required data-autofocus {...form.getInputProps('name')} />
           <TextInput
             label="Wallet address"
-            description="EVM address that receives the payments. Buyers pay it directly; Tollgate never holds the money."
+            description="EVM address that receives payments. Buyers pay it directly; Tollgate never holds your money."
             placeholder="0x…"
             required
             spellCheck={false}

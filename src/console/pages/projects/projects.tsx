@@ -15,7 +15,7 @@ import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
 
-/** Most visits create nothing. */
+/** Loaded on demand, since most visits don't create a project. */
 const CreateProjectDialog = lazyPart(() => import('./create-project.tsx'), 'CreateProjectDialog');
 
 type Row = NonNullable<ProjectsQuery['projects']>['nodes'][number];
@@ -41,13 +41,13 @@ const COLUMNS: readonly Column<Row>[] = [
     ),
   },
   {
-    title: 'Project id',
+    title: 'Project ID',
     render: ({ id }) => (
       <Group gap={4} wrap="nowrap">
         <Code bg="transparent" p={0}>
           {id}
         </Code>
-        <Copy value={id} what="project id" />
+        <Copy value={id} what="project ID" />
       </Group>
     ),
   },
@@ -61,11 +61,15 @@ export function ProjectsPage() {
   const [, go] = useLocation();
   const create = (
     <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
-      New project
+      Add project
     </Button>
   );
   return (
-    <Page title="Projects" lead="A project holds paid endpoints and the wallet their payments go to." actions={create}>
+    <Page
+      title="Projects"
+      lead="Each project has its own endpoints and a wallet that receives their payments."
+      actions={create}
+    >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Panel flush>
         <DataTable
@@ -76,7 +80,7 @@ export function ProjectsPage() {
           onOpen={({ id }) => go(`/projects/${id}`)}
           empty={
             <EmptyState icon={IconFolderPlus} title="Create your first project" action={create}>
-              Name it, and say which wallet shall receive the payments. Endpoints, webhooks and keys come next.
+              Choose a name and the wallet that receives payments. You can add endpoints, webhooks and API keys next.
             </EmptyState>
           }
         />

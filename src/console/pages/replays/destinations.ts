@@ -5,7 +5,7 @@ import { formatEnum } from '../../parts/format.ts';
 
 export type Destination = { id: string; name: string; kind: 'webhook' | 'connector' };
 
-/** What deliveries of the project can go to, by id. */
+/** The project's webhooks and connectors, by ID. */
 export function useDestinations(projectId: string): ReadonlyMap<string, Destination> {
   const [{ data }] = useQuery({ query: DestinationsDocument, variables: { projectId } });
   return useMemo(() => {

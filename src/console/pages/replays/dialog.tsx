@@ -23,7 +23,7 @@ type Values = {
   maxPerSecond: number | string;
 };
 
-/** Sends many deliveries again: chooses them, shows how many they are, and asks before it begins. */
+/** Replays deliveries: the user selects them, sees how many match, and confirms. */
 export function ReplayDialog(props: {
   filters: DeliveryFilters;
   destinations: ReadonlyMap<string, Destination>;
@@ -45,7 +45,7 @@ export function ReplayDialog(props: {
       to: '',
       maxPerSecond: DEFAULT_PER_SECOND,
     },
-    // What was counted is not what would be sent any more.
+    // The count no longer applies.
     onValuesChange: () => setTotal(undefined),
   });
   useServerErrors(form, problem);
@@ -55,30 +55,30 @@ export function ReplayDialog(props: {
     maxPerSecond: Number(values.maxPerSecond) || DEFAULT_PER_SECOND,
   });
   const count = form.onSubmit(async (values) => {
-    const answer = await counting.submit({ input: { ...inputOf(values), dryRun: true } });
-    if (answer?.createReplay) setTotal(answer.createReplay.total);
+    const result = await counting.submit({ input: { ...inputOf(values), dryRun: true } });
+    if (result?.createReplay) setTotal(result.createReplay.total);
   });
   async function start() {
-    const answer = await starting.submit({ input: inputOf(form.getValues()) });
-    if (answer?.createReplay?.replay) onStarted(answer.createReplay.replay);
+    const result = await starting.submit({ input: inputOf(form.getValues()) });
+    if (result?.createReplay?.replay) onStarted(result.createReplay.replay);
   }
   return (
-    <Modal opened onClose={onClose} title="Send many again" size="lg">
+    <Modal opened onClose={onClose} title="Replay deliveries" size="lg">
       <form onSubmit={count}>
         <Stack gap="md">
           <FormProblem form={form} problem={problem} />
           <MultiSelect
-            label="States"
-            description="None chosen: all. What is being sent at that moment is left alone."
+            label="Status"
+            description="Leave empty for all. Deliveries in progress are skipped."
             data={STATUSES.filter((status) => status !== 'RUNNING').map((value) => ({
               value,
               label: formatEnum(value),
             }))}
-            placeholder={form.getValues().status.length === 0 ? 'All states' : ''}
+            placeholder={form.getValues().status.length === 0 ? 'All statuses' : ''}
             clearable
             {...form.getInputProps('status')}
           />
-          <EventTypesField label="Kinds of events" {...form.getInputProps('eventTypes')} />
+          <EventTypesField label="Event types" {...form.getInputProps('eventTypes')} />
           <Select
             label="Destination"
             placeholder="All destinations"
@@ -88,10 +88,10 @@ export function ReplayDialog(props: {
             {...form.getInputProps('destinationId')}
           />
           <Group grow align="flex-start">
-            <TextInput type="datetime-local" label="Created from" {...form.getInputProps('from')} />
+            <TextInput type="datetime-local" label="Created after" {...form.getInputProps('from')} />
             <TextInput type="datetime-local" label="Created before" {...form.getInputProps('to')} />
             <NumberInput
-              label="At most a second"
+              label="Rate (deliveries per second)"
               min={1}
               max={MAX_PER_SECOND}
               allowDecimal={false}
@@ -105,11 +105,11 @@ export function ReplayDialog(props: {
             </Button>
             {total === undefined || total === 0 ? (
               <Button type="submit" loading={counting.isBusy}>
-                Count them
+                Count deliveries
               </Button>
             ) : (
               <Button loading={starting.isBusy} onClick={start}>
-                Send {formatCount(total)} again
+                Replay {countDeliveries(total)}
               </Button>
             )}
           </Group>
@@ -122,8 +122,8 @@ export function ReplayDialog(props: {
 function Counted({ total, maxPerSecond }: { total: number; maxPerSecond: number }) {
   if (total === 0) {
     return (
-      <Alert color="gray" role="status" icon={<IconHistory size={18} />} title="No delivery matches">
-        Choose other states, kinds or times, and count again.
+      <Alert color="gray" role="status" icon={<IconHistory size={18} />} title="No matching deliveries">
+        Change the filters, then count again.
       </Alert>
     );
   }
@@ -133,17 +133,21 @@ function Counted({ total, maxPerSecond }: { total: number; maxPerSecond: number 
       color="orange"
       role="status"
       icon={<IconHistory size={18} />}
-      title={`${formatCount(total)} ${total === 1 ? 'delivery matches' : 'deliveries match'}`}
+      title={`${countDeliveries(total)} ${total === 1 ? 'matches' : 'match'}`}
     >
-      Each is sent again to where it went, with the same webhook-id, over at least{' '}
-      {seconds === 1 ? 'a second' : `${formatCount(seconds)} seconds`}. Receivers that do not know repeats will handle
-      them twice.
+      Each delivery goes to its original destination again with the same webhook-id. This takes at least{' '}
+      {seconds === 1 ? 'a second' : `${formatCount(seconds)} seconds`}. Destinations that don’t deduplicate by
+      webhook-id will process them twice.
     </Alert>
   );
 }
 
+function countDeliveries(total: number): string {
+  return `${formatCount(total)} ${total === 1 ? 'delivery' : 'deliveries'}`;
+}
+
 function replayFilter({ status, eventTypes, destinationId, from, to }: Values): ReplayFilter {
-  // By the id alone: a destination that is not in the list, or not yet, must not become all of them.
+  // Uses the ID's prefix, not the list: a destination that isn't loaded must not turn into “all destinations”.
   const isConnector = destinationId?.startsWith('con_') ?? false;
   return {
     status: status.length > 0 ? (status as NonNullable<ReplayFilter['status']>) : null,
@@ -155,7 +159,7 @@ function replayFilter({ status, eventTypes, destinationId, from, to }: Values): 
   };
 }
 
-/** A time of the reader's clock, as the field gives it. */
+/** Converts the field's local time to UTC. */
 function instant(local: string): string | null {
   return local === '' ? null : new Date(local).toISOString();
 }

@@ -6,10 +6,10 @@ import type { Destination } from './destinations.ts';
 
 export const STATUSES: readonly Status[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 
-/** What of the deliveries is asked for. Nothing chosen means all. */
+/** The filters of the list of deliveries. An empty filter means all. */
 export type DeliveryFilters = { status: Status[]; eventTypes: EventType[]; destinationId: string | null };
 
-/** The filters as the address of the page has them, so that a filtered list can be linked to. */
+/** Keeps the filters in the page's URL, so that you can link to a filtered list. */
 export function useDeliveryFilters(): [DeliveryFilters, (changed: Partial<DeliveryFilters>) => void] {
   const [search, setSearch] = useSearchParams();
   const filters: DeliveryFilters = {
@@ -39,8 +39,8 @@ export function DeliveryFilterBar(props: {
   return (
     <Group gap="sm" role="search" aria-label="Filter deliveries">
       <MultiSelect
-        aria-label="State"
-        placeholder={filters.status.length === 0 ? 'All states' : ''}
+        aria-label="Status"
+        placeholder={filters.status.length === 0 ? 'All statuses' : ''}
         data={STATUSES.map((value) => ({ value, label: formatEnum(value) }))}
         value={filters.status}
         onChange={(values) => onChange({ status: values as Status[] })}
@@ -49,8 +49,8 @@ export function DeliveryFilterBar(props: {
         clearable
       />
       <MultiSelect
-        aria-label="Kind of event"
-        placeholder={filters.eventTypes.length === 0 ? 'All kinds of events' : ''}
+        aria-label="Event type"
+        placeholder={filters.eventTypes.length === 0 ? 'All event types' : ''}
         data={EVENT_TYPES.map((value) => ({ value, label: formatEventType(value) }))}
         value={filters.eventTypes}
         onChange={(values) => onChange({ eventTypes: values as EventType[] })}

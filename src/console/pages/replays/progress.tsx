@@ -15,7 +15,7 @@ const COLORS: Readonly<Record<ReplayRowFragment['status'], string>> = {
 
 type Destinations = ReadonlyMap<string, Destination>;
 
-/** How far replays have come, and a way to stop them. */
+/** The progress of replays, with a button to cancel each. */
 export function ReplayProgress(props: {
   replays: readonly ReplayRowFragment[];
   destinations: Destinations;
@@ -24,12 +24,12 @@ export function ReplayProgress(props: {
   const { replays, destinations, onChange } = props;
   const { submit, problem, isBusy } = useSubmit(CancelReplayDocument);
   async function cancel(id: string) {
-    const answer = await submit({ input: { id } });
-    if (answer?.cancelReplay) onChange(answer.cancelReplay.replay);
+    const result = await submit({ input: { id } });
+    if (result?.cancelReplay) onChange(result.cancelReplay.replay);
   }
   if (replays.length === 0) return null;
   return (
-    <Panel title="Sending many again">
+    <Panel title="Replays">
       {problem && <ProblemNotice problem={problem} />}
       {replays.map((replay) => (
         <Stack key={replay.id} gap={6}>
@@ -52,7 +52,7 @@ export function ReplayProgress(props: {
           <Progress
             value={share(replay)}
             color={COLORS[replay.status]}
-            aria-label={`Sent again, ${describeProgress(replay)}`}
+            aria-label={`Replayed ${describeProgress(replay)}`}
           />
         </Stack>
       ))}
@@ -65,11 +65,11 @@ function share({ done, skipped, total }: ReplayRowFragment): number {
 }
 
 function describeProgress({ done, skipped, total }: ReplayRowFragment): string {
-  const passed = skipped > 0 ? `, ${formatCount(skipped)} passed over` : '';
-  return `${formatCount(done)} of ${formatCount(total)}${passed}`;
+  const rest = skipped > 0 ? `, ${formatCount(skipped)} skipped` : '';
+  return `${formatCount(done)} of ${formatCount(total)}${rest}`;
 }
 
-/** The filter as the service gives it back: what was left out is not there. */
+/** The filter as the service returns it, without empty filters. */
 type StoredFilter = {
   status?: string[];
   eventTypes?: string[];

@@ -1,12 +1,12 @@
 import { Badge, Code, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import {
-  type Answer,
   curlCommand,
   type Operation,
+  type OperationResponse,
   type Parameter,
   problemsOf,
-  type Reference,
+  type RestReference,
 } from '../../api/openapi.ts';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
@@ -22,9 +22,9 @@ export const METHOD_COLORS: Readonly<Record<string, string>> = {
   DELETE: 'red',
 };
 
-type Schemas = Reference['schemas'];
+type Schemas = RestReference['schemas'];
 
-/** One operation: what it takes, what it answers, and how to call it. */
+/** One operation: its parameters, request body and responses, and how to call it. */
 export function RestOperation({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
   const { method, path, summary, parameters, requestBody, responses } = operation;
   const { id } = useProject();
@@ -54,7 +54,7 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
         </Panel>
       )}
       {body && (
-        <Panel title="Body">
+        <Panel title="Request body">
           <SchemaFields schema={body.schema} schemas={schemas} />
           {body.example && (
             <Stack gap={6}>
@@ -70,16 +70,16 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
         <Command>{curlCommand(operation, values, window.location.origin)}</Command>
         {method === 'GET' && <RestTry operation={operation} values={values} />}
       </Panel>
-      <Panel title="Answers">
-        {Object.entries(responses).map(([status, answer]) => (
-          <AnswerOf key={status} status={status} answer={answer} schemas={schemas} />
+      <Panel title="Responses">
+        {Object.entries(responses).map(([status, response]) => (
+          <ResponseSection key={status} status={status} response={response} schemas={schemas} />
         ))}
       </Panel>
     </Stack>
   );
 }
 
-/** Headers are only described: they are not a part of what is tried. */
+/** Headers are only described: “Try it” doesn't send them. */
 function ParameterField(props: { parameter: Parameter; value: string; onChange(value: string): void }) {
   const { parameter, value, onChange } = props;
   const { name, in: place, required = false, description } = parameter;
@@ -103,17 +103,25 @@ function ParameterField(props: { parameter: Parameter; value: string; onChange(v
   );
 }
 
-function AnswerOf({ status, answer, schemas }: { status: string; answer: Answer; schemas: Schemas }) {
+function ResponseSection({
+  status,
+  response,
+  schemas,
+}: {
+  status: string;
+  response: OperationResponse;
+  schemas: Schemas;
+}) {
   const isSuccess = status < '400';
-  const schema = answer.content?.['application/json']?.schema;
-  if (!isSuccess) return <ProblemsOf status={status} answer={answer} />;
+  const schema = response.content?.['application/json']?.schema;
+  if (!isSuccess) return <ErrorCodes status={status} response={response} />;
   return (
     <Stack gap={6}>
       <Group gap="xs">
         <Badge color="teal">{status}</Badge>
         {!schema && (
           <Text size="sm" c="dimmed">
-            No body.
+            No response body
           </Text>
         )}
       </Group>
@@ -122,11 +130,11 @@ function AnswerOf({ status, answer, schemas }: { status: string; answer: Answer;
   );
 }
 
-function ProblemsOf({ status, answer }: { status: string; answer: Answer }) {
+function ErrorCodes({ status, response }: { status: string; response: OperationResponse }) {
   return (
-    <Table aria-label={`Problems with status ${status}`}>
+    <Table aria-label={`Errors with status ${status}`}>
       <Table.Tbody>
-        {problemsOf(answer).map(({ code, meaning }) => (
+        {problemsOf(response).map(({ code, meaning }) => (
           <Table.Tr key={code}>
             <Table.Td w={60}>
               <Badge color="gray">{status}</Badge>

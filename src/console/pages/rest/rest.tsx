@@ -2,17 +2,17 @@ import { Alert, Anchor, Badge, Code, Grid, List, NavLink, Stack, Text, TextInput
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link, useParams } from 'wouter';
-import { loadReference, OPENAPI_PATH, type Operation, type Reference } from '../../api/openapi.ts';
+import { loadReference, OPENAPI_PATH, type Operation, type RestReference } from '../../api/openapi.ts';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { METHOD_COLORS, RestOperation } from './operation.tsx';
 
-/** What the REST interface takes and answers, with the project of the reader filled in. */
+/** The reference of the REST API, with the current project filled in. */
 export function RestPage() {
   const { operationId } = useParams<{ operationId?: string }>();
-  const [reference, setReference] = useState<Reference>();
+  const [reference, setReference] = useState<RestReference>();
   const [failure, setFailure] = useState<Error>();
   useEffect(() => {
     loadReference().then(setReference, setFailure);
@@ -21,7 +21,7 @@ export function RestPage() {
   return (
     <Page
       title="REST reference"
-      lead="Every operation of the REST interface, with this project filled in."
+      lead="Every operation of the REST API, with this project filled in."
       actions={
         <Anchor href={OPENAPI_PATH} target="_blank">
           OpenAPI 3.1
@@ -53,7 +53,7 @@ function matches({ summary, path, method, operationId }: Operation, words: strin
   return words.every((word) => text.includes(word));
 }
 
-function Contents({ reference, current }: { reference: Reference; current: string | undefined }) {
+function Contents({ reference, current }: { reference: RestReference; current: string | undefined }) {
   const { id } = useProject();
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
@@ -73,7 +73,7 @@ function Contents({ reference, current }: { reference: Reference; current: strin
       <Text role="status" className="visually-hidden">{`${found.length} operations`}</Text>
       {groups.length === 0 && (
         <Text size="sm" c="dimmed">
-          No operation has all of these words in its path or its summary.
+          No matching operations.
         </Text>
       )}
       <Stack component="nav" aria-label="Operations" gap="md">
@@ -113,29 +113,29 @@ function Introduction({ isUnknown }: { isUnknown: boolean }) {
   ].join('\n');
   return (
     <Panel>
-      {isUnknown && <Alert color="orange" title="There is no such operation. Choose one of the list." />}
-      <Title order={2}>Start</Title>
+      {isUnknown && <Alert color="orange" title="Operation not found. Choose one from the list." />}
+      <Title order={2}>Get started</Title>
       <Text size="sm">
-        Make an{' '}
+        Create an{' '}
         <Anchor component={Link} href={`/projects/${id}/keys`} underline="always">
           API key
         </Anchor>
-        , keep it in the environment, and ask for this project:
+        , set it as an environment variable and request this project:
       </Text>
       <Command>{start}</Command>
       <List size="sm" spacing={6}>
         <List.Item>
-          Bodies are JSON. A <Code>PATCH</Code> changes the fields it names; fields that are not known are refused.
+          Request bodies are JSON. A <Code>PATCH</Code> changes only the fields you send. Unknown fields are rejected.
         </List.Item>
         <List.Item>
-          Lists answer <Code>data</Code> and <Code>nextCursor</Code>, newest first; give the cursor back as{' '}
-          <Code>after</Code>.
+          Lists return <Code>data</Code>, newest first, and <Code>nextCursor</Code>. To get the next page, send the
+          cursor as <Code>after</Code>.
         </List.Item>
         <List.Item>
-          Send an <Code>Idempotency-Key</Code> with a <Code>POST</Code>, and sending it again within 24 hours is safe.
+          Send an <Code>Idempotency-Key</Code> with a <Code>POST</Code> to retry it safely within 24 hours.
         </List.Item>
         <List.Item>
-          Errors are <Code>application/problem+json</Code> with a <Code>code</Code> for programs and a{' '}
+          Errors are <Code>application/problem+json</Code> with a machine-readable <Code>code</Code> and a{' '}
           <Code>requestId</Code>.
         </List.Item>
       </List>

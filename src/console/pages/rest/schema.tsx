@@ -1,19 +1,19 @@
 import { Badge, Box, Code, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
-import { innerObject, type Reference, type Schema, typeName, valuesOf } from '../../api/openapi.ts';
+import { innerObject, type JsonSchema, type RestReference, typeName, valuesOf } from '../../api/openapi.ts';
 import { Marked } from '../../parts/marked.tsx';
 
-type Schemas = Reference['schemas'];
+type Schemas = RestReference['schemas'];
 
-/** The fields of an object, in order, each with its type and what it is. Objects within can be opened. */
-export function SchemaFields({ schema, schemas }: { schema: Schema; schemas: Schemas }) {
+/** The fields of an object with their types and descriptions. Nested objects can be expanded. */
+export function SchemaFields({ schema, schemas }: { schema: JsonSchema; schemas: Schemas }) {
   const object = innerObject(schema, schemas);
   const fields = Object.entries(object?.properties ?? {});
   if (!object || fields.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        No fields: an empty object.
+        Empty object
       </Text>
     );
   }
@@ -32,7 +32,7 @@ export function SchemaFields({ schema, schemas }: { schema: Schema; schemas: Sch
   );
 }
 
-function Field(props: { name: string; schema: Schema; schemas: Schemas; isRequired: boolean }) {
+function Field(props: { name: string; schema: JsonSchema; schemas: Schemas; isRequired: boolean }) {
   const { name, schema, schemas, isRequired } = props;
   const [isOpen, setOpen] = useState(false);
   const inner = innerObject(schema, schemas);

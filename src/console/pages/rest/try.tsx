@@ -3,15 +3,16 @@ import { IconPlayerPlay } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useApi } from '../../api/client.ts';
 import { type Operation, requestPath } from '../../api/openapi.ts';
+import { UNREACHABLE } from '../../api/problem.ts';
 import { Command } from '../../parts/command.tsx';
 
-type Tried = { status: number; statusText: string; milliseconds: number; headers: string; body: string };
+type Result = { status: number; statusText: string; milliseconds: number; headers: string; body: string };
 
-/** Makes the request as whoever is signed in, and shows what came. For requests that change nothing. */
+/** Sends the request as the signed-in user and shows the response. For read-only requests. */
 export function RestTry({ operation, values }: { operation: Operation; values: Readonly<Record<string, string>> }) {
   const api = useApi();
   const [isBusy, setBusy] = useState(false);
-  const [tried, setTried] = useState<Tried>();
+  const [result, setResult] = useState<Result>();
   const [failure, setFailure] = useState<string>();
   const path = requestPath(operation, values);
   const missing = operation.parameters.filter(({ name, in: place }) => place === 'path' && !values[name]);
@@ -21,14 +22,14 @@ export function RestTry({ operation, values }: { operation: Operation; values: R
     setFailure(undefined);
     const started = performance.now();
     try {
-      const answer = await api.request(path);
-      const body = readable(await answer.text());
-      const headers = [...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
+      const response = await api.request(path);
+      const body = readable(await response.text());
+      const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
       const milliseconds = Math.round(performance.now() - started);
-      setTried({ status: answer.status, statusText: answer.statusText, milliseconds, headers, body });
+      setResult({ status: response.status, statusText: response.statusText, milliseconds, headers, body });
     } catch {
-      setTried(undefined);
-      setFailure('The server could not be reached. Check your connection, and that the service runs.');
+      setResult(undefined);
+      setFailure(UNREACHABLE);
     }
     setBusy(false);
   }
@@ -47,19 +48,19 @@ export function RestTry({ operation, values }: { operation: Operation; values: R
         </Button>
         <Text size="xs" c="dimmed">
           {missing.length > 0
-            ? `Fill in ${missing.map(({ name }) => name).join(' and ')} above first.`
-            : 'As you, with what is filled in above.'}
+            ? `Enter ${missing.map(({ name }) => name).join(' and ')} above first.`
+            : 'Sends the request as you, with the values above.'}
         </Text>
       </Group>
       {failure && <Alert color="red" role="alert" title={failure} />}
-      {tried && (
-        <Stack gap="xs" component="section" aria-label="What came back">
+      {result && (
+        <Stack gap="xs" component="section" aria-label="Response">
           <Group gap="xs" role="status">
-            <Badge color={tried.status < 400 ? 'teal' : 'red'}>
-              {tried.status} {tried.statusText}
+            <Badge color={result.status < 400 ? 'teal' : 'red'}>
+              {result.status} {result.statusText}
             </Badge>
             <Text size="xs" c="dimmed" className="numeric">
-              {tried.milliseconds} ms
+              {result.milliseconds} ms
             </Text>
           </Group>
           <details>
@@ -67,10 +68,10 @@ export function RestTry({ operation, values }: { operation: Operation; values: R
               Headers
             </Text>
             <Code block tabIndex={0}>
-              {tried.headers}
+              {result.headers}
             </Code>
           </details>
-          <Command>{tried.body}</Command>
+          <Command>{result.body}</Command>
         </Stack>
       )}
     </Stack>

@@ -2,7 +2,7 @@ import { Code } from '@mantine/core';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { Facts } from '../../parts/facts.tsx';
 
-/** A change of what decides who is paid. */
+/** A change to a setting that decides who gets paid. */
 export type PayeeChange = {
   field: 'walletAddress' | 'gatewayHost';
   before: string | null;
@@ -12,17 +12,16 @@ export type PayeeChange = {
 const WORDS = {
   walletAddress: {
     name: 'wallet',
-    effect:
-      'Buyers pay the new wallet from the next payment on. What is paid to a wrong address cannot be brought back.',
+    effect: 'Buyers pay the new wallet from the next payment. Payments to a wrong address can’t be recovered.',
   },
   gatewayHost: {
     name: 'gateway host',
     effect:
-      'Buyers reach your endpoints under the new host name only. A name that you let go of stays reserved for your account for 30 days.',
+      'Buyers can reach your endpoints only at the new host name. The old one stays reserved for your account for 30 days.',
   },
 } as const;
 
-/** What a form would change of who is paid. */
+/** The changes in a form that affect who gets paid. */
 export function payeeChanges(
   settings: { walletAddress: string; gatewayHost?: string | null | undefined },
   values: { walletAddress: string; gatewayHost: string },
@@ -34,7 +33,7 @@ export function payeeChanges(
   return changes.filter(({ before, after }) => before !== after);
 }
 
-/** Shows old and new, and has the new typed; of what is removed, the old. */
+/** Shows the old and new values and asks the user to type the new one, or the old one if it is removed. */
 export function PayeeDialog(props: {
   changes: readonly PayeeChange[];
   isBusy: boolean;
@@ -42,7 +41,7 @@ export function PayeeDialog(props: {
   onClose(): void;
 }) {
   const { changes, ...rest } = props;
-  const title = `Change the ${changes.map(({ field }) => WORDS[field].name).join(' and the ')}`;
+  const title = `Change ${changes.map(({ field }) => WORDS[field].name).join(' and ')}`;
   return (
     <ConfirmDialog
       isOpen
@@ -56,8 +55,8 @@ export function PayeeDialog(props: {
           {WORDS[field].effect}
           <Facts
             rows={[
-              [`Old ${WORDS[field].name}`, before === null ? 'none' : <Code key="before">{before}</Code>],
-              [`New ${WORDS[field].name}`, after === null ? 'none' : <Code key="after">{after}</Code>],
+              [`Old ${WORDS[field].name}`, before === null ? 'None' : <Code key="before">{before}</Code>],
+              [`New ${WORDS[field].name}`, after === null ? 'None' : <Code key="after">{after}</Code>],
             ]}
           />
         </div>

@@ -27,7 +27,7 @@ export function SettingsPage() {
   const { id } = useProject();
   const [{ data, error }, reload] = useQuery({ query: ProjectSettingsDocument, variables: { id } });
   return (
-    <Page title="Settings" lead="The project, the wallet its payments go to, and its secret for upstreams.">
+    <Page title="Settings" lead="The project’s name, wallet, gateway host and upstream secret.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!data?.project && !error && <Skeleton height={240} />}
       {data?.project && (
@@ -54,11 +54,11 @@ function ProjectForm({ settings }: { settings: Settings }) {
     const saved = (await submit({ input: { id: settings.id, name, milestonesUsd, ...payee } }))?.updateProject?.project;
     setToConfirm(undefined);
     if (!saved) return;
-    // As the service has it now: the address of a wallet, say, with its checksum.
+    // Show what the service stored: for example, it adds the checksum to a wallet address.
     const values = valuesOf(saved);
     form.setInitialValues(values);
     form.setValues(values);
-    notifications.show({ message: 'Saved', color: 'teal' });
+    notifications.show({ message: 'Changes saved', color: 'teal' });
   }
   const submitForm = form.onSubmit((values) => {
     const changes = payeeChanges(settings, values);
@@ -73,26 +73,26 @@ function ProjectForm({ settings }: { settings: Settings }) {
           <TextInput label="Name" required {...form.getInputProps('name')} />
           <TextInput
             label="Wallet address"
-            description="EVM address that receives the payments. A change holds from the next payment on."
+            description="EVM address that receives payments. Changes apply from the next payment."
             required
             spellCheck={false}
             {...form.getInputProps('walletAddress')}
           />
           <TextInput
             label="Gateway host"
-            description="A host name of your own that points to the gateway: its paths are then your endpoints."
+            description="Your own domain for the endpoints. Point its DNS to the gateway."
             placeholder="api.example.com"
             spellCheck={false}
             {...form.getInputProps('gatewayHost')}
           />
           <TagsInput
-            label="Customer milestones in USD"
-            description="When a customer has spent as much, customer.milestone is recorded."
+            label="Customer milestones (USD)"
+            description="Records a customer.milestone event when a customer’s total spend reaches an amount."
             {...form.getInputProps('milestonesUsd')}
           />
           <Group>
             <Button type="submit" loading={isBusy} disabled={!form.isDirty()}>
-              Save
+              Save changes
             </Button>
           </Group>
         </Stack>
@@ -117,8 +117,8 @@ function UpstreamSecret({ secret }: { secret: string }) {
   return (
     <Panel title="Upstream secret">
       <Text size="sm" c="dimmed">
-        Your API checks with it that a request came through the gateway: the header tollgate-signature is made with it.
-        The documentation of the gateway has the code.
+        Use this secret in your API to verify the tollgate-signature header on requests from the gateway. The gateway
+        documentation has code samples.
       </Text>
       <Group gap={4} maw={560} wrap="nowrap">
         <PasswordInput aria-label="Upstream secret" value={secret} readOnly flex={1} />
@@ -136,7 +136,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
     <Panel title="Delete project">
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Endpoints, keys, webhooks, connectors and the whole history go with it.
+          Deletes its endpoints, API keys, webhooks, connectors and history.
         </Text>
         <Button color="red" variant="light" onClick={dialog.open}>
           Delete project
@@ -145,7 +145,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
       <ConfirmDialog
         isOpen={isOpen}
         title="Delete project"
-        action="Delete for good"
+        action="Delete permanently"
         typed={[name]}
         isBusy={isBusy}
         problem={problem}
@@ -154,7 +154,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
           if (await submit({ input: { id } })) go('/');
         }}
       >
-        Buyers get 404 at once, and nothing can be brought back.
+        Your endpoints return 404 immediately. This can’t be undone.
       </ConfirmDialog>
     </Panel>
   );

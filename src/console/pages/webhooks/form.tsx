@@ -8,18 +8,18 @@ import {
 } from '../../../generated/console/webhooks.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { DestinationFields } from '../../parts/destination-fields.tsx';
+import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
-import { checkFilter, subscriptionInput, subscriptionValues } from '../../parts/subscription.ts';
-import { SubscriptionFields } from '../../parts/subscription-fields.tsx';
 import type { WebhookRow } from './rows.ts';
 
 const ORDERINGS: readonly { value: WebhookOrdering; label: string }[] = [
-  { value: 'NONE', label: 'None: each as soon as it can be' },
-  { value: 'PAYMENT', label: 'By payment: one after the other' },
+  { value: 'NONE', label: 'None: deliver as soon as possible' },
+  { value: 'PAYMENT', label: 'By payment: one event at a time' },
 ];
 const MAX_ESCAPE_ATTEMPTS = 100;
 
-/** Creates a webhook, whose secret `onSaved` is given, or changes one. */
+/** Creates or changes a webhook. For a new one, `onSaved` gets its secret. */
 export function WebhookForm(props: {
   webhook?: WebhookRow;
   onClose(): void;
@@ -31,7 +31,7 @@ export function WebhookForm(props: {
     initialValues: {
       url: webhook?.url ?? '',
       description: webhook?.description ?? '',
-      ...subscriptionValues(webhook),
+      ...destinationValues(webhook),
       ordering: webhook?.ordering ?? 'NONE',
       orderingEscapeAfterAttempts: webhook?.orderingEscapeAfterAttempts ?? ('' as number | ''),
       payloadVersion: webhook?.payloadVersion ?? ('' as number | ''),
@@ -45,8 +45,8 @@ export function WebhookForm(props: {
   const save = form.onSubmit(async ({ url, description, ordering, ...rest }) => {
     const { orderingEscapeAfterAttempts, payloadVersion } = rest;
     const values = {
-      ...{ url, description, ordering, ...subscriptionInput<EventTypeFilter>(rest) },
-      // What is left empty stays as it is, or takes the default.
+      ...{ url, description, ordering, ...destinationInput<EventTypeFilter>(rest) },
+      // An empty field keeps its value, or gets the default.
       ...(orderingEscapeAfterAttempts !== '' && { orderingEscapeAfterAttempts }),
       ...(payloadVersion !== '' && { payloadVersion }),
     };
@@ -64,7 +64,7 @@ export function WebhookForm(props: {
           <FormProblem form={form} problem={problem} />
           <TextInput
             label="URL"
-            description="Where events are sent, https. Answer with any 2xx within 15 seconds."
+            description="HTTPS URL that receives events. It must return a 2xx status within 15 seconds."
             placeholder="https://api.example.com/hooks/tollgate"
             required
             data-autofocus
@@ -72,19 +72,19 @@ export function WebhookForm(props: {
             {...form.getInputProps('url')}
           />
           <TextInput label="Description" {...form.getInputProps('description')} />
-          <SubscriptionFields form={form} />
+          <DestinationFields form={form} />
           <Group grow align="flex-start">
             <Select
-              label="Order"
-              description="Events of one payment can wait for each other."
+              label="Ordering"
+              description="Deliver the events of each payment in order, if you need it."
               data={ORDERINGS}
               allowDeselect={false}
               {...form.getInputProps('ordering')}
             />
             {form.getValues().ordering === 'PAYMENT' && (
               <NumberInput
-                label="Go past it after attempts"
-                description="Failed attempts that hold up what is behind."
+                label="Skip ahead after (failed attempts)"
+                description="After this many failures, later events of the payment are sent anyway."
                 placeholder="4"
                 min={1}
                 max={MAX_ESCAPE_ATTEMPTS}
@@ -95,8 +95,8 @@ export function WebhookForm(props: {
             )}
             <NumberInput
               label="Payload version"
-              description="Stays when a newer one comes out."
-              placeholder="The newest"
+              description="Pinned; you choose when to upgrade."
+              placeholder="Latest"
               min={1}
               clampBehavior="none"
               allowDecimal={false}
@@ -108,7 +108,7 @@ export function WebhookForm(props: {
               Cancel
             </Button>
             <Button type="submit" loading={isBusy}>
-              {webhook ? 'Save' : 'Create webhook'}
+              {webhook ? 'Save changes' : 'Create webhook'}
             </Button>
           </Group>
         </Stack>

@@ -15,17 +15,17 @@ export function RotateSecretDialog(props: { webhook: WebhookRow; onClose(): void
     if (data?.rotateWebhookSecret) onRotated(data.rotateWebhookSecret.secret);
   });
   return (
-    <Modal opened onClose={onClose} title="New signing secret">
+    <Modal opened onClose={onClose} title="Rotate signing secret">
       <form onSubmit={rotate}>
         <Stack gap="md">
           <FormProblem form={form} problem={problem} />
           <Text size="sm">
-            During the overlap every request carries a signature by the old and by the new secret, so that you can
-            change your receiver without losing any.
+            During the overlap, every request is signed with both the old and the new secret, so you can update your
+            server without rejecting any events.
           </Text>
           <NumberInput
-            label="Overlap in hours"
-            description="0 if the old secret has leaked: it signs nothing from now on."
+            label="Overlap (hours)"
+            description="Use 0 if the old secret has leaked. It stops working immediately."
             min={0}
             max={168}
             required
@@ -37,7 +37,7 @@ export function RotateSecretDialog(props: { webhook: WebhookRow; onClose(): void
               Cancel
             </Button>
             <Button type="submit" loading={isBusy}>
-              Replace secret
+              Rotate secret
             </Button>
           </Group>
         </Stack>

@@ -4,36 +4,36 @@ import { Command } from '../../parts/command.tsx';
 const NODE = `import { Webhook } from 'standardwebhooks';
 
 const webhook = new Webhook(process.env.WEBHOOK_SECRET);
-// The body as it came, before any parser has touched it.
+// Pass the raw request body, not the parsed JSON.
 const event = webhook.verify(rawBody, headers);`;
 
-/** How a receiver checks that a request comes from here. */
+/** Explains how a server verifies that a request comes from Tollgate. */
 export function SignatureHelp({ onClose }: { onClose(): void }) {
   return (
-    <Modal opened onClose={onClose} title="Check signatures" size="lg">
+    <Modal opened onClose={onClose} title="Verify signatures" size="lg">
       <Stack gap="md">
         <Text size="sm">
-          Requests are signed as Standard Webhooks are. Libraries for many languages check them; this one is for
-          Node.js:
+          Requests are signed according to Standard Webhooks, which has libraries for many languages. In Node.js:
         </Text>
         <Command>{NODE}</Command>
-        <Text size="sm">By hand:</Text>
+        <Text size="sm">To verify a signature without a library:</Text>
         <List size="sm" spacing={4}>
           <List.Item>
-            The key is what follows <Code>whsec_</Code> in the secret, decoded from base64.
+            Decode the part of the secret after <Code>whsec_</Code> from base64 to get the key.
           </List.Item>
           <List.Item>
-            Sign <Code>{'{webhook-id}.{webhook-timestamp}.{body}'}</Code> with HMAC-SHA256, and encode it as base64.
+            Sign <Code>{'{webhook-id}.{webhook-timestamp}.{body}'}</Code> with HMAC-SHA256 and encode the result as
+            base64.
           </List.Item>
           <List.Item>
-            <Code>webhook-signature</Code> has one or more of <Code>v1,…</Code>, separated by spaces. One that is equal
-            is enough; compare in constant time.
+            Compare the result with each <Code>v1,…</Code> in <Code>webhook-signature</Code>, in constant time. The
+            signatures are separated by spaces; one match is enough.
           </List.Item>
           <List.Item>
-            Refuse a <Code>webhook-timestamp</Code> that is more than five minutes off.
+            Reject requests whose <Code>webhook-timestamp</Code> is off by more than five minutes.
           </List.Item>
           <List.Item>
-            The same <Code>webhook-id</Code> may come more than once: keep the ones you have handled.
+            You may receive the same <Code>webhook-id</Code> more than once. Store the IDs you’ve processed.
           </List.Item>
         </List>
       </Stack>

@@ -14,15 +14,15 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
-import { SubscriberState } from '../../parts/destination-state.tsx';
+import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
+import { describeEvents } from '../../parts/destination-values.ts';
+import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
-import { describeEvents } from '../../parts/subscription.ts';
-import { announceTestEvent, INSTEAD_OF_DELETING, SWITCH_ON_FIRST, SwitchOffDialog } from '../../parts/switch-off.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { WebhookRow } from './rows.ts';
 
@@ -32,7 +32,7 @@ const SignatureHelp = lazyPart(() => import('./signature-help.tsx'), 'SignatureH
 
 type Opened =
   | { what: 'form'; webhook?: WebhookRow }
-  | { what: 'delete' | 'rotate' | 'switchOff'; webhook: WebhookRow }
+  | { what: 'delete' | 'rotate' | 'disable'; webhook: WebhookRow }
   | { what: 'help' };
 
 export function WebhooksPage() {
@@ -62,7 +62,7 @@ export function WebhooksPage() {
   }
   const add = (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
-      New webhook
+      Add webhook
     </Button>
   );
   const columns: Column<WebhookRow>[] = [
@@ -84,7 +84,7 @@ export function WebhooksPage() {
       ),
     },
     { title: 'Events', render: ({ eventTypes }) => describeEvents(eventTypes) },
-    { title: 'State', render: (webhook) => <SubscriberState subscriber={webhook} /> },
+    { title: 'Status', render: (webhook) => <DestinationStatusBadge destination={webhook} /> },
     { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
     {
       title: 'Actions',
@@ -95,17 +95,17 @@ export function WebhooksPage() {
           name={webhook.url}
           actions={[
             {
-              label: 'Send a test event',
+              label: 'Send test event',
               onClick: () => sendTest(webhook),
-              obstacle: webhook.isActive ? undefined : SWITCH_ON_FIRST,
+              obstacle: webhook.isActive ? undefined : ENABLE_FIRST,
             },
-            { label: 'Deliveries', onClick: () => go(deliveriesTo(webhook)) },
-            { label: 'Send many again', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
+            { label: 'View deliveries', onClick: () => go(deliveriesTo(webhook)) },
+            { label: 'Replay deliveries', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
             { label: 'Edit', onClick: () => setOpened({ what: 'form', webhook }) },
-            { label: 'New signing secret', onClick: () => setOpened({ what: 'rotate', webhook }) },
+            { label: 'Rotate secret', onClick: () => setOpened({ what: 'rotate', webhook }) },
             {
-              label: webhook.isActive ? 'Switch off' : 'Switch on',
-              onClick: () => (webhook.isActive ? setOpened({ what: 'switchOff', webhook }) : setActive(webhook, true)),
+              label: webhook.isActive ? 'Disable' : 'Enable',
+              onClick: () => (webhook.isActive ? setOpened({ what: 'disable', webhook }) : setActive(webhook, true)),
             },
             { label: 'Delete', onClick: () => setOpened({ what: 'delete', webhook }), isDangerous: true },
           ]}
@@ -116,11 +116,11 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="Receivers of your own, told of events by signed requests."
+      lead="Send signed events to your own servers."
       actions={
         <Group gap="xs">
           <Button variant="default" onClick={() => setOpened({ what: 'help' })}>
-            Check signatures
+            Verify signatures
           </Button>
           {add}
         </Group>
@@ -136,8 +136,8 @@ export function WebhooksPage() {
           rows={data?.project?.webhooks.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconWebhook} title="Be told of every payment" action={add} command="npm run receiver">
-              Name an https address of yours. To look at what arrives in development, this prints it:
+            <EmptyState icon={IconWebhook} title="Add your first webhook" action={add} command="npm run receiver">
+              Add an HTTPS URL. To test locally, run this receiver and use http://127.0.0.1:4010/ as the URL:
             </EmptyState>
           }
         />
@@ -167,11 +167,11 @@ export function WebhooksPage() {
         )}
         {opened?.what === 'help' && <SignatureHelp onClose={close} />}
       </Suspense>
-      <SecretDialog secret={secret} title="The signing secret" onClose={() => setSecret(undefined)}>
-        Your receiver checks with it that a request comes from here.
+      <SecretDialog secret={secret} title="Your signing secret" onClose={() => setSecret(undefined)}>
+        Use it on your server to verify that requests come from Tollgate.
       </SecretDialog>
-      {opened?.what === 'switchOff' && (
-        <SwitchOffDialog
+      {opened?.what === 'disable' && (
+        <DisableDialog
           what="webhook"
           isBusy={update.isBusy}
           problem={update.problem}
@@ -194,7 +194,7 @@ export function WebhooksPage() {
           refresh();
         }}
       >
-        Its deliveries, those under way among them, are deleted as well. {INSTEAD_OF_DELETING}
+        Its deliveries are deleted too, including those in progress. {DISABLE_INSTEAD}
       </ConfirmDialog>
     </Page>
   );

@@ -1,11 +1,11 @@
 import { formatEventType } from './format.ts';
 
-/** What a form knows of a subscription: kinds, of which none means all, a filter as text, and a rate, if there is one. */
-export type SubscriptionValues = { eventTypes: string[]; filter: string; maxPerSecond: number | '' };
+/** The form values that webhooks and connectors share. No event types means all; the filter is JSON text. */
+export type DestinationValues = { eventTypes: string[]; filter: string; maxPerSecond: number | '' };
 
 type Stored = { eventTypes: readonly string[]; filter?: unknown; maxPerSecond?: number | null | undefined };
 
-export function subscriptionValues(stored: Stored | undefined): SubscriptionValues {
+export function destinationValues(stored: Stored | undefined): DestinationValues {
   return {
     eventTypes: stored?.eventTypes.filter((name) => name !== 'ALL') ?? [],
     filter: stored?.filter ? JSON.stringify(stored.filter, null, 2) : '',
@@ -13,27 +13,27 @@ export function subscriptionValues(stored: Stored | undefined): SubscriptionValu
   };
 }
 
-/** What is wrong with the text of a filter; the service checks what it says. */
+/** Checks only that a filter is JSON; the service checks its contents. */
 export function checkFilter(text: string): string | null {
   if (text.trim() === '') return null;
   try {
     JSON.parse(text);
     return null;
   } catch {
-    return 'Is not JSON. An example: {"data.amountUsd": {"gte": "1.00"}}';
+    return 'Invalid JSON. Example: {"data.amountUsd": {"gte": "1.00"}}';
   }
 }
 
-/** The same for the API. */
-export function subscriptionInput<Kind extends string>({ eventTypes, filter, maxPerSecond }: SubscriptionValues) {
+/** The form values as the API expects them. */
+export function destinationInput<Type extends string>({ eventTypes, filter, maxPerSecond }: DestinationValues) {
   return {
-    eventTypes: (eventTypes.length > 0 ? eventTypes : ['ALL']) as Kind[],
+    eventTypes: (eventTypes.length > 0 ? eventTypes : ['ALL']) as Type[],
     filter: filter.trim() === '' ? null : (JSON.parse(filter) as unknown),
     maxPerSecond: maxPerSecond === '' ? null : maxPerSecond,
   };
 }
 
-/** Kinds in few words. */
+/** A short summary of event types. */
 export function describeEvents(eventTypes: readonly string[]): string {
   if (eventTypes.includes('ALL')) return 'All';
   const [first = '', ...rest] = eventTypes.map(formatEventType);

@@ -6,7 +6,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
-describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a browser', () => {
+describe.skipIf(!executablePath)('the webhooks and connectors pages of the console', () => {
   let app: TestApp;
   let browser: Browser;
   let receiver: Receiver;
@@ -34,13 +34,13 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
   }
   type List = { data: { id: string; config: object; filter: object | null; eventTypes: string[] }[] };
 
-  test('a webhook is made, its secret is shown once and verifies the test event that is sent from the page', async () => {
+  test('a new webhook’s secret is shown once and verifies a test event sent from the page', async () => {
     const page = await open('/webhooks');
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'Add webhook' }).first().click();
     await page.getByLabel('URL').fill('example.com/hook');
     await page.getByLabel('Filter').fill('{');
     await page.getByRole('button', { name: 'Create webhook' }).click();
-    await page.getByText('Is not JSON').waitFor();
+    await page.getByText('Invalid JSON').waitFor();
     await page.getByLabel('Filter').fill('{"data.amountUsd": {"gte": "1.00"}}');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await expect.poll(() => page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true');
@@ -48,17 +48,17 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
 
     await page.getByLabel('URL').fill(`${receiver.url}/hook`);
     await page.getByRole('button', { name: 'Create webhook' }).click();
-    const dialog = page.getByRole('dialog', { name: 'The signing secret' });
+    const dialog = page.getByRole('dialog', { name: 'Your signing secret' });
     const secret = await dialog.locator('pre').innerText();
     await expectAccessible(page);
-    await dialog.getByLabel('I have stored it in a safe place').check();
+    await dialog.getByLabel('I’ve stored it in a safe place').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     const [webhook] = (await alice.rest<List>('GET', `${base}/webhooks`)).body.data;
     expect(webhook!.filter).toEqual({ 'data.amountUsd': { gte: '1.00' } });
 
     await page.getByRole('button', { name: `Actions for ${receiver.url}/hook` }).click();
     await expectAccessible(page);
-    await page.getByRole('menuitem', { name: 'Send a test event' }).click();
+    await page.getByRole('menuitem', { name: 'Send test event' }).click();
     await expect.poll(() => receiver.requests.length).toBe(1);
     const [request] = receiver.requests;
     const headers = request!.headers as Record<string, string>;
@@ -66,22 +66,24 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     expect(page.complaints).toEqual([]);
   });
 
-  test('the order and the version of what a webhook is sent are chosen, refused and changed', async () => {
+  test('a webhook’s ordering, payload version and rate limit can be set, validated and changed', async () => {
     const page = await open('/webhooks');
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'Add webhook' }).first().click();
     await page.getByLabel('URL').fill(`${receiver.url}/ordered`);
-    await page.getByRole('combobox', { name: 'Order' }).click();
+    await page.getByRole('combobox', { name: 'Ordering' }).click();
     await page.getByRole('option', { name: /^By payment/ }).click();
-    await page.getByLabel('Go past it after attempts').fill('101');
+    await page.getByLabel('Skip ahead after (failed attempts)').fill('101');
     await page.getByLabel('Payload version').fill('1');
-    await page.getByLabel('Requests a second, at most').fill('20');
+    await page.getByLabel('Rate limit (requests per second)').fill('20');
     await page.getByRole('button', { name: 'Create webhook' }).click();
-    await expect.poll(() => page.getByLabel('Go past it after attempts').getAttribute('aria-invalid')).toBe('true');
+    await expect
+      .poll(() => page.getByLabel('Skip ahead after (failed attempts)').getAttribute('aria-invalid'))
+      .toBe('true');
     await expectAccessible(page);
-    await page.getByLabel('Go past it after attempts').fill('7');
+    await page.getByLabel('Skip ahead after (failed attempts)').fill('7');
     await page.getByRole('button', { name: 'Create webhook' }).click();
-    const dialog = page.getByRole('dialog', { name: 'The signing secret' });
-    await dialog.getByLabel('I have stored it in a safe place').check();
+    const dialog = page.getByRole('dialog', { name: 'Your signing secret' });
+    await dialog.getByLabel('I’ve stored it in a safe place').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     const ordered = async () => (await alice.rest<{ data: object[] }>('GET', `${base}/webhooks`)).body.data[0];
     expect(await ordered()).toMatchObject({
@@ -92,16 +94,16 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     });
 
     await page.getByRole('button', { name: `${receiver.url}/ordered`, exact: true }).click();
-    expect(await page.getByLabel('Go past it after attempts').inputValue()).toBe('7');
-    await page.getByRole('combobox', { name: 'Order' }).click();
+    expect(await page.getByLabel('Skip ahead after (failed attempts)').inputValue()).toBe('7');
+    await page.getByRole('combobox', { name: 'Ordering' }).click();
     await page.getByRole('option', { name: /^None/ }).click();
-    await page.getByLabel('Requests a second, at most').fill('');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByLabel('Rate limit (requests per second)').fill('');
+    await page.getByRole('button', { name: 'Save changes' }).click();
     await expect.poll(ordered).toMatchObject({ ordering: 'NONE', orderingEscapeAfterAttempts: 7, maxPerSecond: null });
     expect(page.complaints).toEqual([]);
   });
 
-  test('a receiver that is down is said to be, and is left alone', async () => {
+  test('a webhook whose server is down is marked as down', async () => {
     const page = await open('/webhooks');
     receiver.handle(() => ({ statusCode: 500 }));
     const { id } = (
@@ -118,47 +120,47 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     await expect.poll(circuit).not.toBeNull();
     await page.reload();
     await page.getByText('Down', { exact: true }).waitFor();
-    await page.getByText('It failed several times in a row').waitFor();
+    await page.getByText('Deliveries wait after repeated failures').waitFor();
     await expectAccessible(page);
     receiver.handle(() => ({}));
   });
 
-  test('switching a webhook off is confirmed, says that events are skipped, and a test event is not promised', async () => {
+  test('disabling a webhook asks for confirmation, explains that events are skipped and disables test events', async () => {
     const page = await open('/webhooks');
     const { id } = await createWebhook(alice, base, { url: `${receiver.url}/off` });
     await page.reload();
     const act = async (action: string) => {
       await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
-      await page.getByRole('menuitem', { name: action }).click();
+      await page.getByRole('menuitem', { name: action, exact: true }).click();
     };
     await act('Delete');
     const deletion = page.getByRole('dialog', { name: 'Delete webhook' });
-    await deletion.getByText('events that happen while it is off are skipped').waitFor();
+    await deletion.getByText('events that happen while it’s disabled are skipped').waitFor();
     await deletion.getByRole('button', { name: 'Cancel' }).click();
-    await act('Switch off');
-    const dialog = page.getByRole('dialog', { name: 'Switch off webhook' });
-    await dialog.getByText('Events that happen while it is off are skipped').waitFor();
+    await act('Disable');
+    const dialog = page.getByRole('dialog', { name: 'Disable webhook' });
+    await dialog.getByText('Events that happen while it’s disabled are skipped').waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const isActive = async () =>
       (await alice.rest<{ isActive: boolean }>('GET', `${base}/webhooks/${id}`)).body.isActive;
     expect(await isActive()).toBe(true);
-    await act('Switch off');
-    await dialog.getByRole('button', { name: 'Switch off' }).click();
+    await act('Disable');
+    await dialog.getByRole('button', { name: 'Disable' }).click();
     await page.getByText('Its events are skipped').waitFor();
     expect(await isActive()).toBe(false);
 
     await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
-    const trial = page.getByRole('menuitem', { name: 'Send a test event' });
-    await trial.getByText('Switch it on first').waitFor();
-    expect(await trial.isDisabled()).toBe(true);
+    const testItem = page.getByRole('menuitem', { name: 'Send test event' });
+    await testItem.getByText('Enable it first').waitFor();
+    expect(await testItem.isDisabled()).toBe(true);
     await expectAccessible(page);
     await page.keyboard.press('Escape');
-    await trial.waitFor({ state: 'detached' });
+    await testItem.waitFor({ state: 'detached' });
 
-    // What was skipped is sent once it is on again and somebody asks for it.
+    // After it is enabled, a replay sends the skipped delivery.
     await createEndpoint(alice, base, { path: '/while-off' });
-    await act('Switch on');
+    await act('Enable');
     await page.getByText('Active', { exact: true }).waitFor();
     const skipped = { filter: { status: ['SKIPPED'], webhookId: id } };
     expect((await alice.rest('POST', `${base}/replays`, skipped)).status).toBe(200);
@@ -166,33 +168,33 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     expect(page.complaints).toEqual([]);
   }, 60_000);
 
-  test('a test event for a webhook that somebody else has just switched off is said not to be sent', async () => {
+  test('a test event for a webhook that someone else just disabled is reported as not sent', async () => {
     const page = await open('/webhooks');
     const { id } = await createWebhook(alice, base, { url: `${receiver.url}/quiet` });
     await page.reload();
     await page.getByText('Active', { exact: true }).waitFor();
     await alice.rest('PATCH', `${base}/webhooks/${id}`, { isActive: false });
     await page.getByRole('button', { name: `Actions for ${receiver.url}/quiet` }).click();
-    await page.getByRole('menuitem', { name: 'Send a test event' }).click();
-    await page.getByText('The test event was not sent').waitFor();
-    expect(await page.getByText('on its way').count()).toBe(0);
+    await page.getByRole('menuitem', { name: 'Send test event' }).click();
+    await page.getByText('Test event not sent').waitFor();
+    expect(await page.getByText('Sending test event').count()).toBe(0);
     expect(receiver.requests.some(({ path }) => path === '/quiet')).toBe(false);
   });
 
-  test('a connector that is off cannot be sent a test event, and its menu says why', async () => {
+  test('the menu of a disabled connector says why it can’t send a test event', async () => {
     const page = await open('/connectors');
     const config = { webhookUrl: 'https://n8n.example.com/webhook/off' };
     const { id } = await createConnector(alice, base, { type: 'n8n', config });
     await alice.rest('PATCH', `${base}/connectors/${id}`, { isActive: false });
     await page.reload();
     await page.getByRole('button', { name: /^Actions for n8n/ }).click();
-    const trial = page.getByRole('menuitem', { name: 'Send a test event' });
-    await trial.getByText('Switch it on first').waitFor();
-    expect(await trial.isDisabled()).toBe(true);
+    const testItem = page.getByRole('menuitem', { name: 'Send test event' });
+    await testItem.getByText('Enable it first').waitFor();
+    expect(await testItem.isDisabled()).toBe(true);
     await expectAccessible(page);
   });
 
-  test('a signing secret is replaced, and how to check signatures is explained', async () => {
+  test('a signing secret can be rotated, and the page explains how to verify signatures', async () => {
     const page = await open('/webhooks');
     const { id } = (
       await alice.rest<{ id: string }>('POST', `${base}/webhooks`, {
@@ -203,25 +205,25 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     await page.reload();
     await page.getByText('payment.settled').waitFor();
     await page.getByRole('button', { name: `Actions for ${receiver.url}/rotated` }).click();
-    await page.getByRole('menuitem', { name: 'New signing secret' }).click();
-    await page.getByLabel('Overlap in hours').fill('2');
-    await page.getByRole('button', { name: 'Replace secret' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+    await page.getByLabel('Overlap (hours)').fill('2');
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
     await page
-      .getByRole('dialog', { name: 'The signing secret' })
+      .getByRole('dialog', { name: 'Your signing secret' })
       .getByText(/^whsec_/)
       .waitFor();
     const { body } = await alice.rest<{ previousSecretExpiresAt: string }>('GET', `${base}/webhooks/${id}`);
     expect(body.previousSecretExpiresAt).not.toBeNull();
     await page.reload();
-    await page.getByRole('button', { name: 'Check signatures' }).click();
+    await page.getByRole('button', { name: 'Verify signatures' }).click();
     await page.getByText('standardwebhooks').first().waitFor();
     await expectAccessible(page);
   });
 
-  test('the form of a connector is drawn from its type, marks what is refused, and never shows a secret again', async () => {
+  test('the form of a connector matches its type, marks invalid fields and never shows a secret again', async () => {
     const page = await open('/connectors');
-    await page.getByRole('button', { name: 'New connector' }).first().click();
-    await page.getByLabel('Search services').fill('slack');
+    await page.getByRole('button', { name: 'Add connector' }).first().click();
+    await page.getByLabel('Search connectors').fill('slack');
     await expectAccessible(page);
     await page.getByRole('button', { name: /^Slack/ }).click();
     const field = page.getByRole('dialog', { name: 'Slack' }).getByRole('textbox').first();
@@ -236,20 +238,22 @@ describe.skipIf(!executablePath)('the pages of webhooks and connectors, in a bro
     await expect.poll(() => field.inputValue()).toMatch(/^••••/);
     expect(await page.content()).not.toContain(url);
 
-    // Saved as it is shown, the secret stays.
-    await page.getByLabel('Requests a second, at most').fill('1001');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => page.getByLabel('Requests a second, at most').getAttribute('aria-invalid')).toBe('true');
-    await page.getByLabel('Requests a second, at most').fill('3');
+    // Saving the masked value keeps the secret.
+    await page.getByLabel('Rate limit (requests per second)').fill('1001');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await expect
+      .poll(() => page.getByLabel('Rate limit (requests per second)').getAttribute('aria-invalid'))
+      .toBe('true');
+    await page.getByLabel('Rate limit (requests per second)').fill('3');
     await page.getByRole('textbox', { name: 'Filter' }).fill('{"data.path": {"exists": true}}');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByRole('dialog', { name: 'Slack' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: /^Actions for Slack/ }).click();
-    await page.getByRole('menuitem', { name: 'Switch off' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Switch off connector' });
-    await dialog.getByText('Events that happen while it is off are skipped').waitFor();
-    await dialog.getByRole('button', { name: 'Switch off' }).click();
-    await page.getByText('Off', { exact: true }).waitFor();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Disable connector' });
+    await dialog.getByText('Events that happen while it’s disabled are skipped').waitFor();
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('Disabled', { exact: true }).waitFor();
     await page.getByText('Its events are skipped').waitFor();
     expect(page.complaints).toEqual([]);
   });

@@ -1,22 +1,22 @@
 import { NumberInput, Textarea } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
+import type { DestinationValues } from './destination-values.ts';
 import { EventTypesField } from './event-types-field.tsx';
-import type { SubscriptionValues } from './subscription.ts';
 
 const MAX_PER_SECOND = 1_000;
 
-/** Which events a subscriber gets, by kind and by contents, and how fast. */
-export function SubscriptionFields<Values extends SubscriptionValues>({ form }: { form: UseFormReturnType<Values> }) {
+/** Which events a webhook or connector gets, and how fast: the fields that both forms share. */
+export function DestinationFields<Values extends DestinationValues>({ form }: { form: UseFormReturnType<Values> }) {
   return (
     <>
       <EventTypesField
         label="Events"
-        description="Kinds to send. None chosen: all, also those to come."
+        description="Leave empty for all events, including types added later."
         {...form.getInputProps('eventTypes')}
       />
       <Textarea
         label="Filter"
-        description="Sends only events with these contents. What does not match stays in the history as skipped."
+        description="Send only events that match. The rest appear as skipped."
         placeholder={'{"data.amountUsd": {"gte": "1.00"}}'}
         autosize
         minRows={1}
@@ -24,8 +24,8 @@ export function SubscriptionFields<Values extends SubscriptionValues>({ form }: 
         {...form.getInputProps('filter')}
       />
       <NumberInput
-        label="Requests a second, at most"
-        description="Empty: no limit. What is more waits, and uses up no retries."
+        label="Rate limit (requests per second)"
+        description="Leave empty for no limit. Deliveries above the limit wait, which doesn’t count as a retry."
         placeholder="No limit"
         min={1}
         max={MAX_PER_SECOND}

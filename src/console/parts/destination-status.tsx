@@ -1,0 +1,57 @@
+import { Badge, Stack, Text } from '@mantine/core';
+import { formatTime } from './format.ts';
+
+type Destination = {
+  isActive: boolean;
+  disabledReason?: string | null | undefined;
+  pausedReason?: string | null | undefined;
+  failingSince?: string | null | undefined;
+  circuitOpenUntil?: string | null | undefined;
+};
+type Status = { word: string; color: string; why?: string };
+
+/** Why the service disabled a destination, and what to do about it. */
+const REASONS: Readonly<Record<string, string>> = {
+  gone: 'Disabled because it returned 410 Gone, which asks to stop sending. Enable it when it’s back.',
+  failing: 'Disabled after five days of failures. Fix the cause, then enable it.',
+};
+
+const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay skipped deliveries.';
+
+/** Whether a webhook or connector gets its events, and if not, why. */
+export function DestinationStatusBadge({ destination }: { destination: Destination }) {
+  const { word, color, why } = statusOf(destination);
+  return (
+    <Stack gap={2} align="flex-start">
+      <Badge color={color}>{word}</Badge>
+      {why && (
+        <Text size="xs" c="dimmed" maw={320}>
+          {why}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function statusOf(destination: Destination): Status {
+  const { isActive, disabledReason, pausedReason, failingSince, circuitOpenUntil } = destination;
+  if (pausedReason) {
+    return {
+      word: 'Paused',
+      color: 'orange',
+      why: `${pausedReason} Deliveries are held until you save the connector.`,
+    };
+  }
+  if (!isActive && disabledReason) {
+    return { word: 'Disabled', color: 'red', why: `${REASONS[disabledReason] ?? disabledReason} ${SKIPPED}` };
+  }
+  if (!isActive) return { word: 'Disabled', color: 'gray', why: `Disabled manually. ${SKIPPED}` };
+  if (circuitOpenUntil) {
+    const why = `Deliveries wait after repeated failures. Next attempt after ${formatTime(circuitOpenUntil)}.`;
+    return { word: 'Down', color: 'red', why };
+  }
+  if (failingSince) {
+    return { word: 'Failing', color: 'yellow', why: `No successful delivery since ${formatTime(failingSince)}.` };
+  }
+  return { word: 'Active', color: 'teal' };
+}
