@@ -11,6 +11,7 @@ import { connectorPages } from './connector-pages.ts';
 import { ERROR_ADVICE } from './error-advice.ts';
 import { ERROR_EXAMPLES } from './error-examples.ts';
 import { eventSchemas, eventsPage } from './event-pages.ts';
+import { foldersPage } from './folder-table.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -24,6 +25,7 @@ export function referencePages(): Map<string, string> {
     ['docs/errors.md', errorsPage()],
     ['docs/event-schemas.json', json('docs/event-schemas.json', eventSchemas())],
     ['docs/events.md', eventsPage()],
+    ['docs/folders.md', foldersPage()],
     ['docs/openapi.json', json('docs/openapi.json', createOpenApi(schema))],
   ]);
 }
