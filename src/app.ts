@@ -12,8 +12,8 @@ import type { DeliverySettings } from './delivery/delivery-settings.ts';
 import { createEgress } from './egress/egress.ts';
 import type { PayloadVersions } from './events/versions.ts';
 import { createEventService } from './features/events/service.ts';
-import type { PaymentRails } from './gateway/start.ts';
-import type { DeliveryLimits } from './gateway/upstream/answer-delivery.ts';
+import type { PaymentRails } from './gateway/chain/rails.ts';
+import type { ResponsePacing } from './gateway/upstream/response-pacing.ts';
 import { trustProxies } from './http/client-address.ts';
 import { registerHealth } from './http/health.ts';
 import { createHttpServer } from './http/server.ts';
@@ -39,7 +39,7 @@ export type AppOptions = {
   hostOverrides?: Record<string, string>;
   delivery?: Partial<DeliverySettings>;
   /** How fast buyers must read their answers; for tests. */
-  deliveryLimits?: DeliveryLimits;
+  responsePacing?: ResponsePacing;
   /** Versions of payloads in place of those there are; for tests alone. */
   payloadVersions?: PayloadVersions;
   /** Where payments are settled, in place of what the configuration names. */
@@ -147,8 +147,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   async function openGateway(ground: Ground) {
     const { openGatewayRole } = await import('./roles/gateway.ts');
-    const { rails, deliveryLimits } = options;
-    return openGatewayRole(ground, { rails, deliveryLimits });
+    const { rails, responsePacing } = options;
+    return openGatewayRole(ground, { rails, responsePacing });
   }
 }
 

@@ -6,29 +6,29 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address range: its network address and prefix length in bits. */
 export type Cidr = [Address, number];
 
-// Only this block is handed out for the public internet (RFC 4291 §2.4, IANA "IPv6 Global Unicast Address Space"). It
-// also keeps out what ipaddr.js calls unicast: IPv4-compatible `::127.0.0.1`, and whatever may be defined elsewhere.
+// The only block assigned for the public internet (RFC 4291 §2.4, IANA "IPv6 Global Unicast Address Space"). This also
+// excludes other addresses that ipaddr.js calls unicast, such as the IPv4-compatible `::127.0.0.1`.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// Public by its range, yet answered by the host of every Azure machine:
+// In a public range, but served by the host of every Azure machine:
 // https://learn.microsoft.com/en-us/azure/virtual-network/what-is-ip-address-168-63-129-16
 const AZURE_WIRE_SERVER = '168.63.129.16';
 
 /**
- * Reads an address as an operating system or DNS prints it; an IPv4-mapped IPv6 one is read as the IPv4 address it
- * stands for. Octal, hexadecimal and short spellings and zone identifiers are refused.
+ * Parses an address as an operating system or DNS prints it. An IPv4-mapped IPv6 address is read as the IPv4 address.
+ * Octal, hexadecimal and short spellings and zone ids are refused.
  *
- * @returns undefined when it is not a plain address.
+ * @returns undefined if it isn't a plain address.
  */
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return ipaddr.parse(text);
   if (!isIPv6(text) || text.includes('%')) return undefined;
-  // ipaddr.js takes the IPv4-compatible `::8.8.8.8`, as resolvers print it, for the IPv4-mapped `::ffff:8.8.8.8`. A URL
+  // ipaddr.js confuses the IPv4-compatible `::8.8.8.8`, as resolvers print it, with the IPv4-mapped `::ffff:8.8.8.8`. URL
   // writes every address in hexadecimal, which is unambiguous.
   return ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
 }
 
-/** Whether an address belongs to the public internet. False for anything that is not a plain address. */
+/** Whether an address belongs to the public internet. False for anything that isn't a plain address. */
 export function isPublicAddress(text: string): boolean {
   const address = parseAddress(text);
   if (address?.range() !== 'unicast') return false;
@@ -36,7 +36,7 @@ export function isPublicAddress(text: string): boolean {
   return address.toString() !== AZURE_WIRE_SERVER;
 }
 
-/** Whether two ranges have an address in common. */
+/** Whether two ranges overlap. */
 export function rangesOverlap([first, firstBits]: Cidr, [second, secondBits]: Cidr): boolean {
   return first.kind() === second.kind() && first.match(second, Math.min(firstBits, secondBits));
 }

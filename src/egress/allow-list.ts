@@ -1,15 +1,15 @@
 import ipaddr from 'ipaddr.js';
 import { type Cidr, parseAddress, rangesOverlap } from './address.ts';
 
-/** Targets that are reached although they are not public, or not by https. */
+/** Targets that are allowed although they aren't public or don't use HTTPS. */
 export type EgressAllow = {
   /** Whether an entry covers this address and port. */
   permits: (address: string, port: number) => boolean;
-  /** Whether an entry is about this port: a name with it may turn out to be permitted once it is resolved. */
+  /** Whether an entry covers this port, so that a name with this port may be permitted once it is resolved. */
   coversPort: (port: number) => boolean;
-  /** The entries that reach into this machine, as they were written. */
+  /** The entries that include this machine, as written. */
   loopbackEntries: string[];
-  /** The entries that reach into private networks (loopback included), as they were written. */
+  /** The entries that include private networks (and loopback), as written. */
   privateEntries: string[];
 };
 
@@ -19,8 +19,8 @@ const ENTRY_PATTERN = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))\/(\d{1,3}):(\*|\d{1,5})$
 
 const cidrs = (...texts: string[]): Cidr[] => texts.map((text) => ipaddr.parseCIDR(text));
 
-// Cloud metadata services hand out credentials to whoever asks, and the translated ranges are other spellings of every
-// IPv4 address, those services included.
+// Cloud metadata services give credentials to any caller, and the translated ranges are other spellings of every IPv4
+// address, including those services.
 const NEVER_ALLOWED = cidrs(
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
   ...['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
@@ -29,10 +29,10 @@ const LOOPBACK = cidrs('0.0.0.0/8', '127.0.0.0/8', '::/127');
 const PRIVATE = [...LOOPBACK, ...cidrs('10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7')];
 
 /**
- * Reads a comma-separated list of `<network>/<prefix length>:<port>`, the port a number or `*`, an IPv6 network in
- * brackets: `127.0.0.1/32:4010, 10.0.0.0/8:*, [::1]/128:4010`. An empty text allows nothing.
+ * Parses a comma-separated list of `<network>/<prefix length>:<port>`. The port is a number or `*`, and IPv6 networks are in
+ * brackets: `127.0.0.1/32:4010, 10.0.0.0/8:*, [::1]/128:4010`. An empty list allows nothing.
  *
- * @throws Error naming the entry and what is wrong with it. Link-local and metadata addresses are never accepted.
+ * @throws Error with the entry and the problem. Link-local and metadata addresses are never accepted.
  */
 export function parseEgressAllow(text: string): EgressAllow {
   const entries = text.trim() === '' ? [] : text.split(',').map((entry) => parseEntry(entry.trim()));
@@ -53,28 +53,28 @@ export function parseEgressAllow(text: string): EgressAllow {
 
 function parseEntry(text: string): Entry {
   const fail = (reason: string): never => {
-    throw new Error(`The egress allow-list entry "${text}" is not accepted: ${reason}`);
+    throw new Error(`Invalid egress allow-list entry "${text}": ${reason}`);
   };
   const match = ENTRY_PATTERN.exec(text);
-  if (!match) return fail('write <network>/<prefix length>:<port>, such as 127.0.0.1/32:4010 or [::1]/128:4010.');
+  if (!match) return fail('use <network>/<prefix length>:<port>, such as 127.0.0.1/32:4010 or [::1]/128:4010.');
   const [, bracketed, dotted, bits, portText] = match;
   const cidr = `${bracketed ?? dotted}/${bits}`;
   if (!ipaddr.isValidCIDR(cidr) || !isCanonical((bracketed ?? dotted)!, Boolean(bracketed))) {
-    return fail('its network is not an IPv4 or a bracketed IPv6 range.');
+    return fail('the network must be an IPv4 range or a bracketed IPv6 range.');
   }
   const range = ipaddr.parseCIDR(cidr);
   const network = range[0].kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   const first = network.networkAddressFromCIDR(cidr).toString();
-  if (first !== range[0].toString()) return fail(`the range /${bits} begins at ${first}; write that address.`);
+  if (first !== range[0].toString()) return fail(`the range /${bits} starts at ${first}. Use that address.`);
   const port = portText === '*' ? undefined : Number(portText);
-  if (port !== undefined && (port < 1 || port > 65_535)) return fail('its port is not between 1 and 65535.');
+  if (port !== undefined && (port < 1 || port > 65_535)) return fail('the port must be between 1 and 65535.');
   if (NEVER_ALLOWED.some((forbidden) => rangesOverlap(forbidden, range))) {
-    return fail('it reaches link-local, cloud metadata or translated addresses, which are never allowed.');
+    return fail('it includes link-local, cloud metadata or translated addresses, which are never allowed.');
   }
   return { text, range, port };
 }
 
-/** Four plain decimal octets, or IPv6: ipaddr.js also reads `127.1` and octal octets. */
+/** Four plain decimal octets, or IPv6. ipaddr.js would also accept `127.1` and octal octets. */
 function isCanonical(address: string, isIpv6: boolean): boolean {
   return isIpv6 ? ipaddr.IPv6.isValid(address) : ipaddr.IPv4.isValidFourPartDecimal(address);
 }

@@ -2,23 +2,32 @@ import { errors } from 'undici';
 import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
 
 /**
- * Why a request got no answer, each with the sentence that may be shown to the customer. The sentences carry no
- * addresses, and every refused target gets the same one, so that nobody can map a private network with them.
+ * Why a request got no response, each with a message that is safe to show to customers. Messages contain no addresses,
+ * and every refused target gets the same one, so that nobody can use them to map a private network.
  */
 export const ERROR_MESSAGES = {
-  target_not_allowed: 'The target address is not allowed: it must be public.',
-  dns_error: 'The host name could not be resolved.',
-  connection_refused: 'The connection was refused, or the host cannot be reached.',
-  connection_reset: 'The connection was closed before the answer was complete.',
-  connect_timeout: 'The connection could not be made in time.',
-  timeout: 'The answer was not complete in time.',
-  tls_error: 'The secure connection could not be established.',
-  protocol_error: 'The answer is not valid HTTP.',
-  aborted: 'The request was given up.',
-  unknown: 'The request could not be sent.',
+  target_not_allowed: 'The target address must be public.',
+  dns_error: "The host name couldn't be resolved.",
+  connection_refused: 'The connection was refused, or the host is unreachable.',
+  connection_reset: 'The connection was closed before the response was complete.',
+  connect_timeout: "Couldn't connect in time.",
+  timeout: "The response wasn't complete in time.",
+  tls_error: "Couldn't establish a secure connection.",
+  protocol_error: "The response isn't valid HTTP.",
+  aborted: 'The request was aborted.',
+  unknown: "The request couldn't be sent.",
 } as const;
 
 export type EgressErrorClass = keyof typeof ERROR_MESSAGES;
+
+/** Failures before a connection was made. After any other failure without a response, the request may have arrived. */
+export const NOT_SENT_CLASSES: ReadonlySet<string> = new Set<EgressErrorClass>([
+  'target_not_allowed',
+  'dns_error',
+  'connection_refused',
+  'connect_timeout',
+  'tls_error',
+]);
 
 const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
   ECONNREFUSED: 'connection_refused',
@@ -48,17 +57,17 @@ const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
 const TLS_CODES =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|ERROR_IN_C)/;
 
-// Their codes (`ENOTFOUND`, `CERT_HAS_EXPIRED`) tell the owner of the receiver what to repair, and nothing about us.
+// Their codes (`ENOTFOUND`, `CERT_HAS_EXPIRED`) tell the server's owner what to fix, and reveal nothing about us.
 const CLASSES_WITH_CODE: ReadonlySet<EgressErrorClass> = new Set(['dns_error', 'tls_error']);
 
 export type EgressErrorOptions = { message?: string; cause?: unknown; durationMilliseconds?: number; phases?: Phases };
 
-/** A request that got no usable answer. The message is safe to show; the cause is for the log only. */
+/** A request that got no usable response. The message is safe to show. The cause is for the log only. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly errorClass: EgressErrorClass;
   readonly durationMilliseconds: number;
-  /** How far it came, and what that took. */
+  /** How far the request got, and how long each phase took. */
   readonly phases: Phases;
 
   constructor(errorClass: EgressErrorClass, options: EgressErrorOptions = {}) {
@@ -69,7 +78,7 @@ export class EgressError extends Error {
   }
 }
 
-/** Names the class of anything that undici, TLS or the operating system throws. */
+/** Classifies anything that undici, TLS or the operating system throws. */
 export function toEgressError(error: unknown, durationMilliseconds = 0): EgressError {
   const phases = phasesOf(error);
   if (error instanceof EgressError) {
@@ -81,7 +90,7 @@ export function toEgressError(error: unknown, durationMilliseconds = 0): EgressE
 
 function classOf(error: unknown): EgressErrorClass {
   const code = codeOf(error);
-  // Parser errors have no code of their own.
+  // Parser errors have no specific code.
   if (error instanceof errors.HTTPParserError) return 'protocol_error';
   return TLS_CODES.test(code) ? 'tls_error' : (CLASSES_BY_CODE[code] ?? 'unknown');
 }

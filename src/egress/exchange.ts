@@ -6,17 +6,17 @@ import { NO_PHASES, noteFailure, type Phases, takeOpened } from './phases.ts';
 export type EgressRequest = {
   method: string;
   url: string;
-  /** Names in lower case. */
+  /** Names in lowercase. */
   headers: Record<string, string>;
   body?: string | Buffer;
-  /** From the call to the last byte of the answer, name resolution and waiting for a connection included. */
+  /** From the call to the last byte of the response, including name resolution and waiting for a connection. */
   timeoutMilliseconds: number;
-  /** What comes after that many bytes of the body is not read; the connection is cut instead. */
+  /** The rest of a longer body isn't read. The connection is closed instead. */
   maxResponseBytes: number;
   signal?: AbortSignal;
 };
 
-export type Answer = {
+export type ReceivedResponse = {
   statusCode: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -24,28 +24,28 @@ export type Answer = {
   phases: Phases;
 };
 
-// A server may send hints before its answer (RFC 8297), but one that sends nothing else is not answering.
-const MAX_INFORMATIONAL_ANSWERS = 32;
+// A server may send hints before its response (RFC 8297), but not endlessly.
+const MAX_INFORMATIONAL_RESPONSES = 32;
 
-/** The headers that are sent, but for those of the connection: `host`, `content-length` and `connection`. */
+/** The headers that are sent, except those of the connection: `host`, `content-length` and `connection`. */
 export function sentHeaders(request: Pick<EgressRequest, 'headers'>): Record<string, string> {
-  // Nothing is ever inflated here, so a small answer stays small; this asks servers not to compress it.
+  // Responses are never decompressed here, so a small one can't grow. This asks servers not to compress.
   return { 'accept-encoding': 'identity', ...request.headers };
 }
 
 /**
- * Sends one request and collects its answer, redirects included as they are. The deadline is one timer for all of it:
- * undici's own timeouts restart with every byte and every informational answer.
+ * Sends one request and reads its response. Redirects aren't followed. One timer covers the whole exchange, because
+ * undici's own timeouts restart with every byte and every informational response.
  *
- * @throws EgressError `timeout`, `aborted` or `protocol_error`; whatever undici reports otherwise.
+ * @throws EgressError `timeout`, `aborted` or `protocol_error`, or any error that undici reports.
  */
-export function exchange(dispatcher: Dispatcher, url: URL, request: EgressRequest): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+export function exchange(dispatcher: Dispatcher, url: URL, request: EgressRequest): Promise<ReceivedResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReceivedResponse>();
   const chunks: Buffer[] = [];
   let controller: Dispatcher.DispatchController | undefined;
   let statusCode = 0;
   let headers: IncomingHttpHeaders = {};
-  let informationalAnswers = 0;
+  let informationalResponses = 0;
   let receivedBytes = 0;
   let isSettled = false;
   let phases = NO_PHASES;
@@ -78,7 +78,7 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Given up while it waited for a connection: throwing leaves that connection to the next request.
+      // Aborted while waiting for a connection. Throwing leaves the connection to the next request.
       if (isSettled) throw new EgressError('aborted');
       controller = started;
       phases = takeOpened() ?? NO_PHASES;
@@ -89,7 +89,7 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
         statusCode = status;
         headers = received;
         phases = { ...phases, firstByteMs: Math.round(performance.now() - sentAt) };
-      } else if (++informationalAnswers > MAX_INFORMATIONAL_ANSWERS) stop(new EgressError('protocol_error'));
+      } else if (++informationalResponses > MAX_INFORMATIONAL_RESPONSES) stop(new EgressError('protocol_error'));
     },
     onResponseData(_controller, chunk) {
       if (isSettled) return;

@@ -2,54 +2,54 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { EgressError } from './egress-error.ts';
 import { isLocalHostname } from './url.ts';
 
-/** Resolves a name to all its addresses, IPv4 and IPv6, in the order in which they should be tried. */
+/** Resolves a name to all its IPv4 and IPv6 addresses, in the order to try them. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**
- * Names of the own network are resolved as the operating system does it (hosts file, search domains). All others are
- * asked of the DNS by c-ares: `getaddrinfo` occupies one of libuv's few threads for as long as a name server is silent,
- * so a handful of hostile names would stop every other name in the process from being resolved.
+ * Resolves local names through the operating system (hosts file, search domains), and all others over DNS with c-ares.
+ * `getaddrinfo` blocks one of libuv's few threads while a name server is silent, so a few hostile names would stop the
+ * whole process from resolving names.
  *
- * @param servers DNS servers as `address:port` instead of the machine's own.
+ * @param servers DNS servers as `address:port`. Defaults to the machine's own.
  */
 export function createLookup(servers?: string[]): Lookup {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   if (servers) resolver.setServers(servers);
   return async (hostname) => {
     if (isLocalHostname(hostname)) {
-      const answers = await systemLookup(hostname, { all: true, order: 'verbatim' });
-      return answers.map((answer) => answer.address);
+      const entries = await systemLookup(hostname, { all: true, order: 'verbatim' });
+      return entries.map((entry) => entry.address);
     }
-    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    const failure = answers.find((answer) => answer.status === 'rejected');
+    const results = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    const failure = results.find((result) => result.status === 'rejected');
     if (addresses.length === 0 && failure) throw failure.reason;
     return addresses;
   };
 }
 
 /**
- * Bounds a lookup in time and lets connections that are opened at the same moment share one. An answer is never kept
- * after that: each later connection asks again.
+ * Adds a timeout to a lookup and shares it between connections opened at the same time. Results are never cached: later
+ * connections resolve the name again.
  *
- * @throws EgressError `dns_error`, from the returned function, for every failure and for an empty answer.
+ * @throws EgressError `dns_error`, from the returned function, for every failure and for an empty result.
  */
 export function boundLookup(lookup: Lookup, timeoutMilliseconds: number): Lookup {
   const running = new Map<string, Promise<string[]>>();
   return (hostname) => {
     const shared = running.get(hostname);
     if (shared) return shared;
-    const answer = answerInTime(lookup(hostname), timeoutMilliseconds).finally(() => running.delete(hostname));
-    running.set(hostname, answer);
-    return answer;
+    const result = resolveInTime(lookup(hostname), timeoutMilliseconds).finally(() => running.delete(hostname));
+    running.set(hostname, result);
+    return result;
   };
 }
 
-async function answerInTime(answer: Promise<string[]>, timeoutMilliseconds: number): Promise<string[]> {
+async function resolveInTime(result: Promise<string[]>, timeoutMilliseconds: number): Promise<string[]> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new EgressError('dns_error')), timeoutMilliseconds);
   try {
-    const addresses = await Promise.race([answer, late]);
+    const addresses = await Promise.race([result, late]);
     if (addresses.length === 0) throw new EgressError('dns_error');
     return addresses;
   } catch (cause) {

@@ -1,8 +1,8 @@
 import { Dispatcher, errors, Pool } from 'undici';
 
 /**
- * A dispatcher with one keep-alive pool an origin. Unlike undici's Agent it never refuses an origin because too many
- * are known: it closes idle ones to make room, and forgets an origin when its last connection is gone.
+ * A dispatcher with one keep-alive pool per origin. Unlike undici's Agent it never refuses an origin because there are too
+ * many: it closes idle pools to make room, and removes a pool when its last connection closes.
  */
 export class OriginPools extends Dispatcher {
   readonly #pools = new Map<string, Pool>();
@@ -10,14 +10,14 @@ export class OriginPools extends Dispatcher {
   readonly #maxOrigins: number;
   #isClosed = false;
 
-  /** @param maxOrigins how many are kept; beyond it the least recently used idle one makes room for the next. */
+  /** @param maxOrigins number of pools to keep. Beyond it, the least recently used idle pool is closed. */
   constructor(poolOptions: Pool.Options, maxOrigins: number) {
     super();
     this.#poolOptions = poolOptions;
     this.#maxOrigins = maxOrigins;
   }
 
-  /** How many origins are kept at this moment. */
+  /** Number of pools right now. */
   get originCount(): number {
     return this.#pools.size;
   }
@@ -44,7 +44,7 @@ export class OriginPools extends Dispatcher {
 
   #poolOf(origin: string): Pool {
     const known = this.#pools.get(origin);
-    // Taken out and put back, so that the map's order is that of the last use.
+    // Removed and added again, so that the map is ordered by last use.
     if (known) this.#pools.delete(origin);
     else if (this.#pools.size >= this.#maxOrigins) this.#closeOldestIdle();
     const pool = known ?? this.#openPool(origin);

@@ -1,24 +1,24 @@
-/** What the parts of a request took, in milliseconds. Null where there was none, or where it did not come so far. */
+/** How long each phase of a request took, in milliseconds. Null if it was skipped or not reached. */
 export type Phases = {
-  /** Resolving the name; of a shared resolution, the wait for it. */
+  /** Name resolution, or waiting for a shared one. */
   dnsMs: number | null;
-  /** Opening the TCP connection, or failing to. */
+  /** Opening the TCP connection, even if it failed. */
   connectMs: number | null;
-  /** The TLS handshake, or its failure. */
+  /** The TLS handshake, even if it failed. */
   tlsMs: number | null;
-  /** From sending the request to the first byte of the answer. */
+  /** From sending the request to the first byte of the response. */
   firstByteMs: number | null;
 };
 
-/** Of a request on a connection that was open already, and of one that was not sent. */
+/** Phases of a request on an open connection, or of one that wasn't sent. */
 export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 
 const byError = new WeakMap<Error, Phases>();
 let opened: Phases | undefined;
 
 /**
- * Hands a new connection to undici, which sends the first request on it before this returns: that request is the one
- * that waited for it, and learns by `takeOpened` what opening it took.
+ * Hands a new connection to undici, which sends the first request on it before this returns. That request waited for the
+ * connection, and gets the time it took with `takeOpened`.
  */
 export function handOver(phases: Phases, give: () => void): void {
   opened = phases;
@@ -26,24 +26,24 @@ export function handOver(phases: Phases, give: () => void): void {
   opened = undefined;
 }
 
-/** What it took to open the connection of the request that starts now; undefined when it was open already. */
+/** How long it took to open the connection of the request that starts now. Undefined if it was open already. */
 export function takeOpened(): Phases | undefined {
   const taken = opened;
   opened = undefined;
   return taken;
 }
 
-/** Notes how far a request came that ends with this error. */
+/** Records how far a request got that fails with this error. */
 export function noteFailure(error: Error, phases: Phases): void {
   byError.set(error, phases);
 }
 
-/** How far the request came that ended with this error. */
+/** How far the request that failed with this error got. */
 export function phasesOf(error: unknown): Phases {
   return (error instanceof Error && byError.get(error)) || NO_PHASES;
 }
 
-/** The sum of each phase, of calls made one after the other. */
+/** Adds up each phase of consecutive calls. */
 export function addPhases(first: Phases, second: Phases): Phases {
   const add = (one: number | null, other: number | null) => (one === null ? other : one + (other ?? 0));
   return {
@@ -61,7 +61,7 @@ export function watchOpening() {
 
   return {
     phases,
-    /** What ran until now was this phase. */
+    /** Ends the current phase. */
     end(phase: 'dnsMs' | 'connectMs' | 'tlsMs'): void {
       const now = performance.now();
       phases[phase] = (phases[phase] ?? 0) + Math.round(now - since);

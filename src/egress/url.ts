@@ -7,31 +7,30 @@ export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string 
 
 const MAX_URL_BYTES = 2_048;
 
-// Control, format, space and unassigned characters, and the backslash: URL parsers drop or translate them, so the text
-// that was read by a person would not be the target that is reached.
+// Control, format, space and unassigned characters, and the backslash. URL parsers drop or translate them, so the URL that
+// a person reads would differ from the one that is called.
 const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
 const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
 
-// Names of the own machine or network: RFC 6761 §6.3 (localhost), RFC 6762 §3 (local), RFC 8375 (home.arpa), ICANN's
+// Names for this machine or the local network: RFC 6761 §6.3 (localhost), RFC 6762 §3 (local), RFC 8375 (home.arpa), ICANN's
 // reservation of .internal, and what home and office routers commonly use.
 const LOCAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
 /**
- * Whether a URL is acceptable as the target of a webhook, connector or endpoint, as far as can be told without DNS: an
- * https URL of a public name or address, or a target that the allow-list covers. A name that does not resolve is
- * accepted; what it resolves to is judged again at each connection.
+ * Checks the URL of a webhook, connector or endpoint without DNS. It must be an https URL with a public name or address, or
+ * covered by the allow-list. Names aren't resolved here: the addresses are checked on every connection.
  *
- * @returns the parsed URL, or a sentence for the person who wrote it.
+ * @returns the parsed URL, or a message for the person who entered it.
  */
 export function checkTargetUrl(text: string, allow: EgressAllow): TargetCheck {
   if (Buffer.byteLength(text) > MAX_URL_BYTES) return refused(`The URL is longer than ${MAX_URL_BYTES} bytes.`);
   if (DECEPTIVE_CHARACTERS.test(text)) {
-    return refused('The URL contains a space, a backslash or an invisible character. Percent-encode it.');
+    return refused("The URL can't contain spaces, backslashes or invisible characters. Percent-encode them.");
   }
   const url = ABSOLUTE_HTTP_URL.test(text) ? URL.parse(text) : null;
-  if (!url) return refused('Write an absolute URL, such as https://example.com/path.');
-  if (authorityOf(text).includes('@')) return refused('The URL must not contain a user name or password.');
-  if (text.includes('#')) return refused('Remove the fragment (#…): it is never sent to a server.');
+  if (!url) return refused('Enter an absolute URL, such as https://example.com/path.');
+  if (authorityOf(text).includes('@')) return refused("The URL can't contain a user name or password.");
+  if (text.includes('#')) return refused('Remove the fragment (#…). Fragments are never sent to servers.');
   if (url.hostname.endsWith('.')) return refused('Remove the dot at the end of the host name.');
 
   const hostname = hostnameOf(url);
@@ -42,34 +41,34 @@ export function checkTargetUrl(text: string, allow: EgressAllow): TargetCheck {
     return { ok: true, url };
   }
   if (isLiteral ? !isPublicAddress(hostname) : isLocal) return refused(ERROR_MESSAGES.target_not_allowed);
-  if (url.protocol !== 'https:') return refused('The URL must begin with https://.');
-  if (!isPublicPort(port)) return refused('The port must be 443, or 1024 and above.');
+  if (url.protocol !== 'https:') return refused('The URL must start with https://.');
+  if (!isPublicPort(port)) return refused('The port must be 443, or 1024 or higher.');
   return { ok: true, url };
 }
 
-/** Whether a name belongs to the own machine or network rather than to the public DNS. */
+/** Whether a name belongs to this machine or the local network rather than the public DNS. */
 export function isLocalHostname(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, '');
   return !name.includes('.') || LOCAL_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
 }
 
-/** Public targets are reached on the https port and on unprivileged ones, not on those of SSH, mail and the like. */
+/** Public targets can use the https port and unprivileged ports, but not those of SSH, mail and similar services. */
 export function isPublicPort(port: number): boolean {
   return port === 443 || port >= 1024;
 }
 
-/** The host of a URL, an IPv6 address without its brackets. */
+/** The host of a URL. IPv6 addresses come without brackets. */
 export function hostnameOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
-/** The port of an http or https URL, its scheme's default when it names none. */
+/** The port of an http or https URL, or the scheme's default. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** The part between `//` and the path as it was written: `https://@host` has an empty user name that URL forgets. */
+/** The part between `//` and the path, as written: `https://@host` has an empty user name that URL drops. */
 function authorityOf(text: string): string {
   return text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1)[0]!;
 }

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import { sharedNow } from '../clock.ts';
 import type { PaymentProgress } from '../features/payments/payment-record.ts';
-import type { GatewayMetrics } from '../gateway/start.ts';
+import type { GatewayMetrics } from '../gateway/gateway.ts';
 import { PaymentStage, PaymentStatus } from '../generated/prisma/client.ts';
 import { BUCKETS_SECONDS, SETTLEMENT_BUCKETS_SECONDS } from './buckets.ts';
 

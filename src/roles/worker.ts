@@ -5,8 +5,8 @@ import type { DeliverySettings } from '../delivery/delivery-settings.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
-import { sweepPaymentAnswers } from '../features/payments/answer-sweep.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
+import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
 import { sweepReleasedHosts } from '../features/projects/host-names.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { sweepRateLimits } from '../limits/rate-limit.ts';
@@ -17,7 +17,7 @@ const SWEEP_MILLISECONDS = 10 * 60_000;
 const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
   sweepRateLimits,
   sweepIdempotencyKeys,
-  sweepPaymentAnswers,
+  sweepKeptResponses,
   sweepRefusedPayments,
   sweepReleasedHosts,
 ];

@@ -7,7 +7,7 @@ export type Anvil = {
   /** `http://127.0.0.1:<port>`. */
   rpcUrl: string;
   port: number;
-  /** Resolves when the process has ended, wanted or not. */
+  /** Resolves when the process ends, on purpose or not. */
   ended: Promise<void>;
   stop(): Promise<void>;
 };
@@ -15,7 +15,7 @@ export type Anvil = {
 const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const START_MILLISECONDS = 15_000;
 
-/** The chain's program, if the package that holds it is installed for this platform. */
+/** Path of the anvil binary, if its package is installed for this platform. */
 export function findAnvil(): string | undefined {
   const name = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch]}`;
   const require = createRequire(import.meta.url);
@@ -25,10 +25,10 @@ export function findAnvil(): string | undefined {
 }
 
 /**
- * Runs a local Ethereum chain (https://getfoundry.sh/anvil) on a port of its own. Blocks come every second, so that its
- * clock goes on, and with every transaction, so that nobody waits.
+ * Runs a local Ethereum chain (https://getfoundry.sh/anvil) on its own port. It makes a block every second to keep
+ * its clock running, and one for every transaction to avoid waiting.
  *
- * @throws Error when it does not come up.
+ * @throws Error if it doesn't start.
  */
 export async function startAnvil(options: { binary: string; chainId: number; port?: number }): Promise<Anvil> {
   const { binary, chainId, port = 0 } = options;
@@ -57,11 +57,11 @@ export async function startAnvil(options: { binary: string; chainId: number; por
 }
 
 /**
- * Starts a program that ends with this process, however this process ends: a shell waits for the end of its input, which
- * the operating system brings about.
+ * Starts a program that ends with this process, no matter how this process ends: a shell waits for the end of its input,
+ * which the operating system closes.
  */
 function spawnBound(program: string, args: string[]): ChildProcess {
-  // Apart from the terminal, whose interrupt would end it before the service has stopped.
+  // Detached from the terminal, because Ctrl+C would end it before the service has stopped.
   const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe'], cwd: dirname(program), detached: true };
   if (process.platform === 'win32') return spawn(program, args, { ...options, detached: false });
   const script = `exec 3<&0
@@ -77,8 +77,8 @@ function untilListening(child: ChildProcess, ended: Promise<void>): Promise<numb
   return new Promise((resolve, reject) => {
     let output = '';
     const fail = (reason: string) => reject(new Error(`The local chain ${reason}.\n${output.trim()}`));
-    const timer = setTimeout(() => fail('did not come up in time'), START_MILLISECONDS);
-    ended.then(() => fail('ended at once'));
+    const timer = setTimeout(() => fail("didn't start in time"), START_MILLISECONDS);
+    ended.then(() => fail('exited right after it started'));
     child.stderr?.on('data', (chunk) => {
       output += chunk;
     });
@@ -87,7 +87,7 @@ function untilListening(child: ChildProcess, ended: Promise<void>): Promise<numb
       const match = /Listening on 127\.0\.0\.1:(\d+)/.exec(output);
       if (!match) return;
       clearTimeout(timer);
-      // What it prints from here on, a line a block, is read and forgotten.
+      // Discard further output, which is a line per block.
       child.stdout?.off('data', read).resume();
       child.stderr?.removeAllListeners('data').resume();
       resolve(Number(match[1]));

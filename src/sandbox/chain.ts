@@ -5,11 +5,11 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Network } from '../gateway/chain/networks.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
-/** Made by `scripts/compile-contracts.ts` of the Solidity files beside it. */
+/** Compiled by `scripts/compile-contracts.ts` from the Solidity files in this folder. */
 const CONTRACTS = join(import.meta.dirname, 'contracts.json');
 type Compiled = { runtimeCode: { LocalUsdc: Hex; LocalMulticall: Hex } };
 
-/** Where every chain has it. */
+/** Its address on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const GAS_MONEY = 10n ** 21n;
 
@@ -18,7 +18,7 @@ const TOKEN_ABI = parseAbi([
   'function balanceOf(address owner) view returns (uint256)',
 ]);
 
-/** A network as viem knows chains. */
+/** A network as a viem chain. */
 export function viemChain({ chainId, title, rpcUrl }: Network) {
   return defineChain({
     id: chainId,
@@ -31,8 +31,8 @@ export function viemChain({ chainId, title, rpcUrl }: Network) {
 export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C> ? C : never;
 
 /**
- * Makes an empty local chain look like the network it stands for: its dollar token at its real address, so that prices,
- * asset checks and stock clients need no configuration.
+ * Makes an empty local chain look like the network it stands in for. The dollar token has its real address, so that
+ * prices, asset checks and stock clients work without configuration.
  */
 export async function prepareChain({ network, transport }: { network: Network; transport: Transport }) {
   const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })
@@ -48,7 +48,7 @@ export async function prepareChain({ network, transport }: { network: Network; t
 
   return {
     client,
-    /** Gives an address what transactions cost. */
+    /** Gives an address gas money. */
     giveGas: (address: Hex) => client.setBalance({ address, value: GAS_MONEY }),
     /** Gives an address dollars, in atomic units. */
     async giveDollars(address: Hex, amountAtomic: bigint): Promise<void> {

@@ -1,28 +1,28 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-type Answer = { statusCode?: number; body: unknown };
+type DemoResponse = { statusCode?: number; body: unknown };
 
-/** The APIs that a seller might have: what is asked for, and who has paid, as the gateway tells it. */
-const ROUTES: Record<string, (url: URL, request: IncomingMessage) => Answer | Promise<Answer>> = {
+/** APIs that a seller might have. Each response also says who paid, according to the gateway. */
+const DEMO_APIS: Record<string, (url: URL, request: IncomingMessage) => DemoResponse | Promise<DemoResponse>> = {
   '/weather': (url) => ({
     body: { city: url.searchParams.get('city') ?? 'Lisbon', celsius: 21, sky: 'clear' },
   }),
   '/quotes': (url) => ({ body: { symbol: url.pathname.split('/')[2] ?? 'ETH', usd: '3141.59' } }),
   '/echo': async (_url, request) => ({ body: { youSent: await text(request) } }),
-  '/broken': () => ({ statusCode: 500, body: { error: 'This API is broken on purpose. Nothing is charged.' } }),
+  '/broken': () => ({ statusCode: 500, body: { error: "This API always fails, so you aren't charged." } }),
 };
 
 export type DemoUpstream = { url: string; stop(): Promise<void> };
 
-/** Serves the demo APIs on loopback. @throws Error when the port is taken. */
+/** Serves the demo APIs on loopback. @throws Error if the port is taken. */
 export async function startDemoUpstream(port: number): Promise<DemoUpstream> {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://demo');
-    const route = ROUTES[`/${url.pathname.split('/')[1]}`];
+    const route = DEMO_APIS[`/${url.pathname.split('/')[1]}`];
     const { statusCode = 200, body } = route
       ? await route(url, request)
-      : { statusCode: 404, body: { error: `There is ${Object.keys(ROUTES).join(', ')}.` } };
+      : { statusCode: 404, body: { error: `Not found. Try one of ${Object.keys(DEMO_APIS).join(', ')}.` } };
     const paidBy = request.headers['tollgate-payer'] ?? 'nobody';
     response.writeHead(statusCode, { 'content-type': 'application/json' });
     response.end(`${JSON.stringify({ ...(body as object), paidBy }, null, 2)}\n`);

@@ -18,7 +18,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 
 const CONFIRMATION_MILLISECONDS = 20_000;
 
-/** What a facilitator service answers, as the objects its JSON stands for. */
+/** The endpoints of a facilitator service, with plain objects in place of JSON. */
 export type FacilitatorEndpoints = {
   address: `0x${string}`;
   verify(request: FacilitatorRequest): Promise<unknown>;
@@ -26,7 +26,7 @@ export type FacilitatorEndpoints = {
   supported(): unknown;
 };
 
-/** The reference facilitator with a wallet of its own, which needs gas. */
+/** The reference facilitator with its own wallet, which needs gas. */
 export function createLocalFacilitator({
   network,
   transport,
@@ -63,20 +63,20 @@ export function createLocalFacilitator({
   };
 }
 
-/** A facilitator in this process, for the gateway. */
+/** Adapts an in-process facilitator for the gateway. */
 export function inProcess(endpoints: FacilitatorEndpoints): Facilitator {
   return {
     async verify(request) {
-      const answer = await endpoints.verify(request).catch((cause) => {
-        throw new FacilitatorError('facilitator_unavailable', 'The facilitator did not answer.', { cause });
+      const response = await endpoints.verify(request).catch((cause) => {
+        throw new FacilitatorError('facilitator_unavailable', "The facilitator didn't respond.", { cause });
       });
-      return readVerification(answer);
+      return readVerification(response);
     },
     async settle(request) {
       try {
         return readSettlement(await endpoints.settle(request));
       } catch {
-        return { kind: 'ambiguous', reason: 'facilitator_unavailable', message: 'The facilitator did not answer.' };
+        return { kind: 'ambiguous', reason: 'facilitator_unavailable', message: "The facilitator didn't respond." };
       }
     },
     supported: async () => readSupported(endpoints.supported()),

@@ -1,6 +1,6 @@
 /**
- * Runs what it is given one after the other, whatever becomes of each. Transactions of one account need successive
- * numbers, which only the chain knows for sure: the next one is counted when the one before has been sent.
+ * Runs functions one after the other, even if some fail. Transactions of one account need consecutive nonces, which only
+ * the chain knows for sure, so each one is sent after the one before.
  */
 export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();

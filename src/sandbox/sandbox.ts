@@ -5,34 +5,34 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
 import { createEgress } from '../egress/egress.ts';
 import type { Network } from '../gateway/chain/networks.ts';
+import type { PaymentRails } from '../gateway/chain/rails.ts';
 import { egressTransport } from '../gateway/chain/rpc.ts';
-import type { PaymentRails } from '../gateway/start.ts';
 import { readOrCreate } from '../secrets/create-once.ts';
 import { findAnvil, startAnvil } from './anvil.ts';
 import { prepareChain } from './chain.ts';
 import { startDemoUpstream } from './demo-upstream.ts';
 import { createLocalFacilitator, inProcess } from './facilitator.ts';
 
-/** What `<data dir>/sandbox.json` says while it runs, for scripts. */
+/** Contents of `<data dir>/sandbox.json` while the sandbox runs, for scripts. */
 export type SandboxFile = {
   network: string;
   asset: string;
   rpcUrl: string;
-  /** Null when its port was taken. */
+  /** Null if its port was taken. */
   upstreamUrl: string | null;
-  /** A buyer with money; the key is worth nothing elsewhere. */
+  /** A buyer's wallet with test money. The key is worthless elsewhere. */
   wallet: { address: string; privateKey: string };
 };
 
 export type Sandbox = SandboxFile & { rails: PaymentRails; stop(): Promise<void> };
 
-/** One of the ports that development may reach, see EGRESS_ALLOW. */
-export const DEMO_UPSTREAM_PORT = 4011;
+/** One of the ports that development may connect to, see EGRESS_ALLOW. */
+const DEMO_UPSTREAM_PORT = 4011;
 const DEMO_DOLLARS_ATOMIC = 1_000_000_000n;
 
 /**
- * Runs what payments need on this machine: a chain with dollars on it, a facilitator, an API to pay for, and a wallet to
- * pay from. Without the chain's program it says so and the service goes on without.
+ * Runs everything that payments need on this machine: a chain with dollars, a facilitator, an API to pay for, and a wallet
+ * to pay from. Without the anvil binary it logs a warning and returns undefined.
  */
 export async function startSandbox(options: {
   network: Network;
@@ -44,18 +44,19 @@ export async function startSandbox(options: {
   if (!binary) {
     log.warn(
       { platform: `${process.platform}-${process.arch}` },
-      'the sandbox is off: the package @foundry-rs/anvil for this platform is not installed. Payments go to the public test network',
+      'the sandbox is off because the package @foundry-rs/anvil is not installed for this platform. Payments go to the public test network',
     );
     return undefined;
   }
   const closers: (() => Promise<unknown>)[] = [];
   const stop = async () => {
-    for (const close of closers.toReversed()) await close().catch((error) => log.warn({ err: error }, 'not closed'));
+    for (const close of closers.toReversed())
+      await close().catch((error) => log.warn({ err: error }, "couldn't stop a part of the sandbox"));
   };
   try {
     return await run(binary);
   } catch (error) {
-    log.error({ err: error }, 'the sandbox did not come up. Payments go to the public test network');
+    log.error({ err: error }, 'the sandbox did not start. Payments go to the public test network');
     await stop();
     return undefined;
   }
@@ -63,7 +64,7 @@ export async function startSandbox(options: {
   async function run(program: string): Promise<Sandbox> {
     const anvil = await startAnvil({ binary: program, chainId: network.chainId });
     closers.push(anvil.stop);
-    // Its own way out, to this one port; the service's does not open for it.
+    // A separate egress for this one port, so that the service's own egress stays closed to it.
     const egress = createEgress({ allow: parseEgressAllow(`127.0.0.1/32:${anvil.port}`), log });
     closers.push(egress.close);
     const transport = egressTransport(egress, anvil.rpcUrl);
@@ -73,7 +74,7 @@ export async function startSandbox(options: {
     const wallet = await demoWallet(dataDir);
     await chain.giveDollars(wallet.address, DEMO_DOLLARS_ATOMIC);
     const upstream = await startDemoUpstream(DEMO_UPSTREAM_PORT).catch((error) => {
-      log.warn({ err: error }, 'the demo API is off: its port is taken');
+      log.warn({ err: error }, 'the demo API is off because its port is taken');
       return undefined;
     });
     if (upstream) closers.push(upstream.stop);
@@ -90,7 +91,9 @@ export async function startSandbox(options: {
     await writeFile(path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
     closers.push(() => rm(path, { force: true }));
     let isStopping = false;
-    anvil.ended.then(() => isStopping || log.error('the local chain has ended: no payment can be settled any more'));
+    anvil.ended.then(
+      () => isStopping || log.error('the local chain has stopped, so payments can no longer be settled'),
+    );
     return {
       ...file,
       rails: { facilitator: inProcess(endpoints), transport },
@@ -102,7 +105,7 @@ export async function startSandbox(options: {
   }
 }
 
-/** The same wallet at every start, so that it is the same customer. */
+/** The same wallet on every start, so that it stays the same customer. */
 async function demoWallet(dataDir: string) {
   const text = await readOrCreate(join(dataDir, 'sandbox-wallet'), () => `${generatePrivateKey()}\n`);
   const privateKey = text.trim() as `0x${string}`;

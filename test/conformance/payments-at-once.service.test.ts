@@ -12,11 +12,11 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 /** The long form is `npm run prove:gateway`. */
 const ROUNDS = Number(process.env.PAYMENT_ROUNDS ?? 2);
 const COUNT = Number(process.env.PAYMENT_COUNT ?? 90);
-/** More than these at one moment, and the one facilitator would not answer all of them in time. */
+/** With more at once, the one facilitator couldn't respond to all of them in time. */
 const AT_ONCE = 90;
 const TIMEOUT_MILLISECONDS = 60_000 + (ROUNDS + COUNT / 10) * 3_000;
 
-/** By their prices, in atomic units. */
+/** Endpoints by price, in atomic units. */
 const PATHS = { '/cheap/*': 1n, '/fair/*': 10_000n, '/dear/*': 999_999n } as const;
 
 let rails: Rails;
@@ -78,14 +78,14 @@ async function read(answer: Response): Promise<Answer> {
   };
 }
 
-test('one payment sent 100 times at once through three processes is one upstream call and one settlement', {
+test('one payment sent 100 times at once through three processes causes one upstream call and one settlement', {
   timeout: TIMEOUT_MILLISECONDS,
 }, async () => {
   for (let round = 0; round < ROUNDS; round++) {
     upstream.requests.length = 0;
     rails.facilitator.calls.length = 0;
     const { promise: othersAnswered, resolve: release } = Promise.withResolvers<void>();
-    // In every other round the first one is still at work when all others have been answered.
+    // In every other round, the first one is still running when all others have their response.
     const isHeld = round % 2 === 0;
     upstream.handle(async ({ path }) => {
       if (isHeld) await othersAnswered;
@@ -128,7 +128,7 @@ test('one payment sent 100 times at once through three processes is one upstream
   }
 });
 
-/** What goes wrong with a payment, by where; `isPaid` is what has to become of it all the same. */
+/** What goes wrong with a payment, and where. `isPaid` says whether it must end up paid anyway. */
 const FATES = {
   good: { isPaid: true },
   poor: { isPaid: false },
@@ -152,12 +152,12 @@ const FATES = {
   },
 } satisfies Record<string, { isPaid: boolean; upstream?: number; verify?: Misbehaviour; settle?: Misbehaviour }>;
 type Fate = (typeof FATES)[keyof typeof FATES] & { upstream?: number; verify?: Misbehaviour; settle?: Misbehaviour };
-/** What is good is most of it. */
+/** Most payments are fine. */
 const NAMES = [...Object.keys(FATES), ...Array.from({ length: 8 }, () => 'good')] as (keyof typeof FATES)[];
 
 type Planned = { path: string; price: bigint; fate: Fate; buyer: PrivateKeyAccount; paymentIds: Set<string> };
 
-/** How a buyer pays: with one of the stock clients, or by hand and twice at once, by two processes. */
+/** How a buyer pays: with a stock client, or with two raw requests at once through two processes. */
 const WAYS: ((planned: Planned, index: number) => Promise<Answer[]>)[] = [
   async ({ buyer, path }, index) => [await read(await payingFetch(buyer)(urlOf(index, path)))],
   async ({ buyer, path }, index) => [await read(await payingFetchV1(buyer)(urlOf(index, path)))],
@@ -214,7 +214,7 @@ test('many payments at once, some of which fail, add up on the chain, in the row
     }
   });
   await Promise.all(lanes);
-  // What was sent and never arrived is open until it has ended.
+  // Payments that were sent and never arrived stay open until they expire.
   await rails.chain.client.increaseTime({ seconds: 900 });
   await rails.chain.client.mine({ blocks: 1 });
   const open = `SELECT id FROM "Payment" WHERE status NOT IN ('SETTLED', 'FAILED')`;
@@ -243,7 +243,7 @@ test('many payments at once, some of which fail, add up on the chain, in the row
     for (const { amountAtomic } of own) expect(amountAtomic).toBe(price.toString());
   }
   const daysAfter = await days();
-  // Those that nothing proves who sent are in no books.
+  // Payments without proof of who sent them are in no books.
   const failed = rows.filter(({ status, stage }) => status === 'FAILED' && stage !== 'VERIFY');
   expect(BigInt(daysAfter.total) - BigInt(daysBefore.total)).toBe(sum(expected));
   expect(daysAfter.paid - daysBefore.paid).toBe(expected.length);
@@ -257,7 +257,7 @@ test('many payments at once, some of which fail, add up on the chain, in the row
   expect(upstream.requests.length).toBe(new Set(upstream.requests.map(({ path }) => path)).size);
 });
 
-/** The path of what is paid for, as a facilitator is told it. */
+/** The path that is paid for, as sent to the facilitator. */
 function pathOf({ paymentPayload, paymentRequirements }: FacilitatorRequest): string {
   const { url } = (paymentPayload.resource ?? { url: paymentRequirements.resource }) as { url: string };
   return new URL(url).pathname.replace(/^\/gateway\/[^/]+/, '');

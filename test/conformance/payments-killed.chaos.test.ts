@@ -10,11 +10,11 @@ import { createShop, NETWORK, type Rails, startRails } from '../gateway/support.
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-/** How often each step is killed at. The long form is `npm run prove:gateway`. */
+/** How often the process is killed at each step. The long form is `npm run prove:gateway`. */
 const KILLS = Number(process.env.PAYMENT_KILLS ?? 1);
 
 const HELD = 4_242;
-/** More than the buffers between two sockets take. */
+/** More than the buffers between two sockets can hold. */
 const LARGE_BYTES = 10 * 1024 * 1024;
 
 type Attempt = { signed: Signed; buyer: PrivateKeyAccount; path: string; firstAnswer: string | undefined };
@@ -25,17 +25,17 @@ let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let database: pg.Client;
 const attempts: Attempt[] = [];
-/** How often the process was killed exactly where it was meant to be. */
+/** How often the process was killed exactly at the intended step. */
 const hits = new Map<string, number>();
 
 beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver(({ path }) => ({ body: `served ${path}` }));
-  // It manages the project, and is what is left when the others have died; it serves no paid route itself.
+  // It manages the project and survives the others. It serves no paid routes itself.
   app = await startTestApp({ env: { ...rails.env, ROLES: 'api,worker' } });
   database = new pg.Client({ connectionString: app.databaseUrl });
   await database.connect();
-  // The step behind SERVED waits for a lock that the test can hold.
+  // The step after SERVED waits for a lock that the test can hold.
   await database.query(`
     CREATE FUNCTION wait_before_settling() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM pg_advisory_xact_lock_shared(${HELD}); RETURN NEW; END $$;
@@ -64,7 +64,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The next process comes up while the one before it is at work. */
+/** The next process starts while the previous one is running. */
 let spare: Promise<GatewayProcess> | undefined;
 
 async function nextGateway(): Promise<GatewayProcess> {
@@ -82,13 +82,13 @@ async function statusOf(nonce: Hex): Promise<string | undefined> {
   return rows.at(-1)?.status;
 }
 
-/** Notes that the payment of the last attempt was left behind in the state that belongs to the step. */
+/** Records that the last attempt's payment was left in the status that belongs to the step. */
 async function expectLeft(name: string, expected: string): Promise<void> {
   expect(await statusOf(attempts.at(-1)!.signed.authorization.nonce)).toBe(expected);
   hits.set(name, (hits.get(name) ?? 0) + 1);
 }
 
-/** Sends one payment and kills the process when `moment` comes. */
+/** Sends one payment and kills the process at `moment`. */
 async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknown>): Promise<void> {
   const gateway = await nextGateway();
   const buyer = await rails.wallet(10_000n);
@@ -98,7 +98,7 @@ async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknow
   attempts.push(attempt);
   const { promise: killed, resolve: letRead } = Promise.withResolvers<void>();
   const asked = fetch(urlOf(gateway, path), { headers: v2Headers(signed) }).then(async (answer) => {
-    // Nobody reads before: what does not fit between the sockets is still the process's.
+    // Nobody has read yet, so what doesn't fit into the socket buffers is still in the process.
     await killed;
     if (answer.status === 200) attempt.firstAnswer = await answer.text();
   });
@@ -109,7 +109,7 @@ async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknow
   await asked.catch(() => {});
 }
 
-/** A fault for the payment of the last attempt alone: those that another process recovers meanwhile go their way. */
+/** Injects a fault for the last attempt's payment only. Payments that another process is recovering aren't affected. */
 function misbehaveForLast(operation: 'verify' | 'settle', how: Misbehaviour): void {
   rails.facilitator.misbehave(operation, async (response, real, request) => {
     const { payload } = request.paymentPayload as { payload: Signed };
@@ -122,7 +122,7 @@ function misbehaveForLast(operation: 'verify' | 'settle', how: Misbehaviour): vo
 const repeat = async (run: () => Promise<void>) => {
   for (let time = 0; time < KILLS; time++) await run();
 };
-// Twice as many processes as that are started, on machines that may have other work.
+// Starts twice as many processes, on machines that may be busy.
 const timeout = 60_000 + KILLS * 40_000;
 
 describe('a gateway that is killed', () => {
@@ -136,7 +136,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('when it is verified, and the upstream has read nothing', { timeout }, () =>
+  test('after verification, before the upstream has read anything', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();
       deaf.once('connection', () => resolve());
@@ -146,7 +146,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('while the upstream works', { timeout }, () =>
+  test('while the upstream is working', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();
       upstream.handle(() => {
@@ -160,19 +160,19 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('when the answer is stored and nothing else', { timeout }, () =>
+  test('after the response is stored, before anything else', { timeout }, () =>
     repeat(async () => {
       await database.query('SELECT pg_advisory_lock($1)', [HELD]);
       const waiting = `FROM pg_locks WHERE locktype = 'advisory' AND objid = ${HELD} AND NOT granted`;
       try {
-        // Its own, not that of an earlier payment which the next process is about to settle.
+        // This payment's own, not one of an earlier payment that the next process is about to settle.
         const hasOwn = async ({ signed }: Attempt) =>
           (await statusOf(signed.authorization.nonce)) === 'SERVED' &&
           (await database.query(`SELECT 1 ${waiting}`)).rowCount! > 0;
         await killAt('served', (attempt) =>
           expect.poll(() => hasOwn(attempt), { interval: 5, timeout: 10_000 }).toBe(true),
         );
-        // Its statement is still waiting, and would go on for nobody.
+        // Its statement is still waiting, although nobody needs it anymore.
         const end = () => database.query(`SELECT pg_terminate_backend(pid) ${waiting}`);
         await expect.poll(async () => (await end()).rowCount).toBe(0);
         await expectLeft('served', 'SERVED');
@@ -182,7 +182,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('when the settlement is sent and has not happened', { timeout }, () =>
+  test('after the settlement is sent, before it has happened', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();
       misbehaveForLast('settle', () => resolve());
@@ -192,7 +192,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('when the settlement has happened and nobody was told', { timeout }, () =>
+  test('after the settlement has happened, before anyone knows', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();
       misbehaveForLast('settle', async (_response, real) => {
@@ -205,7 +205,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('when the facilitator has just answered', { timeout }, () =>
+  test('right after the facilitator has responded', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();
       misbehaveForLast('settle', async (response, real) => {
@@ -217,7 +217,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('when it is booked, and the buyer has not got the whole answer', { timeout }, () =>
+  test('after the payment is booked, before the buyer has the whole response', { timeout }, () =>
     repeat(async () => {
       upstream.handle(({ path }) => ({ body: `served ${path}`.padEnd(LARGE_BYTES) }));
       await killAt('booked', ({ signed }) =>
@@ -239,21 +239,21 @@ describe('a gateway that is killed', () => {
   );
 });
 
-test('every step was hit as often as it was meant to be', () => {
+test('the gateway was killed at every step as often as planned', () => {
   const steps = ['verify', 'deaf', 'upstream', 'served', 'unsettled', 'settled', 'booked'];
   expect(Object.fromEntries(hits)).toEqual(Object.fromEntries(steps.map((step) => [step, KILLS])));
 });
 
-test('afterwards nothing was settled twice or served unpaid, and every payment is resolved', {
+test('after all kills, nothing was settled twice or served unpaid, and every payment is resolved', {
   timeout: timeout * 2,
 }, async () => {
   const gateway = await nextGateway();
-  // Half of the buyers come back at once, half when all is over.
+  // Half of the buyers retry immediately, half when everything is over.
   const eager = attempts.filter((_attempt, index) => index % 2 === 0);
   for (const { signed, path } of eager) {
     await fetch(urlOf(gateway, path), { headers: v2Headers(signed) });
   }
-  // What was sent and has not happened is open until the authorization has ended.
+  // Settlements that were sent but haven't happened stay open until the authorization expires.
   await expect
     .poll(
       async () => {
@@ -279,7 +279,7 @@ test('afterwards nothing was settled twice or served unpaid, and every payment i
   for (const { signed, path, buyer } of attempts) {
     const { status, text } = await repeatUntilResolved(urlOf(gateway, path), signed);
     const hasPaid = (await rails.chain.balanceOf(buyer.address)) === 0n;
-    // Whoever has paid gets what was paid for, and nobody else does.
+    // Buyers who paid get their response, and nobody else does.
     expect([path, status, text.startsWith('served')]).toEqual([path, hasPaid ? 200 : 402, hasPaid]);
     expect(callsOf(path), path).toBeLessThanOrEqual(1);
   }
@@ -299,7 +299,7 @@ test('afterwards nothing was settled twice or served unpaid, and every payment i
   await gateway.end('SIGTERM');
 });
 
-/** What a buyer gets who repeats the request for as long as it is not known whether they have paid. */
+/** The final response for a buyer who repeats the request while the outcome is unknown. */
 async function repeatUntilResolved(url: string, signed: Signed): Promise<{ status: number; text: string }> {
   let last = { status: 0, text: '' };
   const repeat = async () => {
@@ -311,7 +311,7 @@ async function repeatUntilResolved(url: string, signed: Signed): Promise<{ statu
   return last;
 }
 
-/** How often each authorization was used, as the token's own events tell. */
+/** How often each authorization was used, according to the token's events. */
 async function transfersByNonce(): Promise<Map<Hex, number>> {
   const events = await rails.chain.client.getLogs({
     address: NETWORK.asset.address,

@@ -43,7 +43,7 @@ const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offse
 const ask = (headers: Record<string, string>, path = '/weather') => fetch(shop.url + path, { headers });
 const requiredOf = (answer: Response) => decodeHeader<Required>(answer.headers.get('payment-required'));
 
-/** The headers that say something about payment, or about keeping the answer. */
+/** The headers about the payment or about caching. */
 function toldHeaders(answer: Response): Record<string, string> {
   const told = ([name]: [string, string]) =>
     /^(?:(?:x-)?payment-|tollgate-|cache-control$|content-type$|retry-after$|www-authenticate$|location$)/.test(name);
@@ -55,8 +55,8 @@ async function countPayments(): Promise<number> {
   return rows[0].count;
 }
 
-describe('without a payment', () => {
-  test('a client is told the terms, in the header of version 2 and the body of version 1', async () => {
+describe('an unpaid request', () => {
+  test('gets the terms in the version 2 header and the version 1 body', async () => {
     const answer = await ask({});
     expect(answer.status).toBe(402);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -89,7 +89,7 @@ describe('without a payment', () => {
     });
   });
 
-  test('a browser is shown what it costs', async () => {
+  test('from a browser gets a page with the price', async () => {
     const answer = await ask({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
     expect(answer.status).toBe(402);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -101,7 +101,7 @@ describe('without a payment', () => {
     expect(requiredOf(answer).accepts).toEqual([accepted()]);
   });
 
-  test('a page of another origin may read the terms', async () => {
+  test('from a page of another origin can read the terms', async () => {
     const preflight = await fetch(`${shop.url}/weather`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
@@ -114,7 +114,7 @@ describe('without a payment', () => {
   });
 });
 
-describe('a payment header that cannot be read is 400', () => {
+describe('a malformed payment header is 400', () => {
   const body = () => ({ x402Version: 2, accepted: accepted(), payload: {} });
   const withAuthorization = async (changes: object) => {
     const { signature, authorization } = await sign(buyer);
@@ -124,13 +124,13 @@ describe('a payment header that cannot be read is 400', () => {
     ['that is not base64', () => ({ 'payment-signature': '{"x402Version":2}' })],
     ['that is not JSON', () => ({ 'payment-signature': Buffer.from('x402').toString('base64') })],
     ['that is not UTF-8', () => ({ 'payment-signature': Buffer.from([0x22, 0xff, 0x22]).toString('base64') })],
-    ['that is no object', () => ({ 'payment-signature': encode('paid') })],
+    ["that isn't an object", () => ({ 'payment-signature': encode('paid') })],
     ['that is an array', () => ({ 'payment-signature': encode([]) })],
     ['that is empty', () => ({ 'payment-signature': '' })],
     ['of an unknown version', () => ({ 'payment-signature': encode({ ...body(), x402Version: 3 }) })],
     ['of version 1 in the header of version 2', () => ({ 'payment-signature': v1Headers({})['x-payment']! })],
     ['of version 2 in the header of version 1', () => ({ 'x-payment': v2Headers({})['payment-signature']! })],
-    ['without what it accepts', () => ({ 'payment-signature': encode({ x402Version: 2, payload: {} }) })],
+    ['without the accepted terms', () => ({ 'payment-signature': encode({ x402Version: 2, payload: {} }) })],
     ['without a payload', () => ({ 'payment-signature': encode({ x402Version: 2, accepted: accepted() }) })],
     ['without a signature', async () => v2Headers({ authorization: (await sign(buyer)).authorization })],
     ['without an authorization', async () => v2Headers({ signature: (await sign(buyer)).signature })],
@@ -144,11 +144,11 @@ describe('a payment header that cannot be read is 400', () => {
     ['with a value that is a number', () => withAuthorization({ value: 10_000 })],
     ['with a negative value', () => withAuthorization({ value: '-10000' })],
     ['with a leading zero', () => withAuthorization({ value: '010000' })],
-    ['with a payer that is no address', () => withAuthorization({ from: 'vitalik.eth' })],
+    ["with a payer that isn't an address", () => withAuthorization({ from: 'vitalik.eth' })],
     ['with a short nonce', () => withAuthorization({ nonce: '0x01' })],
-    ['with a time that is a fraction', () => withAuthorization({ validBefore: '1.5' })],
-    ['longer than payments are', () => ({ 'payment-signature': 'A'.repeat(12_004) })],
-    ['beside another one', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
+    ['with a fractional time', () => withAuthorization({ validBefore: '1.5' })],
+    ['that is too long', () => ({ 'payment-signature': 'A'.repeat(12_004) })],
+    ['next to another one', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
   ];
   test.each(cases)('%s', async (_what, headersOf) => {
     const before = await countPayments();
@@ -163,7 +163,7 @@ describe('a payment header that cannot be read is 400', () => {
   });
 });
 
-describe('a payment that does not meet the terms is 402 and leaves no trace', () => {
+describe("a payment that doesn't meet the terms is 402 and isn't recorded", () => {
   const cases: [string, () => Promise<Record<string, string>>, string][] = [
     [
       'another scheme',
@@ -178,7 +178,7 @@ describe('a payment that does not meet the terms is 402 and leaves no trace', ()
     ],
     ['another network, version 1', async () => v1Headers(await sign(buyer), { network: 'base' }), 'invalid_network'],
     [
-      'the name that version 1 has for the network',
+      'the version 1 name of the network',
       async () => v2Headers(await sign(buyer), { accepted: { ...accepted(), network: 'base-sepolia' } }),
       'invalid_network',
     ],
@@ -198,7 +198,7 @@ describe('a payment that does not meet the terms is 402 and leaves no trace', ()
       'invalid_exact_evm_payload_recipient_mismatch',
     ],
     [
-      'another recipient in what it accepts',
+      'another recipient in the accepted terms',
       async () => v2Headers(await sign(buyer), { accepted: { ...accepted(), payTo: STRANGER } }),
       'invalid_exact_evm_payload_recipient_mismatch',
     ],
@@ -218,32 +218,32 @@ describe('a payment that does not meet the terms is 402 and leaves no trace', ()
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
     [
-      'another amount than it says it accepts',
+      'another amount than in the accepted terms',
       async () => v2Headers(await sign(buyer), { accepted: accepted('1') }),
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
     [
-      'an authorization that has ended',
+      'an expired authorization',
       async () => v2Headers(await sign(buyer, { validBefore: seconds(-1) })),
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
     [
-      'an authorization that is about to end',
+      'an authorization that is about to expire',
       async () => v2Headers(await sign(buyer, { validBefore: seconds(12) })),
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
     [
-      'an authorization that has not begun',
+      "an authorization that isn't valid yet",
       async () => v2Headers(await sign(buyer, { validAfter: seconds(60) })),
       'invalid_exact_evm_payload_authorization_valid_after',
     ],
     [
-      'an authorization for far longer than asked',
+      'an authorization for far longer than requested',
       async () => v2Headers(await sign(buyer, { validBefore: seconds(3_600) })),
       'authorization_lives_too_long',
     ],
     [
-      'an authorization for ever',
+      'an authorization that never expires',
       async () => v2Headers(await sign(buyer, { validBefore: (2n ** 256n - 1n).toString() })),
       'authorization_lives_too_long',
     ],
@@ -267,7 +267,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
   const otherSigner = async () => (await sign(await rails.wallet(0n))).signature;
   const cases: [string, () => Promise<Signed>, string][] = [
     [
-      'signed by somebody else',
+      'signed by someone else',
       async () => ({ ...(await sign(buyer)), signature: await otherSigner() }),
       'invalid_exact_evm_signature',
     ],
@@ -282,7 +282,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
       'invalid_exact_evm_signature',
     ],
     [
-      'of which a field was changed after signing',
+      'with a field that was changed after signing',
       async () => {
         const { signature, authorization } = await sign(buyer);
         return {
@@ -292,9 +292,9 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
       },
       'invalid_exact_evm_signature',
     ],
-    ['of a wallet without money', async () => sign(await rails.wallet(0n)), 'invalid_exact_evm_insufficient_balance'],
+    ['from a wallet without money', async () => sign(await rails.wallet(0n)), 'invalid_exact_evm_insufficient_balance'],
     [
-      'of a wallet with too little',
+      'from a wallet with too little money',
       async () => sign(await rails.wallet(9_999n)),
       'invalid_exact_evm_insufficient_balance',
     ],
@@ -314,7 +314,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
     });
   }
 
-  test('that was used on the chain already', async () => {
+  test('that was already used on the chain', async () => {
     const signed = await sign(buyer);
     const { from, to, value, validAfter, validBefore, nonce } = signed.authorization;
     await rails.chain.giveGas(buyer.address);
@@ -339,7 +339,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
     expect(requiredOf(answer).error).toBe('invalid_exact_evm_nonce_already_used');
   });
 
-  test('may be presented again once it is good', async () => {
+  test('can be sent again once it is valid', async () => {
     const poor = await rails.wallet(0n);
     const headers = v2Headers(await sign(poor));
     expect((await ask(headers)).status).toBe(402);
@@ -349,7 +349,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
   });
 });
 
-test("another route's payment is refused by its price, and once settled by its request", async () => {
+test("another route's payment is refused because of its price, and after settlement because of its request", async () => {
   const cheap = v2Headers(await sign(buyer));
   expect((await ask(cheap, '/dear')).status).toBe(402);
   expect((await ask(cheap)).status).toBe(200);
@@ -367,7 +367,7 @@ test("another project's payment is refused with 409", async () => {
   expect(await answer.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
 });
 
-test('a payment of the wallet that is paid is one like any other', async () => {
+test('a payment from the receiving wallet itself works like any other', async () => {
   const own = await createShop(app, await app.user('carol'), { '/weather': { upstreamUrl: `${upstream.url}/now` } });
   const owner = await app.user('carol');
   const { address } = buyer;
@@ -382,13 +382,13 @@ test('a payment of the wallet that is paid is one like any other', async () => {
   expect(await rails.chain.balanceOf(address)).toBe(before);
 });
 
-test('an address whose payments are refused again and again has to wait', async () => {
+test('an address whose payments keep being refused is rate limited', async () => {
   const answers = [];
   for (let time = 0; time < 70 && answers.at(-1) !== 429; time++) {
     answers.push((await ask(v2Headers(await sign(await rails.wallet(0n))))).status);
   }
   expect(answers.at(-1)).toBe(429);
   expect(new Set(answers.slice(0, -1))).toEqual(new Set([402]));
-  // Terms are told all the same.
+  // The terms are still available.
   expect((await ask({})).status).toBe(402);
 });

@@ -62,8 +62,8 @@ async function eventsOf(paymentId: string): Promise<string[]> {
   return rows.map(({ type }) => type);
 }
 
-describe('a facilitator that cannot verify', () => {
-  test('because it is down gets the buyer a 503, and the same payment is good when it is back', async () => {
+describe("a facilitator that can't verify", () => {
+  test('because it is down causes a 503, and the same payment works when it is back', async () => {
     await rails.facilitator.goDown();
     const buyer = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(buyer));
@@ -79,8 +79,8 @@ describe('a facilitator that cannot verify', () => {
   });
 
   test.each([
-    ['is no JSON', 200, '<html>'],
-    ['is no answer', 200, '{"ok":true}'],
+    ["isn't JSON", 200, '<html>'],
+    ["isn't a valid response", 200, '{"ok":true}'],
     ['is JSON null', 200, 'null'],
     ['is an error', 500, 'oops'],
     ['refuses our credential', 401, '{"error":"unauthorized"}'],
@@ -92,7 +92,7 @@ describe('a facilitator that cannot verify', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('and breaks off gets the buyer a 503', async () => {
+  test('and closes the connection causes a 503', async () => {
     rails.facilitator.misbehave('verify', (response) => void response.destroy());
     const answer = await ask(v2Headers(await sign(await rails.wallet(10_000n))));
     expect(answer.status).toBe(503);
@@ -101,9 +101,9 @@ describe('a facilitator that cannot verify', () => {
 });
 
 describe('a settlement', () => {
-  test('that is refused gets the buyer a 402, and the answer of the upstream goes to nobody', async () => {
+  test("that is refused causes a 402, and nobody gets the upstream's response", async () => {
     const buyer = await rails.wallet(10_000n);
-    // Between verification and settlement the money has gone.
+    // The money left the wallet between verification and settlement.
     upstream.handle(async () => {
       await rails.chain.giveGas(buyer.address);
       const hash = await rails.chain.client.writeContract({
@@ -141,14 +141,14 @@ describe('a settlement', () => {
   });
 
   test.each([
-    ['breaks off', (response) => void response.destroy()],
+    ['is cut off', (response) => void response.destroy()],
     ['is garbage', (response) => void response.end('<html>')],
     ['is an error', (response) => void response.writeHead(502).end('{"error":"bad gateway"}')],
     ['says success without a transaction', (response) => void response.end('{"success":true,"transaction":""}')],
     ['says it is pending', (response) => void response.end('{"success":false,"errorReason":"settlement_pending"}')],
-    ['says something unheard of', (response) => void response.end('{"success":false,"errorReason":"moon_phase"}')],
+    ['has an unknown reason', (response) => void response.end('{"success":false,"errorReason":"moon_phase"}')],
   ] as [string, Parameters<Rails['facilitator']['misbehave']>[1]][])(
-    'that happened but whose answer %s is found on the chain, and the buyer is answered',
+    'that happened but whose response %s is found on the chain, and the buyer gets the response',
     async (_what, fault) => {
       rails.facilitator.misbehave('settle', async (response, real, request) => {
         await real();
@@ -167,7 +167,7 @@ describe('a settlement', () => {
     },
   );
 
-  test('of which nothing is known is 503 and no failure; a repeat settles it and gets the answer', async () => {
+  test('with an unknown outcome is 503 and not a failure, and a repeated request settles it and gets the response', async () => {
     rails.facilitator.misbehave('settle', (response) => void response.destroy());
     const buyer = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(buyer));
@@ -193,7 +193,7 @@ describe('a settlement', () => {
     expect(await eventsOf(payment.id)).toEqual(['payment.verified', 'payment.settled']);
   });
 
-  test('that reaches the chain late is found there without anybody asking', async () => {
+  test('that reaches the chain late is found there automatically', async () => {
     const { promise: late, resolve: letGo } = Promise.withResolvers<void>();
     rails.facilitator.misbehave('settle', async (response, real) => {
       response.destroy();
@@ -210,7 +210,7 @@ describe('a settlement', () => {
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
 
-  test('while the facilitator is down is 503; the payment is settled by a repeat when it is back', async () => {
+  test('while the facilitator is down is 503, and a repeated request settles it when it is back', async () => {
     upstream.handle(async () => {
       await rails.facilitator.goDown();
       return { body: 'served' };
@@ -224,8 +224,8 @@ describe('a settlement', () => {
   });
 });
 
-describe('a change of price', () => {
-  test('lets payments through that were signed for the old one, on every process', async () => {
+describe('a price change', () => {
+  test('still accepts payments signed for the old price, on every process', async () => {
     const prices = await createShop(app, alice, { '/p': { upstreamUrl: `${upstream.url}/p`, priceUsd: '0.01' } });
     const urls = apps.map(({ url }) => `${url}/gateway/${prices.projectId}/p`);
     for (const url of urls) expect((await fetch(url)).status).toBe(402);
@@ -252,15 +252,15 @@ describe('a change of price', () => {
       const answer = await fetch(urls[0]!, { headers: v2Headers(await sign(poor)) });
       return decodeHeader(answer.headers.get('payment-required')).error;
     };
-    // The gateway goes by the clock; this row was changed behind its back, so it takes until the table is read anew.
+    // The row was changed directly, so the gateway only notices when it reloads the table.
     await expect
       .poll(refusal, { timeout: 15_000, interval: 500 })
       .toBe('invalid_exact_evm_payload_authorization_value_mismatch');
   });
 });
 
-// The last one: it moves the chain's clock.
-test('an authorization that ends unused frees the payment of doubt: it has failed and nothing was charged', async () => {
+// This runs last because it moves the chain's clock.
+test('a payment whose authorization expires unused has failed, and nothing was charged', async () => {
   rails.facilitator.misbehave('settle', (response) => void response.destroy());
   const buyer = await rails.wallet(10_000n);
   const headers = v2Headers(await sign(buyer));

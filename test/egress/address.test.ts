@@ -1,16 +1,16 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isPublicAddress, parseAddress } from '../../src/egress/address.ts';
 import { addressIn, DENIED_IPV4, DENIED_IPV6, PUBLIC_ADDRESSES } from './hostile-targets.ts';
 
 describe('isPublicAddress', () => {
-  it.each(PUBLIC_ADDRESSES)('calls %s public', (address) => {
+  test.each(PUBLIC_ADDRESSES)('calls %s public', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
-  // A random IPv4-mapped address of ::/8 would be a public one in a case of 2^88.
-  it.each([...DENIED_IPV4, ...DENIED_IPV6])(
-    'calls no address of %s public, and none of its IPv4-mapped and translated forms',
+  // The chance that a random address of ::/8 is IPv4-mapped and public is 1 in 2^88.
+  test.each([...DENIED_IPV4, ...DENIED_IPV6])(
+    'calls no address in %s public, in any IPv4-mapped or translated form',
     (cidr) => {
       fc.assert(
         fc.property(addressIn(cidr), (address) => {
@@ -23,14 +23,14 @@ describe('isPublicAddress', () => {
     },
   );
 
-  it.each(['::8.8.8.8', '::ffff:0:8.8.8.8', '64:ff9b::8.8.8.8', '2002:808:808::', '::808:808'])(
-    'does not call %s public, though the IPv4 address in it is',
+  test.each(['::8.8.8.8', '::ffff:0:8.8.8.8', '64:ff9b::8.8.8.8', '2002:808:808::', '::808:808'])(
+    "doesn't call %s public, although the IPv4 address in it is",
     (address) => {
       expect(isPublicAddress(address)).toBe(false);
     },
   );
 
-  it.each([
+  test.each([
     '',
     'example.com',
     '0177.0.0.1',

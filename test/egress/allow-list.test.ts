@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 
 describe('parseEgressAllow', () => {
-  it('permits exactly the addresses and ports that are written', () => {
+  test('permits exactly the listed addresses and ports', () => {
     const allow = parseEgressAllow(' 127.0.0.1/32:4010, 10.0.0.0/8:* ,[::1]/128:4010');
     expect(allow.permits('127.0.0.1', 4010)).toBe(true);
     expect(allow.permits('::ffff:127.0.0.1', 4010)).toBe(true);
@@ -16,20 +16,20 @@ describe('parseEgressAllow', () => {
     expect(allow.permits('localhost', 4010)).toBe(false);
   });
 
-  it('tells which ports its entries are about', () => {
+  test('says which ports its entries cover', () => {
     const allow = parseEgressAllow('127.0.0.1/32:4010');
     expect(allow.coversPort(4010)).toBe(true);
     expect(allow.coversPort(4011)).toBe(false);
     expect(parseEgressAllow('127.0.0.1/32:*').coversPort(4011)).toBe(true);
   });
 
-  it.each(['', '  '])('permits nothing when the text is %j', (text) => {
+  test.each(['', '  '])('permits nothing if the list is %j', (text) => {
     const allow = parseEgressAllow(text);
     expect(allow.permits('127.0.0.1', 4010)).toBe(false);
     expect(allow.coversPort(4010)).toBe(false);
   });
 
-  it('names the entries that reach this machine and private networks', () => {
+  test('reports the entries that include this machine and private networks', () => {
     const text =
       '8.8.8.8/32:53,127.0.0.1/32:1,0.0.0.0/32:2,[::1]/128:3,10.0.0.0/8:4,172.16.0.0/12:5,[fd12::]/16:6,8.0.0.0/5:7';
     const allow = parseEgressAllow(text);
@@ -38,7 +38,7 @@ describe('parseEgressAllow', () => {
     expect(allow.privateEntries).toEqual([...allow.loopbackEntries, ...privateOnly]);
   });
 
-  it.each([
+  test.each([
     ['127.0.0.1', 'write <network>'],
     ['127.0.0.1:4010', 'write <network>'],
     ['127.0.0.1/32', 'write <network>'],
@@ -64,7 +64,7 @@ describe('parseEgressAllow', () => {
     expect(() => parseEgressAllow(text)).toThrow(reason);
   });
 
-  it.each([
+  test.each([
     ...['169.254.169.254/32:80', '169.254.0.0/16:*', '168.63.129.16/32:80', '100.100.100.200/32:80'],
     ...['192.0.0.192/32:80', '100.64.0.0/10:*', '0.0.0.0/0:*', '128.0.0.0/1:443'],
     ...['[fe80::]/10:80', '[fe80::1]/128:80', '[fd00:ec2::254]/128:80', '[fd00::]/8:*', '[::]/0:*'],

@@ -2,13 +2,13 @@ import { createSocket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Addresses to answer with (none is an empty answer), or a failure. */
+/** Addresses to respond with (none for an empty response), or a failure. */
 export type DnsAnswer = string[] | 'SERVFAIL' | 'NXDOMAIN';
 
 const RECORD_TYPES: Record<number, string> = { 1: 'A', 28: 'AAAA' };
 const RESPONSE_CODES: Record<string, number> = { SERVFAIL: 2, NXDOMAIN: 3 };
 
-/** Starts a DNS server (RFC 1035) on loopback that answers A and AAAA questions. */
+/** Starts a DNS server (RFC 1035) on loopback for A and AAAA queries. */
 export async function startDnsServer(answer: (name: string, type: string) => DnsAnswer | Promise<DnsAnswer>) {
   const questions: string[] = [];
   const socket = createSocket('udp4');

@@ -1,10 +1,10 @@
 import { request } from 'undici';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createTestEgress, loopback } from './support.ts';
 
-describe('a request', () => {
-  it('sends method, path, headers and body as given, and returns status, headers and body', async () => {
+describe('an egress request', () => {
+  test('sends method, path, headers and body as given, and returns status, headers and body', async () => {
     await using receiver = await startReceiver(() => ({
       statusCode: 418,
       headers: { 'x-a': ['1', '2'] },
@@ -29,15 +29,15 @@ describe('a request', () => {
     expect(received.body.toString()).toBe('{"é":1}');
   });
 
-  it('uses a connection again for the requests that follow', async () => {
+  test('reuses a connection for later requests', async () => {
     await using receiver = await startReceiver();
     await using egress = createTestEgress({ allow: loopback(receiver) });
     for (let count = 0; count < 20; count++) await egress.get(receiver.url);
-    // A connection rests for one turn of the event loop between two requests, so two of them take turns.
+    // A connection pauses for one turn of the event loop between requests, so two of them alternate.
     expect(receiver.connectionCount()).toBeLessThanOrEqual(2);
   });
 
-  it('is one of more than a thousand that are under way at once', async () => {
+  test('can run together with more than a thousand others', async () => {
     const gate = Promise.withResolvers<undefined>();
     const hold = async () => {
       await gate.promise;
@@ -54,7 +54,7 @@ describe('a request', () => {
     await Promise.all(receivers.map((receiver) => receiver.close()));
   });
 
-  it('waits for a free connection when its origin has no more of them, and may be given up meanwhile', async () => {
+  test('waits for a free connection if its origin has none left, and can be aborted meanwhile', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using receiver = await startReceiver(async (_request, _response, index) => {
       if (index === 0) await gate.promise;
@@ -73,7 +73,7 @@ describe('a request', () => {
     expect(receiver.connectionCount()).toBe(1);
   });
 
-  it('ends when its caller gives it up', async () => {
+  test('ends when its caller aborts it', async () => {
     const closed = Promise.withResolvers<void>();
     await using receiver = await startReceiver((_request, response) => {
       response.on('close', () => closed.resolve());
@@ -92,7 +92,7 @@ describe('a request', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('is refused by an egress that is closed', async () => {
+  test('is refused by a closed egress', async () => {
     await using receiver = await startReceiver();
     const egress = createTestEgress({ allow: loopback(receiver) });
     await egress.get(receiver.url);
@@ -100,7 +100,7 @@ describe('a request', () => {
     expect(await egress.failureOf(receiver.url)).toMatchObject({ errorClass: 'aborted' });
   });
 
-  it('is in flight no more when closing ends', async () => {
+  test('has finished when closing finishes', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using receiver = await startReceiver(async () => {
       await gate.promise;
@@ -115,7 +115,7 @@ describe('a request', () => {
     await closing;
   });
 
-  it('can be streamed through the guarded dispatcher', async () => {
+  test('can be streamed through the guarded dispatcher', async () => {
     await using receiver = await startReceiver(() => ({ body: 'streamed' }));
     await using egress = createTestEgress({ allow: loopback(receiver) });
     const { statusCode, body } = await request(receiver.url, { dispatcher: egress.dispatcher });
@@ -124,18 +124,18 @@ describe('a request', () => {
 });
 
 describe('fetchJson', () => {
-  it('returns the document', async () => {
+  test('returns the document', async () => {
     await using receiver = await startReceiver(() => ({ body: '{"keys":[]}' }));
     await using egress = createTestEgress({ allow: loopback(receiver) });
     const document = await egress.fetchJson(receiver.url, { timeoutMilliseconds: 5_000, maxBytes: 100 });
     expect(document).toEqual({ keys: [] });
   });
 
-  it.each([
-    ['another status', { statusCode: 404, body: '{}' }, 'status 404'],
+  test.each([
+    ['a status other than 200', { statusCode: 404, body: '{}' }, 'status 404'],
     ['a redirect', { statusCode: 302, headers: { location: '/elsewhere' } }, 'status 302'],
-    ['something else than JSON', { body: '<html>' }, 'not JSON'],
-    ['too much', { body: `"${'x'.repeat(100)}"` }, 'larger than 100 bytes'],
+    ['something other than JSON', { body: '<html>' }, 'not JSON'],
+    ['too many bytes', { body: `"${'x'.repeat(100)}"` }, 'larger than 100 bytes'],
   ])('fails on %s', async (_name, answer, message) => {
     await using receiver = await startReceiver(() => answer);
     await using egress = createTestEgress({ allow: loopback(receiver) });
@@ -146,7 +146,7 @@ describe('fetchJson', () => {
     });
   });
 
-  it('is guarded like every request', async () => {
+  test('is guarded like every request', async () => {
     await using receiver = await startReceiver();
     await using egress = createTestEgress();
     const fetched = egress.fetchJson(receiver.url, { timeoutMilliseconds: 5_000, maxBytes: 100 });

@@ -1,19 +1,19 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { EgressError } from '../../src/egress/egress-error.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress } from './support.ts';
 
-const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address is not allowed: it must be public.' };
+const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address must be public.' };
 
-describe('the guard of outgoing requests', () => {
-  it('refuses a public address over plain http', async () => {
+describe('the egress guard', () => {
+  test('refuses a public address over plain http', async () => {
     await using egress = createTestEgress({ allow: '127.0.0.1/32:8080', lookup: async () => ['93.184.216.34'] });
     expect(await egress.failureOf('http://hooks.example.com:8080/')).toMatchObject(REFUSAL);
     expect(egress.lookups).toEqual(['hooks.example.com']);
   });
 
-  it('keeps the reason in the log, with the addresses and without the path', async () => {
+  test('logs the reason with the addresses and without the path', async () => {
     await using egress = createTestEgress({ lookup: async () => ['10.1.2.3'] });
     await egress.failureOf('https://hooks.example.com/secret');
     await egress.failureOf('https://10.1.2.3/secret');
@@ -22,7 +22,7 @@ describe('the guard of outgoing requests', () => {
     expect(JSON.stringify(egress.logged)).not.toContain('secret');
   });
 
-  it('reaches what the allow-list names and nothing beside it', async () => {
+  test('connects to what the allow-list covers and nothing else', async () => {
     await using allowed = await startReceiver();
     await using other = await startReceiver();
     await using neighbour = await startRawServer(undefined, { host: '127.0.0.2', port: allowed.port });
@@ -45,7 +45,7 @@ describe('the guard of outgoing requests', () => {
     expect(other.connectionCount() + neighbour.connectionCount()).toBe(0);
   });
 
-  it('resolves once a connection, and judges anew when a name points elsewhere later', async () => {
+  test('resolves once per connection, and checks again when a name points elsewhere later', async () => {
     await using receiver = await startReceiver();
     await using inside = await startRawServer(undefined, { host: '127.0.0.2', port: receiver.port });
     let answers = ['127.0.0.1'];
@@ -66,7 +66,7 @@ describe('the guard of outgoing requests', () => {
     expect(inside.connectionCount()).toBe(0);
   });
 
-  it('tries the next address of a name when the first does not answer', async () => {
+  test("tries the next address of a name if the first doesn't respond", async () => {
     await using receiver = await startReceiver();
     await using egress = createTestEgress({
       allow: `127.0.0.0/30:${receiver.port}`,
@@ -75,7 +75,7 @@ describe('the guard of outgoing requests', () => {
     expect((await egress.get(`http://receiver.example:${receiver.port}/`)).statusCode).toBe(200);
   });
 
-  it.each([301, 302, 303, 307, 308])('hands a %i back instead of following it', async (statusCode) => {
+  test.each([301, 302, 303, 307, 308])('returns a %i instead of following it', async (statusCode) => {
     await using sentinel = await startRawServer();
     const location = `http://127.0.0.1:${sentinel.port}/`;
     await using receiver = await startReceiver(() => ({ statusCode, headers: { location } }));
@@ -85,7 +85,7 @@ describe('the guard of outgoing requests', () => {
     expect(sentinel.connectionCount()).toBe(0);
   });
 
-  it('puts a loopback server in the place of an overridden host, if the allow-list covers it', async () => {
+  test('connects to a loopback server in place of an overridden host if the allow-list covers it', async () => {
     await using receiver = await startReceiver();
     const options = { hostOverrides: { 'hooks.vendor.example': receiver.url } };
     await using egress = createTestEgress({ ...options, allow: `127.0.0.1/32:${receiver.port}` });
@@ -100,7 +100,7 @@ describe('the guard of outgoing requests', () => {
     expect(receiver.connectionCount()).toBe(1);
   });
 
-  it('ignores the proxies that the environment names', async () => {
+  test('ignores proxies from the environment', async () => {
     await using proxy = await startRawServer();
     await using receiver = await startReceiver();
     const before = { ...process.env };
@@ -120,7 +120,7 @@ describe('the guard of outgoing requests', () => {
     expect(proxy.connectionCount()).toBe(0);
   });
 
-  it('gives each error its duration', async () => {
+  test('includes the duration in every error', async () => {
     await using egress = createTestEgress();
     const failure: EgressError = await egress.failureOf('https://unknown.example/');
     expect(failure.errorClass).toBe('dns_error');

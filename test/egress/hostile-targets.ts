@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 
-/** Every range that must never be reached, by the registries of IANA and by what clouds put elsewhere. */
+/** Every range that must never be reached, from IANA's registries and from cloud providers. */
 export const DENIED_IPV4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
@@ -14,7 +14,7 @@ export const DENIED_IPV6 = [
   ...['f000::/5', 'f800::/6', 'fc00::/7', 'fd00:ec2::254/128', 'fe00::/9', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ];
 
-/** Public addresses, the ends of their blocks included. */
+/** Public addresses, including the ends of their blocks. */
 export const PUBLIC_ADDRESSES = [
   ...['1.1.1.1', '8.8.8.8', '9.255.255.255', '11.0.0.0', '93.184.216.34', '100.63.255.255', '100.128.0.0'],
   ...['126.255.255.255', '128.0.0.1', '168.63.129.15', '168.63.129.17', '169.253.255.255', '169.255.0.0'],
@@ -22,7 +22,7 @@ export const PUBLIC_ADDRESSES = [
   ...['2001:4860:4860::8888', '2606:4700:4700::1111', '2620:fe::fe', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'],
 ];
 
-/** URLs that parsers, filters and resolvers are known to disagree about; none of them may reach anything. */
+/** URLs that parsers, filters and resolvers are known to disagree on. None of them may reach anything. */
 export function hostileUrls(port: number): string[] {
   const ipv4 = ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1', '0x7f.1', '127.0.0.1.', '0', '0.1.2.3'];
   const disguised = [
@@ -59,7 +59,7 @@ export function hostileUrls(port: number): string[] {
   ];
 }
 
-/** Any address of a range. */
+/** Arbitrary addresses in a range. */
 export function addressIn(cidr: string): fc.Arbitrary<ipaddr.IPv4 | ipaddr.IPv6> {
   const [network, bits] = ipaddr.parseCIDR(cidr);
   const bytes = network.toByteArray();
@@ -71,7 +71,7 @@ export function addressIn(cidr: string): fc.Arbitrary<ipaddr.IPv4 | ipaddr.IPv6>
   });
 }
 
-/** The ways to write an address as the host of a URL, some of which only some parsers understand. */
+/** The ways to write an address as a URL host, some of which only some parsers accept. */
 export function spellings(address: ipaddr.IPv4 | ipaddr.IPv6): string[] {
   return address.kind() === 'ipv4' ? ipv4Spellings(address.toByteArray()) : ipv6Spellings(address as ipaddr.IPv6);
 }

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { boundLookup, createLookup } from '../../src/egress/lookup.ts';
 import { startDnsServer } from './dns-server.ts';
 import { createTestEgress } from './support.ts';
 
 describe('createLookup', () => {
-  it('returns every address of a name, IPv4 first', async () => {
+  test('returns every address of a name, IPv4 first', async () => {
     await using dns = await startDnsServer((_name, type) =>
       type === 'A' ? ['192.0.2.1', '10.0.0.1'] : ['2001:db8::1'],
     );
@@ -13,12 +13,12 @@ describe('createLookup', () => {
     expect(dns.questions.sort()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
   });
 
-  it('is content with one family, whatever becomes of the other', async () => {
+  test('succeeds with one address family, whatever happens to the other', async () => {
     await using dns = await startDnsServer((_name, type) => (type === 'A' ? 'SERVFAIL' : ['2001:db8::1']));
     expect(await createLookup([dns.address])('hooks.example.com')).toEqual(['2001:db8::1']);
   });
 
-  it.each([
+  test.each([
     ['SERVFAIL', 'ESERVFAIL'],
     ['NXDOMAIN', 'ENOTFOUND'],
     [[], 'ENODATA'],
@@ -27,7 +27,7 @@ describe('createLookup', () => {
     await expect(createLookup([dns.address])('hooks.example.com')).rejects.toMatchObject({ code });
   });
 
-  it('asks the operating system, not the DNS, for names of the own machine', async () => {
+  test('asks the operating system, not DNS, for local names', async () => {
     await using dns = await startDnsServer(() => ['192.0.2.1']);
     const addresses = await createLookup([dns.address])('localhost');
     expect(addresses).toEqual(addresses.filter((address) => address === '127.0.0.1' || address === '::1'));
@@ -35,7 +35,7 @@ describe('createLookup', () => {
     expect(dns.questions).toEqual([]);
   });
 
-  it('resolves a name while the name servers of a hundred others are silent', async () => {
+  test('resolves a name while the name servers of a hundred others are silent', async () => {
     const gate = Promise.withResolvers<'SERVFAIL'>();
     await using dns = await startDnsServer((name) => (name.startsWith('slow') ? gate.promise : ['192.0.2.1']));
     const lookup = createLookup([dns.address]);
@@ -46,7 +46,7 @@ describe('createLookup', () => {
     expect(new Set(await Promise.all(slow))).toEqual(new Set(['failed']));
   });
 
-  it('feeds the guard: a name with one private address among public ones is refused', async () => {
+  test('makes the guard refuse a name with one private address among public ones', async () => {
     await using dns = await startDnsServer((_name, type) => (type === 'A' ? ['93.184.216.34'] : ['fd00::1']));
     await using egress = createTestEgress({ lookup: createLookup([dns.address]) });
     expect(await egress.failureOf('https://mixed.example/')).toMatchObject({ errorClass: 'target_not_allowed' });
@@ -54,7 +54,7 @@ describe('createLookup', () => {
 });
 
 describe('boundLookup', () => {
-  it('shares an answer that is under way and asks again after it', async () => {
+  test('shares a lookup in progress, and looks up again afterward', async () => {
     const asked: string[] = [];
     const gate = Promise.withResolvers<string[]>();
     const lookup = boundLookup((hostname) => {
@@ -68,7 +68,7 @@ describe('boundLookup', () => {
     expect(asked).toEqual(['a.example', 'b.example', 'a.example']);
   });
 
-  it('gives up on a lookup that does not end, and asks anew the next time', async () => {
+  test('times out a lookup that never ends, and tries again the next time', async () => {
     let asked = 0;
     const lookup = boundLookup(async () => (asked++ === 0 ? new Promise<string[]>(() => {}) : ['192.0.2.1']), 50);
     await expect(lookup('a.example')).rejects.toMatchObject({ errorClass: 'dns_error' });

@@ -4,11 +4,11 @@ import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spe
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress } from './support.ts';
 
-/** What the probe found out, printed as JSON: how many targets it tried, and at which addresses it was let through. */
+/** The probe's result, printed as JSON: how many targets it tried, and which addresses it reached. */
 export type ProbeReport = { tried: number; reachedDenied: string[]; reachedPublic: string[]; reachedOwn: string[] };
 
-// Run by namespace.service.test.ts in a network namespace where every address of the world is this machine: whatever gets past
-// the guard, wherever it goes, is accepted by the sentinel and counted.
+// Run by namespace.service.test.ts in a network namespace where every address belongs to this machine. The sentinel accepts and
+// counts every connection that gets past the guard.
 const PORT = 8443;
 const ADDRESSES_PER_RANGE = 25;
 
@@ -25,7 +25,7 @@ await using egress = createTestEgress({ lookup: async () => answers });
 
 const urlOf = (address: string) => `https://${address.includes(':') ? `[${address}]` : address}:${PORT}/`;
 
-/** The addresses that were reached since the last call. A connection that is let through on purpose marks the end. */
+/** The addresses reached since the last call. A connection that is allowed on purpose marks the end. */
 async function takeReached(): Promise<string[]> {
   const marker = PUBLIC_ADDRESSES[0]!;
   await egress.failureOf(urlOf(marker));

@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PUBLIC_ADDRESSES } from './hostile-targets.ts';
 import type { ProbeReport } from './namespace-probe.ts';
 
-// In a namespace of its own this machine answers for all addresses, and nothing can leave it.
+// In its own namespace, this machine owns all addresses, and nothing can leave it.
 const OWN_PUBLIC_ADDRESS = '93.184.216.35';
 const SETUP = [
   'ip link set lo up',
@@ -15,8 +15,8 @@ const SETUP = [
 ].join(' && ');
 const canIsolate = spawnSync('unshare', ['-rn', 'sh', '-c', SETUP]).status === 0;
 
-describe.skipIf(!canIsolate)('the guard, where every address is a trap (needs `unshare -rn` and `ip`)', () => {
-  it('reaches no denied address, every public one, and not the public address of this machine', async () => {
+describe.skipIf(!canIsolate)('the egress guard, where every address is a trap (needs `unshare -rn` and `ip`)', () => {
+  test("reaches every public address, but no denied one and not this machine's own", async () => {
     const probe = fileURLToPath(new URL('namespace-probe.ts', import.meta.url));
     const command = `${SETUP} && exec "$0" "$1" ${OWN_PUBLIC_ADDRESS}`;
     const { stdout } = await promisify(execFile)('unshare', ['-rn', 'sh', '-c', command, process.execPath, probe]);

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OriginPools } from '../../src/egress/origin-pools.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startRawServer } from './raw-server.ts';
@@ -11,7 +11,7 @@ const statusOf = async (url: string, dispatcher: OriginPools) => {
 };
 
 describe('OriginPools', () => {
-  it('closes the least recently used idle origin when it has no room for a new one', async () => {
+  test('closes the least recently used idle origin to make room for a new one', async () => {
     await using first = await startReceiver();
     await using second = await startReceiver();
     await using third = await startReceiver();
@@ -23,7 +23,7 @@ describe('OriginPools', () => {
     await pools.close();
   });
 
-  it('never closes an origin that is busy', async () => {
+  test('never closes a busy origin', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using busy = await startReceiver(async () => {
       await gate.promise;
@@ -40,7 +40,7 @@ describe('OriginPools', () => {
     await pools.close();
   });
 
-  it('forgets an origin that cannot be reached', async () => {
+  test("removes an origin that can't be reached", async () => {
     const gone = await startRawServer();
     await gone.close();
     const pools = new OriginPools({ connections: 4 }, 100);
@@ -51,7 +51,7 @@ describe('OriginPools', () => {
     await pools.close();
   });
 
-  it('forgets an origin when its last connection is closed', async () => {
+  test('removes an origin when its last connection closes', async () => {
     const disconnected = Promise.withResolvers<void>();
     await using receiver = await startReceiver((_request, response) => {
       response.on('close', () => disconnected.resolve());
@@ -64,7 +64,7 @@ describe('OriginPools', () => {
     await pools.close();
   });
 
-  it('takes no more requests once it is closed or destroyed', async () => {
+  test('refuses requests after it is closed or destroyed', async () => {
     await using receiver = await startReceiver();
     for (const end of ['close', 'destroy'] as const) {
       const pools = new OriginPools({}, 100);

@@ -2,7 +2,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addPhases, NO_PHASES } from '../../src/egress/phases.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
@@ -25,7 +25,7 @@ afterAll(async () => {
 const number = expect.any(Number);
 
 describe('the phases of a request', () => {
-  it('are those of the connection it opened, and of a later one on it only the wait for the answer', async () => {
+  test('include opening the connection, and for later requests on it only the wait for the response', async () => {
     const lookup = async () => ['127.0.0.1'];
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup, connectionsPerOrigin: 1 });
     const url = `https://receiver.test:${port}/`;
@@ -35,7 +35,7 @@ describe('the phases of a request', () => {
     expect(second.phases).toEqual({ ...NO_PHASES, firstByteMs: number });
   });
 
-  it('say what each took: a slow name server, a slow answer', async () => {
+  test('show a slow name server and a slow response', async () => {
     await using receiver = await startReceiver(async () => {
       await sleep(60);
       return {};
@@ -53,13 +53,13 @@ describe('the phases of a request', () => {
     expect(sum).toBeLessThanOrEqual(durationMilliseconds + 3);
   });
 
-  it('know no resolution for a literal address', async () => {
+  test("don't include name resolution for a literal address", async () => {
     await using receiver = await startReceiver();
     await using egress = createTestEgress({ allow: loopback(receiver) });
     expect((await egress.get(receiver.url)).phases).toEqual({ ...NO_PHASES, connectMs: number, firstByteMs: number });
   });
 
-  it('belong each to its own request while many connections are opened at once', async () => {
+  test('are attributed to the right request while many connections open at once', async () => {
     await using receiver = await startReceiver(async () => {
       await sleep(20);
       return {};
@@ -69,7 +69,7 @@ describe('the phases of a request', () => {
     expect(all.filter(({ phases }) => phases.connectMs !== null)).toHaveLength(receiver.connectionCount());
   });
 
-  it('of a failure end where it failed', async () => {
+  test('of a failed request end where it failed', async () => {
     await using refused = await startReceiver();
     await using broken = await startReceiver((_request, response) => void response.destroy());
     const allow = `127.0.0.1/32:${port},${loopback(refused, broken)}`;
@@ -88,14 +88,14 @@ describe('the phases of a request', () => {
     expect(await phasesOf(broken.url)).toEqual({ ...NO_PHASES, connectMs: number });
   });
 
-  it('of a request that is given up while it waits for the answer are kept', async () => {
+  test('are kept if a request is aborted while waiting for the response', async () => {
     await using silent = await startReceiver(() => undefined);
     await using egress = createTestEgress({ allow: loopback(silent) });
     const failure = await egress.failureOf(silent.url, { timeoutMilliseconds: 200 });
     expect(failure).toMatchObject({ errorClass: 'timeout', phases: { ...NO_PHASES, connectMs: number } });
   });
 
-  it('of several calls are added up', () => {
+  test('of several calls can be added up', () => {
     const call = { dnsMs: 1, connectMs: 2, tlsMs: null, firstByteMs: 4 };
     expect(addPhases(NO_PHASES, call)).toEqual(call);
     expect(addPhases(call, { ...NO_PHASES, tlsMs: 3, firstByteMs: 5 })).toEqual({

@@ -8,8 +8,8 @@ export type RawServer = {
 };
 
 /**
- * Starts a TCP server that says whatever `onConnection` writes, for answers that no HTTP library would send. Without
- * it the server is a sentinel: it only counts who comes.
+ * Starts a TCP server that sends whatever `onConnection` writes, for responses that no HTTP library would send. Without
+ * it, the server is a sentinel that only counts connections.
  */
 export async function startRawServer(
   onConnection: (socket: Socket) => void = () => {},

@@ -3,14 +3,14 @@ import { createEgress, type Egress, type EgressOptions } from '../../src/egress/
 import type { EgressError } from '../../src/egress/egress-error.ts';
 import type { EgressRequest } from '../../src/egress/exchange.ts';
 
-export type LoggedRefusal = { fields: object; message: string };
+type LoggedRefusal = { fields: object; message: string };
 
 export type TestEgress = Egress & {
-  /** Sends a GET with generous limits, changed by `changes`. */
+  /** Sends a GET with generous limits, overridden by `changes`. */
   get: (url: string, changes?: Partial<EgressRequest>) => ReturnType<Egress['send']>;
-  /** The error of a request that must fail. */
+  /** The error of a request that is expected to fail. */
   failureOf: (url: string, changes?: Partial<EgressRequest>) => Promise<EgressError>;
-  /** Every name that was looked up, in order. */
+  /** All names that were looked up, in order. */
   lookups: string[];
   logged: LoggedRefusal[];
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -18,7 +18,7 @@ export type TestEgress = Egress & {
 
 type TestEgressOptions = Omit<Partial<EgressOptions>, 'allow'> & { allow?: string };
 
-/** An egress whose names resolve only as the test says: without a `lookup`, to nothing. */
+/** An egress that resolves names only with the test's `lookup`. Without one, nothing resolves. */
 export function createTestEgress({
   allow = '',
   lookup = async () => [],
@@ -41,14 +41,14 @@ export function createTestEgress({
   const failureOf: TestEgress['failureOf'] = (url, changes) =>
     get(url, changes).then(
       ({ statusCode }) => {
-        throw new Error(`${url} was answered with status ${statusCode}`);
+        throw new Error(`${url} responded with status ${statusCode}`);
       },
       (error: EgressError) => error,
     );
   return { ...egress, get, failureOf, lookups, logged, [Symbol.asyncDispose]: egress.close };
 }
 
-/** The allow-list entries of servers on 127.0.0.1. */
+/** Allow-list entries for servers on 127.0.0.1. */
 export function loopback(...servers: { port: number }[]): string {
   return servers.map(({ port }) => `127.0.0.1/32:${port}`).join(',');
 }

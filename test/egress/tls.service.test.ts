@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress } from './support.ts';
@@ -24,14 +24,14 @@ afterAll(() => new Promise<void>((resolve) => void server.close(() => resolve())
 const testEgress = () => createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup: async () => ['127.0.0.1'] });
 
 describe('a secure connection', () => {
-  it('fails when the certificate is not trusted', async () => {
+  test("fails if the certificate isn't trusted", async () => {
     await using egress = testEgress();
     const failure = await egress.failureOf(`https://receiver.test:${port}/`);
     expect(failure).toMatchObject({ errorClass: 'tls_error' });
     expect(failure.message).toContain('DEPTH_ZERO_SELF_SIGNED_CERT');
   });
 
-  it('fails when the server does not speak TLS', async () => {
+  test("fails if the server doesn't speak TLS", async () => {
     await using plain = await startRawServer(
       (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 No\r\n\r\n')),
     );
@@ -39,7 +39,7 @@ describe('a secure connection', () => {
     expect(await egress.failureOf(`https://127.0.0.1:${plain.port}/`)).toMatchObject({ errorClass: 'tls_error' });
   });
 
-  it('is not waited for longer than connecting may take', async () => {
+  test('times out after the connect timeout', async () => {
     await using silent = await startRawServer();
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${silent.port}`, connectTimeoutMilliseconds: 200 });
     expect(await egress.failureOf(`https://127.0.0.1:${silent.port}/`)).toMatchObject({
@@ -52,7 +52,7 @@ describe('a secure connection', () => {
     beforeAll(() => setDefaultCACertificates([...trustedBefore, CERTIFICATE]));
     afterAll(() => setDefaultCACertificates(trustedBefore));
 
-    it('goes to the judged address under the name of the URL', async () => {
+    test("goes to the checked address under the URL's name", async () => {
       await using egress = testEgress();
       const answer = await egress.get(`https://receiver.test:${port}/`);
       expect(answer.body.toString()).toBe('secure');
@@ -60,7 +60,7 @@ describe('a secure connection', () => {
       expect(hosts).toEqual([`receiver.test:${port}`]);
     });
 
-    it.each(['another.test', '127.0.0.1'])('fails when the certificate is not for %s', async (host) => {
+    test.each(['another.test', '127.0.0.1'])("fails if the certificate isn't for %s", async (host) => {
       await using egress = testEgress();
       const failure = await egress.failureOf(`https://${host}:${port}/`);
       expect(failure).toMatchObject({ errorClass: 'tls_error' });

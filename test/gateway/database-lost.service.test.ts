@@ -59,8 +59,8 @@ function cutBefore(answer: { statusCode?: number; body?: string }): void {
   });
 }
 
-describe('when the database is lost', () => {
-  test('before a payment is claimed, the buyer is told to come back', async () => {
+describe('when the database becomes unreachable', () => {
+  test('before a payment is claimed, the buyer is told to retry later', async () => {
     const payer = await rails.wallet(10_000n);
     const payment = v2Headers(await sign(payer));
     wire.cut();
@@ -74,10 +74,10 @@ describe('when the database is lost', () => {
   });
 
   test.each([
-    ['while the facilitator verifies', () => rails.facilitator.misbehave('verify', cutting), 0],
-    ['while the upstream works', () => cutBefore({ body: 'served' }), 1],
-    ['while the upstream fails', () => cutBefore({ statusCode: 500 }), 1],
-  ])('%s, the buyer is told to repeat and not to pay again', async (_when, arrange, calls) => {
+    ['while the facilitator is verifying', () => rails.facilitator.misbehave('verify', cutting), 0],
+    ['while the upstream is working', () => cutBefore({ body: 'served' }), 1],
+    ['while the upstream is failing', () => cutBefore({ statusCode: 500 }), 1],
+  ])('%s, the buyer is told to repeat the request and not to pay again', async (_when, arrange, calls) => {
     arrange();
     const payer = await rails.wallet(10_000n);
     const { status, text, headers } = await ask(v2Headers(await sign(payer)));
@@ -87,7 +87,7 @@ describe('when the database is lost', () => {
     expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
   });
 
-  test('while it is settled, the buyer gets what was paid, and the payment is booked later', {
+  test('while the payment is settled, the buyer still gets the response, and the payment is booked later', {
     timeout: 60_000,
   }, async () => {
     rails.facilitator.misbehave('settle', cutting);

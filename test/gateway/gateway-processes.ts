@@ -5,7 +5,7 @@ import type { Rails } from './support.ts';
 
 export type GatewayProcess = NodeProcess & { url: string };
 
-/** A gateway in a process of its own, on the database of `app`. */
+/** Starts a gateway in a separate process, on the database of `app`. */
 export async function startGatewayProcess(
   { databaseUrl, dataDir }: Pick<TestApp, 'databaseUrl' | 'dataDir'>,
   rails: Pick<Rails, 'env'>,

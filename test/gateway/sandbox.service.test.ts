@@ -35,7 +35,7 @@ test('the sandbox has a funded wallet whose payments its facilitator settles', a
   };
   expect(await facilitator.verify(request)).toEqual({ isValid: true });
   expect(await facilitator.settle(request)).toMatchObject({ kind: 'settled' });
-  // The nonce is used: whether by this payment only the chain can tell.
+  // The nonce is used. Only the chain can tell if this payment used it.
   expect(await facilitator.settle(request)).toMatchObject({ kind: 'ambiguous' });
   expect(await facilitator.supported()).toContainEqual({ x402Version: 2, scheme: 'exact', network: NETWORK.id });
 
@@ -46,7 +46,7 @@ test('the sandbox has a funded wallet whose payments its facilitator settles', a
   expect(sandbox.wallet.privateKey).toBe(privateKey);
 });
 
-test('the sandbox goes on without the demo API when its port is taken', async () => {
+test('the sandbox starts without the demo API if its port is taken', async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
   const other = await startDemoUpstream(4011).catch(() => undefined);
   sandbox = await startSandbox({ network: NETWORK, dataDir, log });
@@ -54,7 +54,7 @@ test('the sandbox goes on without the demo API when its port is taken', async ()
   await other?.stop();
 });
 
-test('the chain keeps time without transactions', async () => {
+test("the sandbox chain's clock keeps running without transactions", async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
   const anvil = await startAnvil({ binary: findAnvil()!, chainId: NETWORK.chainId });
   const blockNumber = async () => {

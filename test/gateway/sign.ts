@@ -26,7 +26,7 @@ const TYPES = {
   ],
 } as const;
 
-/** An authorization of a cent to the seller for two minutes, unless told otherwise, signed by the account. */
+/** Signs an authorization with the account. By default, it pays the seller one cent and is valid for two minutes. */
 export async function sign(
   account: PrivateKeyAccount,
   changes: Partial<Authorization> = {},
@@ -64,7 +64,7 @@ export async function sign(
   return { signature, authorization };
 }
 
-/** The terms that a payment of version 2 repeats. */
+/** The terms that a version 2 payment repeats. */
 export function accepted(amount = '10000') {
   return {
     scheme: 'exact',
@@ -81,23 +81,23 @@ export function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64');
 }
 
-/** The headers of a payment of version 2. */
+/** Headers of a version 2 payment. */
 export function v2Headers(payload: unknown, changes: object = {}): Record<string, string> {
   const amount = (payload as Signed).authorization?.value;
   return { 'payment-signature': encode({ x402Version: 2, accepted: accepted(amount), payload, ...changes }) };
 }
 
-/** The headers of a payment of version 1. */
+/** Headers of a version 1 payment. */
 export function v1Headers(payload: unknown, changes: object = {}): Record<string, string> {
   return { 'x-payment': encode({ x402Version: 1, scheme: 'exact', network: NETWORK.v1Name, payload, ...changes }) };
 }
 
-/** Headers as lines of a request that is written by hand. */
+/** Headers as lines of a raw request. */
 export function headerLines(headers: Record<string, string>): string[] {
   return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
 }
 
-/** The head of a request as it goes over the wire, in whatever shape. */
+/** A request head exactly as it goes over the wire, valid or not. */
 export function rawRequest(line: string, ...headers: string[]): string {
   return `${[`${line} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`;
 }

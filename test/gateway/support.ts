@@ -18,14 +18,14 @@ import { type FacilitatorServer, startFacilitatorServer } from './chain/facilita
 export const NETWORK: Network = findNetwork('eip155:84532')!;
 export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
-/** A local chain with dollars on it, and a facilitator behind HTTP. */
+/** A local chain with test dollars, and a facilitator over HTTP. */
 export type Rails = {
   rpcUrl: string;
   chain: LocalChain;
   facilitator: FacilitatorServer;
-  /** Settings with which the service uses them. */
+  /** Environment variables that make the service use them. */
   env: Record<string, string>;
-  /** A wallet with this many atomic units. */
+  /** Creates a wallet with this balance in atomic units. */
   wallet(amountAtomic?: bigint): Promise<PrivateKeyAccount>;
   close(): Promise<void>;
 };
@@ -57,12 +57,12 @@ export async function startRails(): Promise<Rails> {
   };
 }
 
-/** The stock client of x402, which pays whatever it is asked. */
+/** The stock x402 client, which pays any price. */
 export function payingFetch(account: PrivateKeyAccount): typeof fetch {
   return wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer: account })) as typeof fetch;
 }
 
-/** The stock client of version 1: it reads the body of a 402 and knows no header. */
+/** The stock version 1 client, which reads the body of a 402 and ignores its headers. */
 export function payingFetchV1(account: PrivateKeyAccount): typeof fetch {
   const client = new x402Client().registerV1(NETWORK.v1Name as `${string}:${string}`, new ExactEvmSchemeV1(account));
   const withoutHeader: typeof fetch = async (...request) => {
@@ -74,7 +74,7 @@ export function payingFetchV1(account: PrivateKeyAccount): typeof fetch {
   return wrapFetchWithPayment(withoutHeader, client) as typeof fetch;
 }
 
-/** A project that is paid to `SELLER`, with paid routes: path → upstream URL and price. */
+/** Creates a project that is paid to `SELLER`, with paid routes: path → upstream URL and price. */
 export async function createShop(
   app: TestApp,
   owner: TestUser,

@@ -32,7 +32,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
  * @param options `databaseUrl` to share the database of another app; `env` for settings beside the defaults.
  */
 export async function startTestApp(
-  options: Pick<AppOptions, 'hostOverrides' | 'delivery' | 'deliveryLimits' | 'payloadVersions'> & {
+  options: Pick<AppOptions, 'hostOverrides' | 'delivery' | 'responsePacing' | 'payloadVersions'> & {
     databaseUrl?: string;
     dataDir?: string;
     env?: Record<string, string>;
@@ -51,14 +51,14 @@ export async function startTestApp(
     EGRESS_ALLOW: '127.0.0.1/32:*',
     ...options.env,
   });
-  const { hostOverrides, delivery, deliveryLimits, payloadVersions } = options;
+  const { hostOverrides, delivery, responsePacing, payloadVersions } = options;
   const app: App = await startApp({
     config: { ...config, ...options.config },
     databaseUrl,
     log: options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' }),
     ...(hostOverrides && { hostOverrides }),
     ...(delivery && { delivery }),
-    ...(deliveryLimits && { deliveryLimits }),
+    ...(responsePacing && { responsePacing }),
     ...(payloadVersions && { payloadVersions }),
   });
   const issuer: DevIssuer = await openDevIssuer({ dataDir });

@@ -4,8 +4,8 @@ import type { EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
 import { createHttpFacilitator } from '../../gateway/chain/facilitator-http.ts';
+import { isOffered } from '../../gateway/chain/rails.ts';
 import { egressTransport } from '../../gateway/chain/rpc.ts';
-import { isOffered } from '../../gateway/start.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };

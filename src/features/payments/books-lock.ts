@@ -1,14 +1,14 @@
 import type { Transaction } from '../../database/client.ts';
 
-/** Keeps these locks apart from other advisory locks. */
+/** Separates these locks from other advisory locks. */
 const BOOKS_LOCK = 402;
 
 /**
- * Begins an entry into the books of the payment's project. Entries do not wait for each other, only for a day that is
- * being closed: so what is booked on a day is in its summary. The project is locked first, as its deletion does, which
- * would wait for the payment while this waits for the project.
+ * Starts an entry in the books of the payment's project. Entries don't wait for each other, only for a day that is being
+ * closed, so everything booked on a day is in its summary. The project is locked first, in the same order as when a
+ * project is deleted, to avoid a deadlock.
  *
- * @returns the project's milestones; none when the payment is gone
+ * @returns the project's milestones, empty if the payment no longer exists.
  */
 export async function enterBooks(tx: Transaction, paymentId: string): Promise<bigint[]> {
   const [row] = await tx.$queryRaw<{ milestones: string[] }[]>`
@@ -18,12 +18,12 @@ export async function enterBooks(tx: Transaction, paymentId: string): Promise<bi
   return (row?.milestones ?? []).map(BigInt);
 }
 
-/** Keeps a project from being deleted until the transaction ends; comes before all other locks. */
+/** Keeps a project from being deleted until the transaction ends. Take this before all other locks. */
 export async function keepProject(tx: Transaction, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE`;
 }
 
-/** Holds all entries into a project's books back until the transaction ends, having waited for those that were begun. */
+/** Waits for started entries in a project's books, then blocks new ones until the transaction ends. */
 export async function closeBooks(tx: Transaction, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(${BOOKS_LOCK}, hashtext(${projectId}))::text AS "locked"`;
 }

@@ -7,8 +7,8 @@ import type { EventService } from '../events/service.ts';
 import { atomicOf, paymentPayload } from './payload.ts';
 
 /**
- * The time an entry is booked at, as SQL to be evaluated after `enterBooks`: when it happened if that was today (UTC),
- * else now, since a finished day is not reopened.
+ * The time an entry is booked at, as SQL to evaluate after `enterBooks`: when it happened if that was today (UTC), else
+ * now, because finished days aren't reopened.
  */
 export function bookingTime(happenedAt: Date | undefined, clock: (() => Date) | undefined): Prisma.Sql {
   const now = clock ? Prisma.sql`${clock().toISOString()}::timestamptz` : Prisma.sql`clock_timestamp()`;
@@ -21,14 +21,14 @@ function dayOf(time: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${time} AT TIME ZONE 'UTC')::date`;
 }
 
-/** The customer that a payment's wallet is in its project. */
+/** The customer for the payer's wallet in the payment's project. */
 export async function findOrCreateCustomer(tx: Transaction, { projectId, payer }: Payment): Promise<string> {
   const where = { projectId, walletAddress: getAddress(payer) };
   await tx.customer.createMany({ data: [{ id: newId('Customer'), ...where }], skipDuplicates: true });
   return (await tx.customer.findFirstOrThrow({ where, select: { id: true } })).id;
 }
 
-/** Counts a settled payment for its customer and its day, with the events that follow from it. */
+/** Adds a settled payment to its customer and its day, and records the events that follow. */
 export async function bookSettlement(
   tx: Transaction,
   events: EventService,
@@ -64,13 +64,13 @@ export async function bookSettlement(
       },
     });
   }
-  // Last, because all payments of an endpoint wait for each other here.
+  // Last, because this makes concurrent payments of an endpoint wait for each other.
   const day = dayOf(Prisma.sql`${settledAt!.toISOString()}::timestamptz`);
   await enterDay(tx, payment, day, { totalAtomic: payload.amountAtomic, paymentCount: 1, failedCount: 0 });
 }
 
-/** Milestones that a total has reached on its way from `before` to `after`, in ascending order. */
-export function milestonesPassed(milestones: readonly bigint[], before: bigint, after: bigint): bigint[] {
+/** The milestones between `before` (exclusive) and `after` (inclusive), in ascending order. */
+function milestonesPassed(milestones: readonly bigint[], before: bigint, after: bigint): bigint[] {
   return milestones
     .filter((milestone) => before < milestone && milestone <= after)
     .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
@@ -85,11 +85,11 @@ async function countForCustomer(tx: Transaction, payment: Payment): Promise<Cust
       "firstPaymentAt" = least("firstPaymentAt", ${settled}),
       "lastPaymentAt" = greatest("lastPaymentAt", ${settled})
     WHERE "id" = ${payment.customerId} RETURNING *`;
-  if (!customer) throw new Error(`The payment ${payment.id} is settled and has no customer`);
+  if (!customer) throw new Error(`Settled payment ${payment.id} has no customer`);
   return customer;
 }
 
-/** Counts a failed payment for its day, with its event. */
+/** Adds a failed payment to its day and records its event. */
 export async function bookFailure(
   tx: Transaction,
   events: EventService,
@@ -112,7 +112,7 @@ export async function bookFailure(
   await enterDay(tx, payment, dayOf(failedAt), { totalAtomic: '0', paymentCount: 0, failedCount: 1 });
 }
 
-/** Adds to a day of an endpoint. The first entry of a day queues its summary. */
+/** Adds to an endpoint's day. The first entry of a day queues the daily summary. */
 async function enterDay(
   tx: Transaction,
   { projectId, endpointId }: Payment,

@@ -8,7 +8,7 @@ export type PaymentFilter = {
   status?: PaymentStatus[] | null;
   endpointId?: string | null;
   customerId?: string | null;
-  /** Wallet, in any spelling. */
+  /** Wallet, in any case. */
   payer?: string | null;
   transactionHash?: string | null;
   /** Presented at or after. */
@@ -20,17 +20,17 @@ export type PaymentFilter = {
 const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
 
 /**
- * A filter in the terms of the table: null for what is not asked for, spellings as they are stored, and times as bounds
- * of the identifier, which carries the time a payment was presented at.
+ * Translates a filter to table columns: null for unset fields, values in stored form, and times as bounds of the id,
+ * which contains the time a payment was presented.
  *
- * @throws AppError `NOT_FOUND` for identifiers that cannot be any, `VALIDATION_FAILED`
+ * @throws AppError `NOT_FOUND` for malformed ids, `VALIDATION_FAILED`
  */
 export function toColumns({ status, endpointId, customerId, payer, transactionHash, from, to }: PaymentFilter) {
   if (payer && !isAddress(payer, { strict: false })) {
-    throw invalidField('/payer', 'Must be an EVM address: 0x and 40 hex digits.');
+    throw invalidField('/payer', 'Must be an EVM address: 0x followed by 40 hex digits.');
   }
   if (transactionHash && !isHash(transactionHash)) {
-    throw invalidField('/transactionHash', 'Must be a transaction hash: 0x and 64 hex digits.');
+    throw invalidField('/transactionHash', 'Must be a transaction hash: 0x followed by 64 hex digits.');
   }
   return {
     status: status ?? null,

@@ -2,18 +2,18 @@ import type { Transaction } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { alreadyAt } from './lease.ts';
 
-/** Keeps these locks apart from other advisory locks. */
+/** Separates these locks from other advisory locks. */
 const PAYER_LOCK = 403;
 
-/** A payment that takes of its payer's money what may not have left the wallet yet. */
+/** A payment whose amount may not have left the payer's wallet yet. */
 export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 
 /**
- * Marks a claimed payment as verified for its payer's account and reads what else is in flight there. One at a time a
- * payer, in all processes: of two payments that come at once the second one sees the first.
+ * Counts a claimed payment among its payer's payments in flight and reads the others. This runs one at a time per payer
+ * across all processes: of two simultaneous payments, the second sees the first.
  *
- * Claims that are not verified do not count, since anybody can make them in the name of any wallet. What was settled
- * since the claim does: the money may have been looked at before it left.
+ * Unverified claims don't count, because anyone can make them in the name of any wallet. Payments settled since the claim
+ * do count: the balance may have been read before the money left.
  */
 export async function holdFunds(tx: Transaction, claimed: Payment): Promise<InFlight[]> {
   const { id, leaseToken, network, assetAddress, payer, updatedAt: claimedAt } = claimed;

@@ -1,47 +1,52 @@
-import type { Transaction } from '../../database/client.ts';
-import type { Payment, PaymentStage, PaymentStatus } from '../../generated/prisma/client.ts';
+import type { Database } from '../../database/client.ts';
+import type { Payment } from '../../generated/prisma/client.ts';
 
-/** What proves that a process carries a payment: every claim of it counts the token up. */
+/** Proves that a process carries a payment. Every takeover increments the token. */
 export type PaymentLease = { paymentId: string; leaseToken: number };
 
-/** The chain has told what became of a payment, whoever carries it. */
+/** The chain has shown the outcome of a payment. It applies no matter which process carries the payment. */
 export type Reconciled = { paymentId: string; reconciled: true };
 
-/** Another process carries the payment now, or it is final: this one must leave it alone. */
+/** Another process carries the payment now, or the payment is final. Stop working on it. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   constructor(paymentId: string) {
-    super(`The payment ${paymentId} is no longer this process's to carry.`);
+    super(`This process no longer holds the lease of payment ${paymentId}.`);
   }
 }
 
-/** The payment is no longer there: its project was deleted. */
+/** The payment no longer exists because its project was deleted. */
 export class PaymentGone extends LeaseLost {}
 
-type Reader = Pick<Transaction, 'payment'>;
+/** Extends leases and takes over payments whose lease has ended. */
+export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLeaseSeconds: number) {
+  return {
+    /** Extends a lease to that many seconds from now. @throws LeaseLost if another process has the payment. */
+    async extend(lease: PaymentLease, seconds: number): Promise<void> {
+      const count = await prisma.$executeRaw`
+        UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => ${seconds}::float8)
+        WHERE "id" = ${lease.paymentId} AND "leaseToken" = ${lease.leaseToken} AND "leasedUntil" IS NOT NULL`;
+      if (count === 0) throw new LeaseLost(lease.paymentId);
+    },
 
-/** The payment when this very step was taken before by the same claim. @throws LeaseLost, PaymentGone otherwise */
-export async function alreadyAt(
-  db: Reader,
-  by: PaymentLease | Reconciled,
-  status: PaymentStatus,
-  stage?: PaymentStage,
-): Promise<Payment> {
-  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  if (!payment) throw new PaymentGone(by.paymentId);
-  const isOurs = 'reconciled' in by || payment.leaseToken === by.leaseToken;
-  if (payment.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
-  throw new LeaseLost(by.paymentId);
-}
+    /** Takes over payments whose lease has ended, longest abandoned first. Each goes to one process only. */
+    async takeAbandoned(limit: number): Promise<Payment[]> {
+      return prisma.$queryRaw<Payment[]>`
+        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
+          "leasedUntil" = now() + make_interval(secs => ${recoveryLeaseSeconds}::float8)
+        WHERE "id" = ANY(ARRAY(
+          SELECT "id" FROM "Payment" WHERE "leasedUntil" <= now()
+          ORDER BY "leasedUntil" LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )) RETURNING *`;
+    },
 
-/** The same for a settlement: whoever booked this transaction, it is the one fact. */
-export async function alreadySettled(
-  db: Reader,
-  by: PaymentLease | Reconciled,
-  transactionHash: string,
-): Promise<Payment> {
-  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  if (!payment) throw new PaymentGone(by.paymentId);
-  if (payment.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
-  throw new LeaseLost(by.paymentId);
+    /** Takes over one payment. Returns null while another process has it, while it waits for its next check, or if it is final. */
+    async take(paymentId: string, leaseSeconds: number): Promise<Payment | null> {
+      const [payment] = await prisma.$queryRaw<Payment[]>`
+        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
+          "leasedUntil" = now() + make_interval(secs => ${leaseSeconds}::float8)
+        WHERE "id" = ${paymentId} AND "leasedUntil" <= now() RETURNING *`;
+      return payment ?? null;
+    },
+  };
 }

@@ -7,56 +7,56 @@ import type { EventService } from '../events/service.ts';
 import { bookFailure, bookingTime, bookSettlement, findOrCreateCustomer } from './books.ts';
 import { enterBooks } from './books-lock.ts';
 import { holdFunds, type InFlight } from './in-flight.ts';
-import { createKeptAnswers } from './kept-answers.ts';
-import { alreadyAt, alreadySettled, LeaseLost, type PaymentLease, type Reconciled } from './lease.ts';
+import { createKeptResponses } from './kept-responses.ts';
+import { createLeases, type PaymentLease, type Reconciled } from './lease.ts';
 import { paymentPayload } from './payload.ts';
 import type {
   AuthorizationKey,
-  Claim,
   NewPayment,
+  OnChainSettlement,
+  PaymentClaim,
   PaymentFailure,
   PaymentProgress,
-  Settlement,
-  UpstreamAnswer,
+  ServedResponse,
 } from './payment-record.ts';
-import { findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
+import { alreadyAt, alreadySettled, findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
 
 export type Ledger = ReturnType<typeof createLedger>;
 
 const SETTLEABLE: readonly PaymentStatus[] = ['SETTLING', 'UNKNOWN'];
-/** Where a payment may stand when it fails at a stage. */
+/** The statuses a payment can have when it fails at a stage. */
 const FAILS_FROM: Record<PaymentStage, readonly PaymentStatus[]> = {
   VERIFY: ['CLAIMED'],
   UPSTREAM: ['VERIFIED'],
   SETTLE: ['SERVED', 'SETTLING', 'UNKNOWN'],
 };
 const FINAL = Prisma.sql`"authorization" = NULL, "leasedUntil" = NULL`;
-/** An unknown settlement is looked up on the chain after this long; a block has to come first. */
+/** How long to wait before looking up an unknown settlement on the chain. A block has to come first. */
 const NEXT_CHECK_SECONDS = 5;
 
 export type LedgerOptions = {
   db: Database;
   events: EventService;
   bus: Bus;
-  /** How long whoever takes over an abandoned payment has it. What stays unresolved is handed out again after it. */
+  /** Lease of a process that takes over an abandoned payment. If still unresolved after it, the payment is taken over again. */
   recoveryLeaseSeconds?: number;
-  /** Told of every status that a payment comes to. */
+  /** Called with every new status of a payment. */
   onStatus?: (payment: PaymentProgress) => void;
-  /** Clock of the books, for tests; the database's otherwise. Leases always run by the database's. */
+  /** Clock of the books, for tests. Defaults to the database's clock, which leases always use. */
   now?: () => Date;
 };
 
 /**
- * The life of payments. Every step is a compare-and-set on the status and the lease, so of two processes that believe
- * they carry a payment one is refused with `LeaseLost`; it is written in one transaction with its events and its place in
- * the books. A step whose answer was lost may be repeated with the same lease: it is taken once.
+ * The life of payments. Every step is a compare-and-set on the status and the lease, so if two processes both believe
+ * they carry a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
+ * the books. A step whose result was lost can be repeated with the same lease and is taken only once.
  *
- * A payment that failed at VERIFY is final but gives its nonce back: whoever holds the real authorization may present it,
- * as a new payment, even if somebody else tried a forged one first. Any later failure keeps it: an authorization makes
- * one upstream call at most.
+ * A payment that failed at VERIFY is final but releases its nonce, so the real payer can still present the authorization
+ * as a new payment, even if someone else tried a forged one first. After any later failure the nonce stays held: an
+ * authorization makes at most one upstream call.
  */
 export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
-  /** Tells live subscribers, and after events the workers too. */
+  /** Notifies live subscribers, and the workers if events were recorded. */
   function announce(payment: PaymentProgress, hasEvents: boolean): void {
     onStatus?.(payment);
     bus.publish(topics.payments(payment.projectId));
@@ -78,12 +78,12 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
 
   return {
     /**
-     * Takes the nonce of an authorization for this request, once for all processes and projects. One that was claimed by
-     * a process that has died before verifying it is claimed anew.
+     * Takes the nonce of an authorization for this request, once across all processes and projects. If a process died
+     * after claiming it and before verifying it, it is claimed again.
      *
-     * @throws AppError `NOT_FOUND` when the project is not there any more.
+     * @throws AppError `NOT_FOUND` if the project no longer exists.
      */
-    async claim(input: NewPayment): Promise<Claim> {
+    async claim(input: NewPayment): Promise<PaymentClaim> {
       for (;;) {
         const created = await insertClaim(db, input).catch((error) => {
           throw isForeignKeyViolation(error) ? notFound() : error;
@@ -94,23 +94,23 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
         }
         const existing = await findHolder(db, input);
         if (existing) return { kind: 'existing', payment: existing };
-        // It gave its nonce back between the two statements.
+        // The other payment released the nonce between the two statements.
       }
     },
 
-    /** The payment that an authorization was claimed for, unless it has failed. */
+    /** The payment that holds an authorization, unless its verification failed. */
     find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(db, authorization),
 
     /**
-     * Counts a CLAIMED payment, whose authorization is good, among what its payer has in flight.
+     * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight.
      *
-     * @returns what the same payer has in flight already, at all sellers and processes, and what was settled since the
-     *   claim. While it is none, the verification has shown that there is enough money.
+     * @returns the payer's other payments in flight, across all sellers and processes, and those settled since the claim.
+     *   If there are none, the verification has already shown that there is enough money.
      * @throws LeaseLost
      */
     hold: (claimed: Payment): Promise<InFlight[]> => db.prisma.$transaction((tx) => holdFunds(tx, claimed)),
 
-    /** CLAIMED → VERIFIED. Knows the customer from here on. Records `payment.verified`. */
+    /** CLAIMED → VERIFIED. Assigns the customer. Records `payment.verified`. */
     async verified(lease: PaymentLease): Promise<Payment> {
       const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
         await enterBooks(tx, lease.paymentId);
@@ -131,27 +131,27 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
       return payment;
     },
 
-    /** VERIFIED → SERVED, with the upstream's answer. */
-    async served(lease: PaymentLease, answer: UpstreamAnswer): Promise<void> {
-      const moved = await moveToServed(db, lease, answer);
+    /** VERIFIED → SERVED, with the upstream's response. */
+    async served(lease: PaymentLease, response: ServedResponse): Promise<void> {
+      const moved = await moveToServed(db, lease, response);
       if (moved) announce(moved, false);
       else await alreadyAt(db.prisma, lease, 'SERVED');
     },
 
-    /** SERVED → SETTLING. Call it before the settlement is sent: from here on it may have happened. */
+    /** SERVED → SETTLING. Call this before sending the settlement: from then on, it may have happened. */
     async settling(lease: PaymentLease): Promise<void> {
       await step(lease, ['SERVED'], 'SETTLING', Prisma.sql`"failureReason" = NULL`);
     },
 
     /**
-     * SETTLING or UNKNOWN → SETTLED: counts the payment for its customer and its day, once. Records `payment.settled`,
-     * `customer.first_payment` for the first one, and `customer.milestone` for each milestone it passes.
+     * SETTLING or UNKNOWN → SETTLED. Adds the payment to its customer and its day once. Records `payment.settled`,
+     * `customer.first_payment` for the first payment, and `customer.milestone` for each milestone it reaches.
      *
-     * A settlement that becomes known on a later UTC day is booked on that day, because a finished day is not reopened.
+     * A settlement that becomes known on a later UTC day is booked on that day, because finished days aren't reopened.
      *
      * @throws LeaseLost
      */
-    async settled(by: PaymentLease | Reconciled, result: Settlement): Promise<Payment> {
+    async settled(by: PaymentLease | Reconciled, result: OnChainSettlement): Promise<Payment> {
       const transactionHash = result.transactionHash.toLowerCase();
       const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
         const milestonesAtomic = await enterBooks(tx, by.paymentId);
@@ -167,8 +167,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     },
 
     /**
-     * → FAILED: nothing was charged. Drops the answer that was not paid for. Records `payment.failed`, except for what
-     * failed at VERIFY: anybody can make such payments, so they are no seller's business and are soon deleted.
+     * → FAILED: nothing was charged. Deletes the unpaid response. Records `payment.failed`, except for failures at VERIFY:
+     * anyone can cause those, so they don't concern the seller and are soon deleted.
      */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;
@@ -192,8 +192,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     },
 
     /**
-     * SETTLING or UNKNOWN → UNKNOWN: the settlement was sent and its result is not known. The chain will tell; the
-     * payment is handed out by `takeAbandoned` after `nextCheckSeconds`.
+     * SETTLING or UNKNOWN → UNKNOWN: the settlement was sent and its outcome isn't known. `takeAbandoned` returns the
+     * payment after `nextCheckSeconds`, to look it up on the chain.
      */
     async unknown(
       lease: PaymentLease,
@@ -206,39 +206,12 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
       return step(lease, SETTLEABLE, 'UNKNOWN', set);
     },
 
-    /** Prolongs a lease to that many seconds from now. @throws LeaseLost when another process has the payment. */
-    async extend(lease: PaymentLease, seconds: number): Promise<void> {
-      const count = await db.prisma.$executeRaw`
-        UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => ${seconds}::float8)
-        WHERE "id" = ${lease.paymentId} AND "leaseToken" = ${lease.leaseToken} AND "leasedUntil" IS NOT NULL`;
-      if (count === 0) throw new LeaseLost(lease.paymentId);
-    },
-
-    /** Takes over payments whose lease has ended, the longest abandoned first, each for one process. */
-    async takeAbandoned(limit: number): Promise<Payment[]> {
-      return db.prisma.$queryRaw<Payment[]>`
-        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
-          "leasedUntil" = now() + make_interval(secs => ${recoveryLeaseSeconds}::float8)
-        WHERE "id" = ANY(ARRAY(
-          SELECT "id" FROM "Payment" WHERE "leasedUntil" <= now()
-          ORDER BY "leasedUntil" LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        )) RETURNING *`;
-    },
-
-    /** Takes over one payment; null while another process has it, when it waits for its next check, and when it is final. */
-    async take(paymentId: string, leaseSeconds: number): Promise<Payment | null> {
-      const [payment] = await db.prisma.$queryRaw<Payment[]>`
-        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
-          "leasedUntil" = now() + make_interval(secs => ${leaseSeconds}::float8)
-        WHERE "id" = ${paymentId} AND "leasedUntil" <= now() RETURNING *`;
-      return payment ?? null;
-    },
-
-    ...createKeptAnswers(db),
+    ...createLeases(db, recoveryLeaseSeconds),
+    ...createKeptResponses(db),
   };
 }
 
-/** What others wrote, such as a facilitator, in a form that can be stored. */
+/** Makes text from third parties, such as a facilitator, safe to store. */
 function foreignText(text: string, maxLength: number): string {
   return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../database/client.ts';
 import type { PaymentStatus } from '../../generated/prisma/client.ts';
 
-/** Where a payment stands while it is not final. */
+/** The statuses of payments that aren't final. */
 export const OPEN_STATUSES = [
   'CLAIMED',
   'VERIFIED',
@@ -12,13 +12,13 @@ export const OPEN_STATUSES = [
 
 export type OpenPayments = {
   counts: Record<(typeof OPEN_STATUSES)[number], number>;
-  /** Since the oldest UNKNOWN one was served; 0 when there is none. */
+  /** Seconds since the oldest UNKNOWN payment was served, 0 if there are none. */
   oldestUnknownSeconds: number;
 };
 
 type Row = { status: (typeof OPEN_STATUSES)[number]; count: number; oldestSeconds: number };
 
-/** Counts the payments that are not final: those and no others have a lease, and an index of their own. */
+/** Counts the payments that aren't final. Only those have a lease, and they have their own index. */
 export async function readOpenPayments(pool: Database['pool']): Promise<OpenPayments> {
   const { rows } = await pool.query<Row>(
     `SELECT "status", count(*)::int AS "count",

@@ -3,12 +3,12 @@ import type { EventPayload } from '../../events/kinds.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { formatUsd } from '../../money.ts';
 
-/** An amount of the database as whole atomic units. */
+/** Converts a database amount to atomic units. */
 export function atomicOf(amount: { toFixed(decimals: 0): string }): bigint {
   return BigInt(amount.toFixed(0));
 }
 
-/** What every `payment.*` event says of its payment. */
+/** The payment fields that every `payment.*` event carries. */
 export function paymentPayload(payment: Payment): EventPayload<'payment.verified'> {
   const amountAtomic = atomicOf(payment.amountAtomic);
   return {

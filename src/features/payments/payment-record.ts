@@ -1,6 +1,6 @@
 import type { Payment, PaymentStage } from '../../generated/prisma/client.ts';
 
-/** What makes an authorization unique: the network as CAIP-2, for example `eip155:8453`; the rest in any case. */
+/** Identifies an authorization. `network` is a CAIP-2 id such as `eip155:8453`. Hex can be in any case. */
 export type AuthorizationKey = { network: string; assetAddress: string; payer: string; nonce: string };
 
 export type NewPayment = AuthorizationKey & {
@@ -15,36 +15,37 @@ export type NewPayment = AuthorizationKey & {
   amountAtomic: bigint;
   validAfter: Date;
   validBefore: Date;
-  /** The signed payload and the requirements it answers: what settling it later takes. */
+  /** The signed payload and the requirements it meets. Settling needs both. */
   authorization: unknown;
   requestFingerprint: string;
   leaseSeconds: number;
 };
 
-/** `existing`: the authorization was presented before, perhaps to another project, and holds its nonce. */
-export type Claim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
+/** `existing`: another payment, perhaps of another project, already holds the authorization's nonce. */
+export type PaymentClaim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
 
-export type UpstreamAnswer = {
+/** An upstream response that the buyer gets once the payment is settled. */
+export type ServedResponse = {
   statusCode: number;
   headers: Record<string, string | string[]>;
   body: Buffer;
   durationMs: number;
-  /** Until when a retry of the same payment is given this answer. */
+  /** Until when a retry with the same payment gets this response. */
   keepUntil: Date;
-  /** Replaces the one of the claim: the digest of a streamed body is known only now. */
+  /** Replaces the fingerprint of the claim, now that the digest of the streamed body is known. */
   requestFingerprint?: string;
 };
 
-export type Settlement = { transactionHash: string; settledAt: Date };
+export type OnChainSettlement = { transactionHash: string; settledAt: Date };
 
 export type PaymentFailure = {
   stage: PaymentStage;
   /** Stable code, for example `insufficient_funds`. */
   reason: string;
   message: string;
-  /** Of an upstream that answered, and with an error. */
+  /** Set if the upstream responded with an error. */
   upstream?: { statusCode: number; durationMs: number };
 };
 
-/** Where a payment has come to. */
+/** A payment's progress. */
 export type PaymentProgress = Pick<Payment, 'projectId' | 'status' | 'failureStage' | 'createdAt'>;

@@ -16,104 +16,126 @@ declare module '../../schema/context.ts' {
 }
 
 const PaymentStatusEnum = builder.enumType('PaymentStatus', {
-  description: 'Where a payment stands.',
+  description: 'Status of a payment.',
   values: {
-    CLAIMED: { value: PaymentStatus.CLAIMED, description: 'Was presented; its signature is being verified.' },
-    VERIFIED: { value: PaymentStatus.VERIFIED, description: 'The signature is good; the upstream is being called.' },
-    SERVED: { value: PaymentStatus.SERVED, description: 'The upstream has answered; nothing is charged yet.' },
+    CLAIMED: {
+      value: PaymentStatus.CLAIMED,
+      description: 'The payment was received and its signature is being verified.',
+    },
+    VERIFIED: {
+      value: PaymentStatus.VERIFIED,
+      description: 'The signature is valid and the upstream is being called.',
+    },
+    SERVED: { value: PaymentStatus.SERVED, description: 'The upstream has responded. Nothing is charged yet.' },
     SETTLING: { value: PaymentStatus.SETTLING, description: 'The settlement is being sent.' },
-    SETTLED: { value: PaymentStatus.SETTLED, description: 'Was settled on-chain.' },
-    FAILED: { value: PaymentStatus.FAILED, description: 'Has failed: nothing was charged.' },
+    SETTLED: { value: PaymentStatus.SETTLED, description: 'The payment was settled on-chain.' },
+    FAILED: { value: PaymentStatus.FAILED, description: 'The payment failed and nothing was charged.' },
     UNKNOWN: {
       value: PaymentStatus.UNKNOWN,
-      description: 'The settlement was sent and its result is not known yet; the chain is being asked.',
+      description: 'The settlement was sent but its outcome is not known yet. The gateway is checking the chain.',
     },
   },
 });
 
 const PaymentStageEnum = builder.enumType('PaymentStage', {
-  description: 'What a payment failed at.',
+  description: 'The step at which a payment failed.',
   values: {
     VERIFY: {
       value: PaymentStage.VERIFY,
-      description: 'The signature or the terms were not good, or it was interrupted.',
+      description: 'The signature was invalid, the terms were not met, or the gateway was interrupted.',
     },
-    UPSTREAM: { value: PaymentStage.UPSTREAM, description: 'The upstream failed, or answered with an error.' },
-    SETTLE: { value: PaymentStage.SETTLE, description: 'It could not be settled.' },
+    UPSTREAM: { value: PaymentStage.UPSTREAM, description: 'The upstream failed or returned an error.' },
+    SETTLE: { value: PaymentStage.SETTLE, description: 'The payment could not be settled.' },
   },
 });
 
 export const Payment = builder.prismaNode('Payment', {
-  description: 'One payment for one request, and what became of it.',
+  description: 'A payment for one request, and its outcome.',
   id: { field: 'id', description: 'Identifier, `pay_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
-    endpointId: t.exposeID('endpointId', { description: 'The endpoint that was paid for. It may be deleted since.' }),
-    endpointPath: t.exposeString('endpointPath', { description: 'Path of that endpoint at the time.' }),
+    endpointId: t.exposeID('endpointId', {
+      description: 'The endpoint that was paid for. It may have been deleted since.',
+    }),
+    endpointPath: t.exposeString('endpointPath', { description: 'Path of the endpoint at the time of the payment.' }),
     method: t.exposeString('method', { description: 'HTTP method of the request.' }),
-    customerId: t.exposeID('customerId', { nullable: true, description: 'The payer as a customer, once verified.' }),
-    status: t.expose('status', { type: PaymentStatusEnum, description: 'Where it stands.' }),
+    customerId: t.exposeID('customerId', {
+      nullable: true,
+      description: 'The customer who paid. Set once the payment is verified.',
+    }),
+    status: t.expose('status', { type: PaymentStatusEnum, description: 'Status of the payment.' }),
     failureStage: t.expose('failureStage', {
       type: PaymentStageEnum,
       nullable: true,
-      description: 'What it failed at.',
+      description: 'The step at which it failed.',
     }),
     failureReason: t.exposeString('failureReason', {
       nullable: true,
-      description: 'Stable code of why it failed or its settlement is not known, for example `insufficient_funds`.',
+      description:
+        'Stable code that says why the payment failed or why its outcome is unknown, for example `insufficient_funds`.',
     }),
-    failureMessage: t.exposeString('failureMessage', { nullable: true, description: 'The same, for people.' }),
+    failureMessage: t.exposeString('failureMessage', {
+      nullable: true,
+      description: 'The failure reason as a sentence.',
+    }),
     amountUsd: t.string({
-      description: 'Decimal USD.',
+      description: 'Amount in USD, as a decimal.',
       resolve: ({ amountAtomic }) => formatUsd(atomicOf(amountAtomic)),
     }),
     amountAtomic: t.string({
-      description: 'Whole atomic units of the asset (millionths for USDC).',
+      description: 'Amount in atomic units of the asset (millionths of a dollar for USDC).',
       resolve: ({ amountAtomic }) => amountAtomic.toFixed(0),
     }),
     asset: t.exposeString('asset', { description: 'Symbol of the asset, for example `USDC`.' }),
     assetAddress: t.string({
-      description: 'Contract of the asset, EIP-55 checksummed.',
+      description: 'Contract address of the asset, EIP-55 checksummed.',
       resolve: ({ assetAddress }) => getAddress(assetAddress),
     }),
     network: t.exposeString('network', { description: 'CAIP-2 network, for example `eip155:8453`.' }),
-    payer: t.string({ description: 'Wallet that pays.', resolve: ({ payer }) => getAddress(payer) }),
-    payTo: t.string({ description: 'Wallet that is paid.', resolve: ({ payTo }) => getAddress(payTo) }),
-    nonce: t.exposeString('nonce', { description: 'Nonce of the authorization (EIP-3009): it can pay once.' }),
-    x402Version: t.exposeInt('x402Version', { description: 'Version of the protocol that the payer spoke.' }),
+    payer: t.string({ description: 'Wallet of the payer.', resolve: ({ payer }) => getAddress(payer) }),
+    payTo: t.string({ description: 'Wallet that receives the payment.', resolve: ({ payTo }) => getAddress(payTo) }),
+    nonce: t.exposeString('nonce', {
+      description: 'Nonce of the authorization (EIP-3009). Each nonce can be used for one payment.',
+    }),
+    x402Version: t.exposeInt('x402Version', { description: 'x402 protocol version that the payer used.' }),
     upstreamStatusCode: t.exposeInt('upstreamStatusCode', {
       nullable: true,
-      description: 'HTTP status of the upstream’s answer; null without one.',
+      description: 'HTTP status of the upstream’s response, or null if there was none.',
     }),
     upstreamDurationMs: t.exposeInt('upstreamDurationMs', {
       nullable: true,
-      description: 'Milliseconds the upstream took to answer; null when it did not.',
+      description: 'Response time of the upstream in milliseconds, or null if it did not respond.',
     }),
     transactionHash: t.exposeString('transactionHash', {
       nullable: true,
-      description: 'Transaction of the settlement. Of an unknown one: the transaction that was announced.',
+      description:
+        'Transaction hash of the settlement. While the outcome is unknown, the hash that the facilitator reported.',
     }),
     explorerUrl: t.string({
       nullable: true,
-      description: 'Page about the transaction, on networks with a well-known explorer.',
+      description: 'Block explorer page of the transaction, on networks with a well-known explorer.',
       resolve: explorerUrlOf,
     }),
-    validBefore: t.expose('validBefore', { type: 'DateTime', description: 'When the authorization ends.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was presented.' }),
-    verifiedAt: t.expose('verifiedAt', { type: 'DateTime', nullable: true, description: 'When it was verified.' }),
+    validBefore: t.expose('validBefore', { type: 'DateTime', description: 'When the authorization expires.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the payment was received.' }),
+    verifiedAt: t.expose('verifiedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the payment was verified.',
+    }),
     servedAt: t.expose('servedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the upstream had answered.',
+      description: 'When the upstream responded.',
     }),
     settledAt: t.expose('settledAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was settled; if that became known on a later UTC day, when it did.',
+      description: 'When the payment was settled. If this became known on a later UTC day, when it became known.',
     }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),
 });
 
@@ -123,27 +145,30 @@ export const PaymentConnection = builder.connectionObject(
 );
 
 const PaymentFilter = builder.inputType('PaymentFilter', {
-  description: 'Which payments to take.',
+  description: 'Selects payments. All given conditions must match.',
   fields: (t) => ({
-    status: t.field({ type: [PaymentStatusEnum], description: 'In one of these states.' }),
-    endpointId: t.id({ description: 'For this endpoint.' }),
-    customerId: t.id({ description: 'Of this customer.' }),
-    payer: t.string({ description: 'Of this wallet, verified or not.' }),
-    transactionHash: t.string({ description: 'Settled by this transaction.' }),
-    from: t.field({ type: 'DateTime', description: 'Presented at or after.' }),
-    to: t.field({ type: 'DateTime', description: 'Presented before.' }),
+    status: t.field({ type: [PaymentStatusEnum], description: 'Has one of these statuses.' }),
+    endpointId: t.id({ description: 'Paid for this endpoint.' }),
+    customerId: t.id({ description: 'Made by this customer.' }),
+    payer: t.string({ description: 'Made from this wallet, verified or not.' }),
+    transactionHash: t.string({ description: 'Settled by this transaction hash.' }),
+    from: t.field({ type: 'DateTime', description: 'Received at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Received before this time.' }),
   }),
 });
 
 const PaymentTotals = builder.simpleObject('PaymentTotals', {
-  description: 'What a number of payments come to.',
+  description: 'Totals of a set of payments.',
   fields: (t) => ({
-    paymentCount: t.int({ description: 'All of them.' }),
-    settledCount: t.int({ description: 'Those that are settled.' }),
-    settledUsd: t.string({ description: 'What was settled, decimal USD.' }),
-    settledAtomic: t.string({ description: 'The same in millionths of a dollar.' }),
-    failedCount: t.int({ description: 'Those that failed once they were verified. Others are soon deleted.' }),
-    openCount: t.int({ description: 'Those that are neither.' }),
+    paymentCount: t.int({ description: 'Number of payments.' }),
+    settledCount: t.int({ description: 'Number of settled payments.' }),
+    settledUsd: t.string({ description: 'Settled amount in USD, as a decimal.' }),
+    settledAtomic: t.string({ description: 'Settled amount in millionths of a dollar.' }),
+    failedCount: t.int({
+      description:
+        'Number of payments that failed after they were verified. Payments that fail verification are soon deleted.',
+    }),
+    openCount: t.int({ description: 'Number of payments that are neither settled nor failed.' }),
   }),
 });
 
@@ -151,7 +176,7 @@ builder.objectFields(Project, (t) => ({
   payment: t.field({
     type: Payment,
     nullable: true,
-    description: 'One payment of the project.',
+    description: 'A payment of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `pay_…`.' }) },
     resolve: (project, { id }, { services, viewer }) => services.payments.find(viewer, id, project.id),
   }),
@@ -159,7 +184,7 @@ builder.objectFields(Project, (t) => ({
     {
       type: Payment,
       description: 'Payments for the endpoints of the project.',
-      args: { filter: t.arg({ type: PaymentFilter, description: 'Which ones.' }) },
+      args: { filter: t.arg({ type: PaymentFilter, description: 'Selects payments.' }) },
       resolve: (project, { filter, ...args }, { services, viewer }) =>
         resolvePage('Payment', args, (window) => services.payments.list(viewer, project.id, filter ?? {}, window)),
     },
@@ -167,8 +192,8 @@ builder.objectFields(Project, (t) => ({
   ),
   paymentTotals: t.field({
     type: PaymentTotals,
-    description: 'What the payments of the project come to.',
-    args: { filter: t.arg({ type: PaymentFilter, description: 'Which ones.' }) },
+    description: 'Totals of the project’s payments.',
+    args: { filter: t.arg({ type: PaymentFilter, description: 'Selects payments.' }) },
     resolve: async (project, { filter }, { services, viewer }) => {
       const { settledAtomic, ...counts } = await services.payments.totals(viewer, project.id, filter ?? {});
       return { ...counts, settledUsd: formatUsd(settledAtomic), settledAtomic: settledAtomic.toString() };
@@ -179,8 +204,8 @@ builder.objectFields(Project, (t) => ({
 const PaymentUpdated = builder.simpleObject('PaymentUpdated', {
   description: 'A payment that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to go on from here.' }),
-    payment: t.field({ type: Payment, description: 'The payment as it was when it was read.' }),
+    cursor: t.string({ description: 'Pass it as `after` to resume from here.' }),
+    payment: t.field({ type: Payment, description: 'The payment as of when it was read.' }),
   }),
 });
 
@@ -189,12 +214,12 @@ builder.subscriptionField('paymentUpdated', (t) =>
     type: PaymentUpdated,
     nullable: true,
     description:
-      'Payments of a project as they change. With `after`, first what was missed since that cursor. ' +
-      'A change can come twice: compare `updatedAt`.',
+      'Payments of a project as they change. With `after`, changes missed since that cursor come first. ' +
+      'A change can arrive twice: compare `updatedAt`.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last one seen.' }),
-      filter: t.arg({ type: PaymentFilter, description: 'Which ones.' }),
+      after: t.arg.string({ description: 'Cursor of the last change received.' }),
+      filter: t.arg({ type: PaymentFilter, description: 'Selects payments.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.payments(viewer, args, backlog),
     resolve: (item) => item,

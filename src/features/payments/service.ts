@@ -13,7 +13,7 @@ export type PaymentTotals = {
 };
 export type PaymentService = ReturnType<typeof createPaymentService>;
 
-/** Payments of a project as its owner sees them. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
+/** A project's payments, as its owner sees them. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
 export function createPaymentService({ db }: { db: Database }) {
   return {
     async list(viewer: Viewer, projectId: string, filter: PaymentFilter, query: Prisma.PaymentFindManyArgs) {
@@ -28,7 +28,7 @@ export function createPaymentService({ db }: { db: Database }) {
       return db.prisma.payment.findFirst({ where: visibleItem(viewer, 'Payment', id, projectId) });
     },
 
-    /** What the payments that match come to. Those that failed at VERIFY do not count: they are soon deleted. */
+    /** Totals of the matching payments. Payments that failed at VERIFY don't count: they are soon deleted. */
     async totals(viewer: Viewer, projectId: string, filter: PaymentFilter): Promise<PaymentTotals> {
       const groups = await db.prisma.payment.groupBy({
         by: ['status'],

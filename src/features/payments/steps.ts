@@ -1,20 +1,20 @@
 import type { Database, Transaction } from '../../database/client.ts';
-import { type Payment, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { millisecondsOfId, newId } from '../../ids.ts';
-import type { PaymentLease, Reconciled } from './lease.ts';
-import type { AuthorizationKey, NewPayment, PaymentProgress, UpstreamAnswer } from './payment-record.ts';
+import { LeaseLost, PaymentGone, type PaymentLease, type Reconciled } from './lease.ts';
+import type { AuthorizationKey, NewPayment, PaymentProgress, ServedResponse } from './payment-record.ts';
 
 type Writer = Pick<Transaction, '$queryRaw'>;
 
-/** Each version of a row has its own time: live subscribers tell versions by it. */
+/** Every version of a row gets its own time, which live subscribers use to tell versions apart. */
 function touched(row: string): Prisma.Sql {
   return Prisma.raw(`"updatedAt" = greatest(clock_timestamp(), ${row}."updatedAt" + interval '1 millisecond')`);
 }
 
-/** What failed at VERIFY gave its nonce back. As in the index `Payment_authorization`. */
+/** Payments that failed at VERIFY have released their nonce. Matches the index `Payment_authorization`. */
 const HOLDS_NONCE = Prisma.raw(`"failureStage" IS DISTINCT FROM 'VERIFY'`);
 
-/** Inserts the payment unless its authorization is held; takes a claim over that was abandoned before verification. */
+/** Inserts the payment unless its authorization is held. Takes over a claim that was abandoned before verification. */
 export async function insertClaim(db: Database, input: NewPayment): Promise<Payment | undefined> {
   const { network, assetAddress, payer, nonce } = keyOf(input);
   const id = newId('Payment');
@@ -54,7 +54,7 @@ export async function findHolder(db: Database, input: AuthorizationKey): Promise
   return payment;
 }
 
-/** One authorization, one spelling. */
+/** Normalizes the key so that each authorization has one spelling. */
 function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey) {
   return {
     network,
@@ -64,7 +64,7 @@ function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey) {
   };
 }
 
-/** Changes a payment if it stands where it should and is still this claim's; the chain needs no claim. */
+/** Updates a payment if its status is one of `from` and the lease still holds. Facts from the chain need no lease. */
 export async function movePayment(
   db: Writer,
   by: PaymentLease | Reconciled,
@@ -79,13 +79,13 @@ export async function movePayment(
   return payment;
 }
 
-/** VERIFIED → SERVED together with the answer, in one statement: bodies are large. */
+/** VERIFIED → SERVED together with the response, in one statement because bodies are large. */
 export async function moveToServed(
   db: Database,
   { paymentId, leaseToken }: PaymentLease,
-  answer: UpstreamAnswer,
+  response: ServedResponse,
 ): Promise<PaymentProgress | undefined> {
-  const { statusCode, headers, body, durationMs, keepUntil, requestFingerprint = null } = answer;
+  const { statusCode, headers, body, durationMs, keepUntil, requestFingerprint = null } = response;
   const { rows } = await db.pool.query<PaymentProgress>({
     name: 'payment-served',
     text: `
@@ -112,4 +112,30 @@ export async function moveToServed(
     ],
   });
   return rows[0];
+}
+
+/** Returns the payment if the same lease already took this step. @throws LeaseLost, PaymentGone otherwise */
+export async function alreadyAt(
+  db: Pick<Transaction, 'payment'>,
+  by: PaymentLease | Reconciled,
+  status: PaymentStatus,
+  stage?: PaymentStage,
+): Promise<Payment> {
+  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
+  if (!payment) throw new PaymentGone(by.paymentId);
+  const isOurs = 'reconciled' in by || payment.leaseToken === by.leaseToken;
+  if (payment.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
+  throw new LeaseLost(by.paymentId);
+}
+
+/** The same for a settlement, no matter which process booked the transaction. */
+export async function alreadySettled(
+  db: Pick<Transaction, 'payment'>,
+  by: PaymentLease | Reconciled,
+  transactionHash: string,
+): Promise<Payment> {
+  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
+  if (!payment) throw new PaymentGone(by.paymentId);
+  if (payment.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
+  throw new LeaseLost(by.paymentId);
 }

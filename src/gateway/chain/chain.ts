@@ -10,22 +10,22 @@ import {
 } from 'viem';
 import type { Network } from './networks.ts';
 
-/** An authorization whose fate is looked up. Addresses in any case. */
-export type SoughtAuthorization = {
+/** An authorization to look up. Addresses can be in any case. */
+type SoughtAuthorization = {
   assetAddress: `0x${string}`;
   payer: `0x${string}`;
   payTo: `0x${string}`;
   nonce: `0x${string}`;
   amountAtomic: bigint;
-  /** No earlier than this it was presented here. */
+  /** When it was presented. It can't have paid for anything here before. */
   since: Date;
   validBefore: Date;
 };
 
 /**
- * What the chain says of an authorization.
+ * What the chain says about an authorization.
  *
- * `unused` with `isExpired`: it was never used and, by the chain's own clock, cannot be any more.
+ * `unused` with `isExpired`: it was never used and, by the chain's own clock, can no longer be used.
  */
 export type ChainOutcome =
   | { kind: 'settled'; transactionHash: `0x${string}`; settledAt: Date }
@@ -33,14 +33,14 @@ export type ChainOutcome =
   | { kind: 'unused'; isExpired: boolean };
 
 export type Chain = {
-  /** @throws Error when no node answers, or it has not indexed yet what it already knows. */
+  /** @throws Error if no node responds, or the node knows of the use but hasn't indexed the transaction yet. */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
-  /** What a wallet has, and which of its authorizations are paid of it already, in one block. @throws Error when no node answers. */
+  /** A wallet's balance and which of its authorizations are used, as of one block. @throws Error if no node responds. */
   fundsOf(wallet: Wallet, nonces: readonly `0x${string}`[]): Promise<Funds>;
 };
 
-export type Wallet = { assetAddress: `0x${string}`; payer: `0x${string}` };
-export type Funds = { balanceAtomic: bigint; usedNonces: ReadonlySet<string> };
+type Wallet = { assetAddress: `0x${string}`; payer: `0x${string}` };
+type Funds = { balanceAtomic: bigint; usedNonces: ReadonlySet<string> };
 
 // EIP-3009 (https://eips.ethereum.org/EIPS/eip-3009) and ERC-20.
 const ABI = parseAbi([
@@ -53,29 +53,29 @@ const ABI = parseAbi([
 const CANCELED = toEventSelector(ABI[3]);
 const MARK_EVENTS = [toEventSelector(ABI[2]), CANCELED];
 
-/** On every chain under this address (https://www.multicall3.com). */
+/** Has this address on every chain (https://www.multicall3.com). */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 type BlockTime = { number: bigint; timestamp: bigint };
 type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: bigint; logIndex: number };
 
-/** Public nodes answer no wider range at once. */
+/** Public nodes refuse wider ranges. */
 const BLOCKS_AT_ONCE = 1_000n;
-/** The newest blocks may still be replaced by others. */
-const REORGANISATION_SECONDS = 10n;
-/** How far the clocks of this machine and the chain may differ. */
+/** The newest blocks can still be replaced. */
+const REORGANIZATION_SECONDS = 10n;
+/** Allowed difference between the clocks of this machine and the chain. */
 const CLOCK_SKEW_SECONDS = 600n;
 
-/** Reads from a node what became of authorizations. */
+/** Looks up authorizations through a node. */
 export function createChain({ network, transport }: { network: Network; transport: Transport }): Chain {
   const client = createPublicClient({ transport });
 
   async function outcomeOf(sought: SoughtAuthorization): Promise<ChainOutcome> {
     const latest = await client.getBlock({ blockTag: 'latest' });
-    // As of that very block: behind one address there may be several nodes, some of them late.
+    // As of that exact block, because one address can have several nodes behind it, some of them lagging.
     if (await isUsedAt(sought, latest.number)) return useOf(sought, latest);
     const validBefore = BigInt(Math.floor(sought.validBefore.getTime() / 1000));
-    return { kind: 'unused', isExpired: latest.timestamp >= validBefore + REORGANISATION_SECONDS };
+    return { kind: 'unused', isExpired: latest.timestamp >= validBefore + REORGANIZATION_SECONDS };
   }
 
   function isUsedAt({ assetAddress, payer, nonce }: SoughtAuthorization, blockNumber: bigint): Promise<boolean> {
@@ -89,7 +89,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     });
   }
 
-  /** Finds the transaction that has used it. One in a block before it was presented has paid for something else. */
+  /** Finds the transaction that used it. A transaction from before it was presented here paid for something else. */
   async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
     const presentedAt = BigInt(Math.floor(sought.since.getTime() / 1000)) - CLOCK_SKEW_SECONDS;
     const newest = await client.getBlockNumber({ cacheTime: 0 });
@@ -102,10 +102,10 @@ export function createChain({ network, transport }: { network: Network; transpor
     if (first > 0n && (await isUsedAt(sought, first - 1n))) {
       return { kind: 'voided', reason: 'authorization_used_elsewhere' };
     }
-    throw new Error(`The ${network.title} node knows that an authorization is used, but not yet where`);
+    throw new Error(`The ${network.title} node says that an authorization is used, but can't find the transaction yet`);
   }
 
-  /** What marked the nonce as used in a range of blocks: a transfer, or its payer's cancelling it. */
+  /** What marked the nonce as used in a range of blocks: a transfer, or a cancellation by the payer. */
   async function marksOf(
     { assetAddress, payer, nonce }: SoughtAuthorization,
     from: bigint,
@@ -137,7 +137,7 @@ export function createChain({ network, transport }: { network: Network; transpor
       client.getTransactionReceipt({ hash: transactionHash }),
       client.getBlock({ blockNumber: mark.blockNumber }),
     ]);
-    // The token transfers right after it has marked the authorization: other transfers of the transaction are not this one.
+    // The token transfers right after it marks the authorization. Other transfers in the transaction are unrelated.
     const transfers = parseEventLogs({ abi: ABI, eventName: 'Transfer', logs: receipt.logs });
     const transfer = transfers.find((log) => same(log.address, sought.assetAddress) && log.logIndex > mark.logIndex);
     const isPaid =
@@ -149,9 +149,9 @@ export function createChain({ network, transport }: { network: Network; transpor
     return { kind: 'settled', transactionHash, settledAt: new Date(Number(block.timestamp) * 1000) };
   }
 
-  /** A block not far before that time, or the first one after it. */
+  /** A block shortly before that time, or the first one after it. */
   async function firstBlockAt(timestamp: bigint, latest: BlockTime): Promise<bigint> {
-    // Most chains have a block a second at most, so going back as many blocks as seconds is far enough.
+    // Most chains have at most one block per second, so going back one block per second is far enough.
     const guess = latest.number - (latest.timestamp - timestamp);
     if (guess <= 0n) return 0n;
     if ((await client.getBlock({ blockNumber: guess })).timestamp <= timestamp) return guess;
@@ -169,7 +169,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     const token = { address: assetAddress, abi: ABI } as const;
     const balance = { ...token, functionName: 'balanceOf', args: [payer] } as const;
     if (nonces.length === 0) return { balanceAtomic: await client.readContract(balance), usedNonces: new Set() };
-    // All of it in one call, so that balance and authorizations are those of one moment.
+    // One call, so that balance and authorizations are from the same block.
     const states = nonces.map((nonce) => ({ ...token, functionName: 'authorizationState', args: [payer, nonce] }));
     const [balanceAtomic, ...isUsed] = (await client.multicall({
       allowFailure: false,

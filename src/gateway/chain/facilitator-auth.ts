@@ -4,7 +4,7 @@ import { SignJWT } from 'jose';
 /** The headers that authenticate one request to the facilitator. */
 export type FacilitatorAuth = (method: 'GET' | 'POST', url: string) => Promise<Record<string, string>>;
 
-/** How the gateway shows the facilitator who it is: not at all, by a fixed token, or by a token signed for each request. */
+/** How the gateway authenticates to the facilitator: not at all, with a fixed token, or with a token signed per request. */
 export type FacilitatorCredential =
   | { kind: 'none' }
   | { kind: 'token'; token: string }
@@ -12,7 +12,7 @@ export type FacilitatorCredential =
 
 const TOKEN_LIFETIME_SECONDS = 120;
 const SEED_BYTES = 32;
-// The DER wrapping of an Ed25519 seed (RFC 8410 §7).
+// DER prefix of an Ed25519 seed (RFC 8410 §7).
 const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export function createFacilitatorAuth(credential: FacilitatorCredential): FacilitatorAuth {
@@ -24,9 +24,9 @@ export function createFacilitatorAuth(credential: FacilitatorCredential): Facili
 
 /**
  * Reads a Coinbase Developer Platform secret: an Ed25519 key as base64 of 64 bytes (seed and public key), or an EC or
- * PKCS #8 key in PEM, whose line breaks may be written `\n`.
+ * PKCS #8 key in PEM, with line breaks optionally written as `\n`.
  *
- * @throws Error that names no part of the secret.
+ * @throws Error that doesn't contain any part of the secret.
  */
 export function parseKeySecret(secret: string): KeyObject {
   const text = secret.trim().replaceAll('\\n', '\n');
@@ -41,7 +41,7 @@ export function parseKeySecret(secret: string): KeyObject {
   }
 }
 
-/** https://docs.cdp.coinbase.com/get-started/authentication/jwt-authentication: good for one method and path only. */
+/** https://docs.cdp.coinbase.com/get-started/authentication/jwt-authentication: valid for one method and path. */
 async function signedToken(keyId: string, key: KeyObject, method: string, url: string): Promise<string> {
   const { host, pathname } = new URL(url);
   const alg = key.asymmetricKeyType === 'ed25519' ? 'EdDSA' : 'ES256';

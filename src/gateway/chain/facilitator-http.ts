@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import type { Egress } from '../../egress/egress.ts';
-import { EgressError, type EgressErrorClass } from '../../egress/egress-error.ts';
+import { EgressError, NOT_SENT_CLASSES } from '../../egress/egress-error.ts';
 import {
   type Facilitator,
   FacilitatorError,
   type FacilitatorRequest,
+  type FacilitatorSettlement,
   readSettlement,
   readSupported,
   readVerification,
-  type Settlement,
 } from './facilitator.ts';
 import type { FacilitatorAuth } from './facilitator-auth.ts';
 
@@ -16,20 +16,12 @@ export type FacilitatorTimeouts = { verifyMilliseconds: number; settleMillisecon
 
 export const FACILITATOR_TIMEOUTS: FacilitatorTimeouts = { verifyMilliseconds: 10_000, settleMilliseconds: 30_000 };
 
-const MAX_ANSWER_BYTES = 64 * 1024;
-/** Failures after which the request cannot have reached the facilitator. */
-const NOT_SENT: ReadonlySet<EgressErrorClass> = new Set([
-  'target_not_allowed',
-  'dns_error',
-  'connection_refused',
-  'connect_timeout',
-  'tls_error',
-]);
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /**
- * A facilitator reached by HTTP (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#7-facilitator-interface).
+ * A facilitator reached over HTTP (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#7-facilitator-interface).
  *
- * @param options `url` is the base that `/verify`, `/settle` and `/supported` are under.
+ * @param options `url` is the base URL of `/verify`, `/settle` and `/supported`.
  */
 export function createHttpFacilitator(options: {
   url: string;
@@ -43,7 +35,7 @@ export function createHttpFacilitator(options: {
 
   async function call(method: 'GET' | 'POST', path: string, timeoutMilliseconds: number, body?: FacilitatorRequest) {
     const url = `${base}${path}`;
-    const answer = await egress.send({
+    const response = await egress.send({
       method,
       url,
       headers: {
@@ -53,15 +45,15 @@ export function createHttpFacilitator(options: {
       },
       ...(body && { body: JSON.stringify(body) }),
       timeoutMilliseconds,
-      maxResponseBytes: MAX_ANSWER_BYTES,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    const { statusCode } = answer;
-    if (statusCode >= 400) log.warn({ path, statusCode }, 'the facilitator answered with an error');
-    return { statusCode, value: parse(answer.body) };
+    const { statusCode } = response;
+    if (statusCode >= 400) log.warn({ path, statusCode }, 'the facilitator returned an error');
+    return { statusCode, value: parse(response.body) };
   }
 
-  /** Verification and capabilities: whatever is not an answer is an error. */
-  async function ask<T>(read: (answer: unknown) => T, ...args: Parameters<typeof call>): Promise<T> {
+  /** For verification and capabilities: anything but a usable response is an error. */
+  async function ask<T>(read: (response: unknown) => T, ...args: Parameters<typeof call>): Promise<T> {
     const { statusCode, value } = await call(...args).catch((cause) => {
       throw unavailable(cause);
     });
@@ -69,19 +61,19 @@ export function createHttpFacilitator(options: {
       return read(value);
     } catch (error) {
       if (statusCode < 400) throw error;
-      throw new FacilitatorError('facilitator_unavailable', `The facilitator answered with status ${statusCode}.`);
+      throw new FacilitatorError('facilitator_unavailable', `The facilitator responded with status ${statusCode}.`);
     }
   }
 
   return {
     verify: (request) => ask(readVerification, 'POST', '/verify', timeouts.verifyMilliseconds, request),
     supported: () => ask(readSupported, 'GET', '/supported', timeouts.verifyMilliseconds),
-    async settle(request): Promise<Settlement> {
+    async settle(request): Promise<FacilitatorSettlement> {
       try {
         const { value } = await call('POST', '/settle', timeouts.settleMilliseconds, request);
         return readSettlement(value);
       } catch (error) {
-        const isUnsent = error instanceof EgressError && NOT_SENT.has(error.errorClass);
+        const isUnsent = error instanceof EgressError && NOT_SENT_CLASSES.has(error.errorClass);
         const { reason, message } = unavailable(error);
         return { kind: isUnsent ? 'notSent' : 'ambiguous', reason, message };
       }
@@ -91,7 +83,7 @@ export function createHttpFacilitator(options: {
 
 function unavailable(cause: unknown): FacilitatorError {
   const detail = cause instanceof EgressError ? ` ${cause.message}` : '';
-  return new FacilitatorError('facilitator_unavailable', `The facilitator did not answer.${detail}`, { cause });
+  return new FacilitatorError('facilitator_unavailable', `The facilitator didn't respond.${detail}`, { cause });
 }
 
 function parse(body: Buffer): unknown {

@@ -1,18 +1,18 @@
-import type { Facilitator, Settlement } from './facilitator.ts';
+import type { Facilitator, FacilitatorSettlement } from './facilitator.ts';
 
-/** Told of every call: what came of it, and how long it took. */
+/** Called after every call with its outcome and duration. */
 export type OnFacilitatorCall = (operation: 'verify' | 'settle', outcome: CallOutcome, seconds: number) => void;
 
-export type CallOutcome = 'valid' | 'refused' | 'settled' | 'not_sent' | 'ambiguous' | 'error';
+type CallOutcome = 'valid' | 'refused' | 'settled' | 'not_sent' | 'ambiguous' | 'error';
 
 const SETTLE_OUTCOMES = {
   settled: 'settled',
   refused: 'refused',
   notSent: 'not_sent',
   ambiguous: 'ambiguous',
-} as const satisfies Record<Settlement['kind'], CallOutcome>;
+} as const satisfies Record<FacilitatorSettlement['kind'], CallOutcome>;
 
-/** The same facilitator, with somebody told of its calls. */
+/** Wraps a facilitator to report its calls. */
 export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitatorCall): Facilitator {
   async function measure<T>(
     operation: 'verify' | 'settle',

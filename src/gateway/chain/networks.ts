@@ -1,19 +1,19 @@
-/** A chain that payments are made on, and the asset they are made in there. */
+/** A chain for payments, and the asset used on it. */
 export type Network = {
   /** CAIP-2. */
   id: `eip155:${number}`;
   chainId: number;
-  /** What version 1 of x402 calls it. */
+  /** Its name in x402 version 1. */
   v1Name: string;
   title: string;
   isTestnet: boolean;
-  /** A public node, for looking up what became of a settlement. */
+  /** A public node, to look up settlements. */
   rpcUrl: string;
   asset: {
     symbol: string;
     /** EIP-55 checksummed. */
     address: `0x${string}`;
-    /** EIP-712 domain of the contract, which authorizations are signed for. */
+    /** EIP-712 domain of the contract, used to sign authorizations. */
     name: string;
     version: string;
   };
@@ -21,9 +21,9 @@ export type Network = {
 
 /**
  * USDC with EIP-3009 on Base and its test network, as Circle publishes them
- * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domain really differ.
+ * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domain do differ.
  */
-export const NETWORKS: readonly Network[] = [
+const NETWORKS: readonly Network[] = [
   {
     id: 'eip155:8453',
     chainId: 8453,
@@ -46,7 +46,7 @@ export const NETWORKS: readonly Network[] = [
 
 export const NETWORK_IDS = NETWORKS.map(({ id }) => id);
 
-/** The network of a CAIP-2 id or of the name that x402 version 1 has for it. */
+/** Finds a network by its CAIP-2 id or its x402 version 1 name. */
 export function findNetwork(name: string): Network | undefined {
   return NETWORKS.find(({ id, v1Name }) => name === id || name === v1Name);
 }

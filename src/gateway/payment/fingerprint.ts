@@ -4,19 +4,19 @@ import type { PresentedPayment } from './payment-header.ts';
 export type FingerprintParts = {
   projectId: string;
   method: string;
-  /** Canonical path and query as it arrived. */
+  /** Canonical path, and the query as it arrived. */
   target: string;
-  /** Who may repeat the request: the value of its Idempotency-Key, or else the address it comes from. */
+  /** Who may repeat the request: the value of its Idempotency-Key, or else its client address. */
   holder: string;
   payment: PresentedPayment;
 };
 
 /**
- * What makes a request the same as an earlier one with the same payment, as a function of its body's digest (null for
- * none, or while it is not known).
+ * Identifies a request, to tell whether it repeats an earlier one with the same payment. Returns a function of the body's
+ * digest, which is null for no body or while the digest isn't known.
  *
- * Once settled, everything that was signed is public on the chain. So an answer is given again only to whom it was given
- * first: to the same address, or to the same Idempotency-Key, which is nowhere public.
+ * After settlement, everything that was signed is public on the chain. So a response is only repeated to the original
+ * buyer: the same client address, or the same Idempotency-Key, which is never public.
  */
 export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | null) => string {
   const { projectId, method, target, holder, payment } = parts;
@@ -24,7 +24,7 @@ export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | nu
   const signed = [payment.signature, from, to, value.toString(), validAfter, validBefore, nonce];
   return (bodyDigest) =>
     createHash('sha256')
-      // JSON of an array is unambiguous: no two requests share it.
+      // A JSON array is unambiguous: no two different requests produce the same one.
       .update(JSON.stringify([projectId, method, target, holder, signed, bodyDigest]))
       .digest('hex');
 }

@@ -1,6 +1,6 @@
 import type { FacilitatorRequest } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
-import type { Route } from '../routing/route-table.ts';
+import type { PaidRoute } from '../routing/route-table.ts';
 import type { PresentedPayment } from './payment-header.ts';
 import {
   acceptedPrices,
@@ -15,12 +15,17 @@ import {
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 
 /**
- * Why a payment does not meet the terms of a route as they are, or were until a moment ago. What is signed is what counts;
- * what the client says it accepted must not contradict it.
+ * Checks a payment against a route's current terms, and against the previous price for a short time after a change. What
+ * was signed counts. What the client says it accepted must not contradict it.
  *
- * @returns the error code for the client, one of x402 where it has one; undefined when the terms are met.
+ * @returns an error code for the client (from x402 where it defines one), or undefined if the terms are met.
  */
-export function unmetTerm(network: Network, route: Route, payment: PresentedPayment, now: Date): string | undefined {
+export function unmetTerm(
+  network: Network,
+  route: PaidRoute,
+  payment: PresentedPayment,
+  now: Date,
+): string | undefined {
   const { authorization, accepted, x402Version } = payment;
   const seconds = Math.floor(now.getTime() / 1000);
   const expectedNetwork = x402Version === 2 ? network.id : network.v1Name;
@@ -37,18 +42,18 @@ export function unmetTerm(network: Network, route: Route, payment: PresentedPaym
   }
   if (authorization.validAfter > seconds) return 'invalid_exact_evm_payload_authorization_valid_after';
   if (authorization.validBefore < seconds + MIN_LIFE_SECONDS) return EXPIRED;
-  // What lives longer than asked would keep an unresolved payment open just as long.
+  // An authorization that lives longer than requested would keep an unresolved payment open just as long.
   if (authorization.validBefore > seconds + MAX_LIFE_SECONDS) return 'authorization_lives_too_long';
   return undefined;
 }
 
 /**
- * What the facilitator is asked about a payment: made anew of what was understood, so that nothing the client sent besides
- * can mean something to it.
+ * Builds the facilitator's request from the fields that we understood, so that nothing else the client sent can affect
+ * the facilitator.
  */
 export function facilitatorRequest(
   network: Network,
-  route: Route,
+  route: PaidRoute,
   resource: Resource,
   payment: PresentedPayment,
 ): FacilitatorRequest {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { sentenceOf } from '../../validation.ts';
 import { SCHEME } from './terms.ts';
 
-/** The authorization of a transfer (EIP-3009) as it was signed, hex in lower case. */
-export type Authorization = {
+/** A signed transfer authorization (EIP-3009), hex in lowercase. */
+type Authorization = {
   from: `0x${string}`;
   to: `0x${string}`;
   /** Atomic units. */
@@ -14,7 +14,7 @@ export type Authorization = {
   nonce: `0x${string}`;
 };
 
-/** A payment as a client presents it. `accepted` is what it says it pays for; what counts is what it has signed. */
+/** A payment as the client sent it. `accepted` is what the client says it pays for, but only what it signed counts. */
 export type PresentedPayment = {
   x402Version: 1 | 2;
   network: string;
@@ -27,14 +27,14 @@ export type PresentedPayment = {
 export type PaymentHeader =
   | { kind: 'none' }
   | { kind: 'malformed'; message: string }
-  /** Of a scheme that is not offered here, whose proof is not read. */
+  /** The payment uses a scheme that isn't offered here. Its proof isn't read. */
   | { kind: 'unsupported' }
   | { kind: 'payment'; payment: PresentedPayment };
 
-export const PAYMENT_HEADERS = { 2: 'payment-signature', 1: 'x-payment' } as const;
+const PAYMENT_HEADERS = { 2: 'payment-signature', 1: 'x-payment' } as const;
 
 const MAX_HEADER_CHARACTERS = 12_000;
-// Seconds beyond this are no date; contracts read the field as 256 bits.
+// Larger values aren't dates, but contracts accept any 256-bit number.
 const MAX_SECONDS = 2n ** 53n - 1n;
 
 const address = z
@@ -47,7 +47,7 @@ const seconds = z
   .transform((text) => Number(BigInt(text) > MAX_SECONDS ? MAX_SECONDS : BigInt(text)));
 
 const proof = z.object({
-  // 65 bytes of an account with a key, more of a contract's.
+  // 65 bytes for a regular account, more for a smart contract wallet.
   signature: z
     .string()
     .regex(/^0x(?:[0-9a-f]{2}){65,4096}$/i, 'must be a signature in hex')
@@ -88,8 +88,8 @@ const v1 = z.object({
 });
 
 /**
- * Reads the payment a request carries: `PAYMENT-SIGNATURE` of x402 version 2 or `X-PAYMENT` of version 1, base64 of JSON.
- * Only what is understood is taken over, so nothing else can mean something to whoever it is passed on to.
+ * Reads a request's payment: `PAYMENT-SIGNATURE` (x402 version 2) or `X-PAYMENT` (version 1), both base64-encoded JSON.
+ * Keeps only the fields that we understand, so that nothing else can affect systems further down the line.
  */
 export function readPaymentHeader(headers: Record<string, string | string[] | undefined>): PaymentHeader {
   const present = ([2, 1] as const).filter((version) => headers[PAYMENT_HEADERS[version]] !== undefined);
@@ -97,11 +97,11 @@ export function readPaymentHeader(headers: Record<string, string | string[] | un
   if (version === undefined) return { kind: 'none' };
   if (present.length > 1) return malformed('Send PAYMENT-SIGNATURE or X-PAYMENT, not both.');
   const text = headers[PAYMENT_HEADERS[version]];
-  // Node joins repeated headers with a comma, which base64 does not have.
-  if (typeof text !== 'string') return malformed('Send one payment.');
+  // Node joins repeated headers with a comma, which doesn't occur in base64.
+  if (typeof text !== 'string') return malformed('Send only one payment.');
   if (text.length > MAX_HEADER_CHARACTERS) return malformed('The payment is too long.');
   const value = decode(text.trim());
-  if (value === undefined) return malformed('The payment must be base64 of a JSON object.');
+  if (value === undefined) return malformed('The payment must be a base64-encoded JSON object.');
   return version === 2 ? readV2(value) : readV1(value);
 }
 
@@ -125,7 +125,7 @@ function readV1(value: unknown): PaymentHeader {
   return withProof(scheme, payload, (signed) => ({ x402Version: 1, network, ...signed }));
 }
 
-/** What is signed has the shape of its scheme. */
+/** The payload's shape depends on the scheme. */
 function withProof(
   scheme: string,
   payload: unknown,
@@ -154,7 +154,7 @@ function lowerHex(text: string): `0x${string}` {
 
 function problemOf(error: z.ZodError): string {
   const [issue] = error.issues;
-  return `${issue?.path.join('.') || 'payment'}: ${issue?.message ?? 'is not valid'}`;
+  return `${issue?.path.join('.') || 'payment'}: ${issue?.message ?? 'is invalid'}`;
 }
 
 function malformed(message: string): PaymentHeader {

@@ -1,5 +1,5 @@
 import type { Network } from '../chain/networks.ts';
-import type { Route } from '../routing/route-table.ts';
+import type { PaidRoute } from '../routing/route-table.ts';
 import {
   priceText,
   type RequirementsV1,
@@ -17,12 +17,12 @@ export function encodeHeader(value: unknown): string {
 }
 
 /**
- * The answer 402 to whoever has not paid: version 2 has it in a header, version 1 in the body, and a browser is shown a
- * page. `error` says why a payment that was sent is not accepted.
+ * The 402 response to an unpaid request. x402 version 2 reads the terms from a header, version 1 from the body, and
+ * browsers get a page. `error` says why a payment was refused, if there was one.
  */
 export function paymentRequired(options: {
   network: Network;
-  route: Route;
+  route: PaidRoute;
   resource: Resource;
   error: string;
   isForBrowser: boolean;
@@ -34,7 +34,7 @@ export function paymentRequired(options: {
   return {
     headers: {
       'payment-required': encodeHeader(required),
-      // What it costs may change at any moment.
+      // The price can change at any time.
       'cache-control': 'no-store',
       vary: 'accept, payment-signature, x-payment',
       ...(isForBrowser
@@ -45,14 +45,14 @@ export function paymentRequired(options: {
   };
 }
 
-/** Whether the caller is somebody with a browser: HTML is asked for by name, and JSON is not. */
+/** Whether the client is a browser: it accepts HTML explicitly, and not JSON. */
 export function wantsPage(accept: string | undefined): boolean {
   return accept !== undefined && /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
 }
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 
-function page(network: Network, route: Route, { url, description }: Resource): string {
+function page(network: Network, route: PaidRoute, { url, description }: Resource): string {
   const price = escapeHtml(priceText(network, route));
   return `<!doctype html>
 <html lang="en">
@@ -70,16 +70,16 @@ function page(network: Network, route: Route, { url, description }: Resource): s
   dd { margin: 0; overflow-wrap: anywhere; }
   code { font-size: .9em; }
 </style>
-<h1>This address is a paid API</h1>
+<h1>This is a paid API</h1>
 <p class="price">${price}</p>
 <p>per request${description ? `: ${escapeHtml(description)}` : '.'}</p>
 <dl>
-  <dt>Address</dt><dd><code>${escapeHtml(url)}</code></dd>
+  <dt>URL</dt><dd><code>${escapeHtml(url)}</code></dd>
   <dt>Network</dt><dd>${escapeHtml(network.title)}${network.isTestnet ? ' (test network)' : ''}</dd>
-  <dt>Paid to</dt><dd><code>${escapeHtml(route.payTo)}</code></dd>
+  <dt>Recipient</dt><dd><code>${escapeHtml(route.payTo)}</code></dd>
 </dl>
-<p>Programs pay with each request by the <a href="https://www.x402.org">x402</a> protocol, for example with
-<code>@x402/fetch</code>. The terms are in the <code>PAYMENT-REQUIRED</code> header of this answer.</p>
+<p>Call it from a program that pays per request with the <a href="https://www.x402.org">x402</a> protocol, for example
+with <code>@x402/fetch</code>. The payment terms are in the <code>PAYMENT-REQUIRED</code> header of this response.</p>
 </html>
 `;
 }

@@ -1,17 +1,19 @@
 import type { Network } from '../chain/networks.ts';
 import { encodeHeader } from './payment-required.ts';
 
-/** What became of a payment, as its client is told in a header. */
+/** The outcome of a payment, as sent to the client in a header. */
 export type PaymentResult =
   | { success: true; transactionHash: string }
   | { success: false; reason: string; transactionHash?: string | undefined };
 
+type IdentifiedPayment = { id: string; x402Version: number; payer: string };
+
 const HEADER_NAMES = { 2: 'payment-response', 1: 'x-payment-response' } as const;
 
-/** `PAYMENT-RESPONSE` of x402 version 2, or `X-PAYMENT-RESPONSE` of version 1, and the payment's id here. */
+/** `PAYMENT-RESPONSE` (x402 version 2) or `X-PAYMENT-RESPONSE` (version 1), and our id of the payment. */
 export function paymentResponseHeaders(
   network: Network,
-  payment: { id: string; x402Version: number; payer: string },
+  payment: IdentifiedPayment,
   result: PaymentResult,
 ): Record<string, string> {
   const version = payment.x402Version === 1 ? 1 : 2;
@@ -23,4 +25,13 @@ export function paymentResponseHeaders(
     ...(!result.success && { errorReason: result.reason }),
   };
   return { [HEADER_NAMES[version]]: encodeHeader(value), 'tollgate-payment-id': payment.id };
+}
+
+/** The same for a payment that failed. */
+export function paymentFailureHeaders(
+  network: Network,
+  payment: IdentifiedPayment,
+  reason: string,
+): Record<string, string> {
+  return paymentResponseHeaders(network, payment, { success: false, reason });
 }

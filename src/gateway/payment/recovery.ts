@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import { LeaseLost } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { holdingLease, leaseOf } from './lease.ts';
+import { holdingLease, leaseOf } from './hold-lease.ts';
 import type { Settler } from './settle.ts';
 
 export type Recovery = {
   start(): void;
-  /** Waits for what is being recovered. */
+  /** Waits for recoveries in progress. */
   stop(): Promise<void>;
 };
 
@@ -15,11 +15,11 @@ const POLL_MILLISECONDS = 2_000;
 const AT_ONCE = 20;
 
 /**
- * Goes on with payments whose process has died, and asks the chain about those whose settlement is not known: every
- * process does, and each payment is one process's at a time.
+ * Resumes payments whose process has died, and looks up settlements with an unknown outcome. Every process does this, and
+ * each payment belongs to one process at a time.
  *
- * What was not served fails and costs nothing. What was served is settled: its answer is kept for the buyer who repeats
- * the request. What may have been settled already is looked up.
+ * Unserved payments fail and cost nothing. Served payments are settled, and their response is kept for buyers who repeat
+ * the request. Payments that may already be settled are looked up on the chain.
  */
 export function createRecovery(options: {
   ledger: Ledger;
@@ -41,15 +41,15 @@ export function createRecovery(options: {
   };
 
   function abandon(payment: Payment, stage: 'VERIFY' | 'UPSTREAM') {
-    const message = 'The gateway was interrupted before the request was answered. Nothing was charged.';
+    const message = 'The gateway was interrupted before it could respond. Nothing was charged.';
     return ledger.failed(leaseOf(payment), { stage, reason: 'interrupted', message });
   }
 
   async function recover(payment: Payment): Promise<void> {
-    log.info({ paymentId: payment.id, status: payment.status }, 'going on with a payment');
+    log.info({ paymentId: payment.id, status: payment.status }, 'resuming a payment');
     await holdingLease(ledger, leaseOf(payment), async () => steps[payment.status]?.(payment)).catch((error) => {
       if (error instanceof LeaseLost) return;
-      log.error({ err: error, paymentId: payment.id }, 'a payment was not recovered; it will be tried again');
+      log.error({ err: error, paymentId: payment.id }, "couldn't recover a payment, will try again");
     });
   }
 
@@ -63,13 +63,11 @@ export function createRecovery(options: {
 
   function schedule(): void {
     if (!isRunning) return;
-    // Apart from the other processes, so that they do not all look at once.
+    // Randomized, so that processes don't all poll at once.
     timer = setTimeout(
       () => {
         round = recoverAll()
-          .catch((error) =>
-            log.warn({ err: error }, 'abandoned payments were not looked for; the next time they will be'),
-          )
+          .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments, will try again"))
           .then(schedule);
       },
       pollMilliseconds * (0.75 + Math.random() / 2),

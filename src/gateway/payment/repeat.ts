@@ -2,26 +2,26 @@ import { LeaseLost } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Network } from '../chain/networks.ts';
-import { type GatewayAnswer, refusal } from '../upstream/answer.ts';
+import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import { digestOf } from '../upstream/request-body.ts';
-import { holdingLease, LEASE_SECONDS, leaseOf } from './lease.ts';
+import { holdingLease, LEASE_SECONDS, leaseOf } from './hold-lease.ts';
 import type { PaidRequest } from './paid-request.ts';
-import { busyRefusal, unresolvedRefusal } from './pay.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
+import { busyRefusal, unresolvedRefusal } from './refusals.ts';
 import type { SettleResult, Settler } from './settle.ts';
 
 const IN_PROGRESS_SECONDS = 1;
 
 /**
- * Answers a request whose payment was presented before: the same request gets the same answer, and neither calls the
- * upstream nor settles a second time. Another request is refused.
+ * Responds to a request whose payment was presented before. The same request gets the same response, without a second
+ * upstream call or settlement. A different request is refused.
  */
 export function createRepeat({ ledger, settler, network }: { ledger: Ledger; settler: Settler; network: Network }) {
-  return async function repeat(payment: Payment, request: PaidRequest): Promise<GatewayAnswer> {
+  return async function repeat(payment: Payment, request: PaidRequest): Promise<GatewayResponse> {
     const named = { 'tollgate-payment-id': payment.id };
     if (payment.projectId !== request.route.projectId) throw refusal('PAYMENT_REUSED', {});
     if (payment.status === 'FAILED') {
-      return request.demand(`payment_failed: ${payment.failureReason}. Nothing was charged; sign a new payment.`);
+      return request.demand(`payment_failed: ${payment.failureReason}. You weren't charged. Sign a new payment.`);
     }
     if (!(await isSame(payment, request))) throw refusal('PAYMENT_REUSED', {});
     if (payment.status === 'SETTLED') return stored(payment, request, payment.transactionHash!);
@@ -36,14 +36,14 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
     throw unresolvedRefusal(network, payment, result.transactionHash);
   };
 
-  /** Whether it is the request that the payment was made for. Its body counts once the first one's is known. */
+  /** Whether this is the request that the payment was made for. The body counts once the first request's body is known. */
   async function isSame(payment: Payment, request: PaidRequest): Promise<boolean> {
     const stored = payment.requestFingerprint;
     if (request.fingerprint(null) === stored) return true;
     return request.body !== null && request.fingerprint(await digestOf(request.body)) === stored;
   }
 
-  /** Goes on with a payment that nobody carries any more; undefined while somebody does. */
+  /** Resumes a payment that no process carries anymore. Returns undefined while one does. */
   async function resume(payment: Payment): Promise<SettleResult | undefined> {
     if (payment.status === 'UNKNOWN') return settler.retry(payment);
     if (payment.status !== 'SERVED' && payment.status !== 'SETTLING') return undefined;
@@ -56,12 +56,12 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
     });
   }
 
-  async function stored(payment: Payment, request: PaidRequest, transactionHash: string): Promise<GatewayAnswer> {
+  async function stored(payment: Payment, request: PaidRequest, transactionHash: string): Promise<GatewayResponse> {
     const receipt = paymentResponseHeaders(network, payment, { success: true, transactionHash });
-    if (!request.hold(await ledger.answerBytes(payment.id), payment.id)) throw busyRefusal(receipt);
-    const answer = await ledger.answerOf(payment.id);
-    if (!answer) throw refusal('PAYMENT_ANSWER_GONE', receipt);
-    const { statusCode, headers, body } = answer;
+    if (!request.hold(await ledger.keptResponseBytes(payment.id), payment.id)) throw busyRefusal(receipt);
+    const response = await ledger.keptResponse(payment.id);
+    if (!response) throw refusal('PAYMENT_ANSWER_GONE', receipt);
+    const { statusCode, headers, body } = response;
     return { statusCode, headers: { ...headers, ...receipt }, body: request.method === 'HEAD' ? '' : body };
   }
 }

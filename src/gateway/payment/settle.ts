@@ -5,8 +5,8 @@ import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Chain, ChainOutcome } from '../chain/chain.ts';
-import type { Facilitator, FacilitatorRequest, Settlement } from '../chain/facilitator.ts';
-import { leaseOf } from './lease.ts';
+import type { Facilitator, FacilitatorRequest, FacilitatorSettlement } from '../chain/facilitator.ts';
+import { leaseOf } from './hold-lease.ts';
 import { SETTLEMENT_SECONDS } from './terms.ts';
 
 export type SettleResult =
@@ -16,10 +16,10 @@ export type SettleResult =
 
 export type Settler = ReturnType<typeof createSettler>;
 
-/** While a facilitator cannot be reached at all, nothing is lost by asking again. */
+/** Retries are safe while the facilitator can't be reached at all. */
 const UNSENT_RETRY_MILLISECONDS = [250, 1_000];
 
-/** Brings served payments to the chain, and finds out what became of those whose settlement gave no clear answer. */
+/** Settles served payments, and looks up those whose settlement had no clear outcome. */
 export function createSettler(options: {
   ledger: Ledger;
   facilitator: Facilitator;
@@ -30,7 +30,7 @@ export function createSettler(options: {
   const { ledger, facilitator, chain, log, now = () => new Date() } = options;
   const running = new Map<string, Promise<SettleResult>>();
 
-  async function send(payment: Payment): Promise<Settlement> {
+  async function send(payment: Payment): Promise<FacilitatorSettlement> {
     const request = payment.authorization as FacilitatorRequest;
     let settlement = await facilitator.settle(request);
     for (const pause of UNSENT_RETRY_MILLISECONDS) {
@@ -39,7 +39,7 @@ export function createSettler(options: {
       settlement = await facilitator.settle(request);
     }
     const { kind } = settlement;
-    if (kind !== 'settled') log.warn({ paymentId: payment.id, ...settlement }, 'a settlement gave no success');
+    if (kind !== 'settled') log.warn({ paymentId: payment.id, ...settlement }, 'a settlement did not succeed');
     return settlement;
   }
 
@@ -55,18 +55,18 @@ export function createSettler(options: {
         validBefore: payment.validBefore,
       });
     } catch (error) {
-      log.warn({ err: error, paymentId: payment.id }, 'the chain could not be asked about a payment');
+      log.warn({ err: error, paymentId: payment.id }, "couldn't look up a payment on the chain");
       return undefined;
     }
   }
 
   /**
-   * Books what is a fact, whoever has the payment now. When that fails the buyer has paid all the same; the payment is
-   * still SETTLING then, and is booked when it is taken over.
+   * Books a settlement that has happened, no matter which process has the payment. If booking fails, the buyer has still
+   * paid: the payment stays SETTLING and is booked when it is taken over.
    */
   async function book(payment: Payment, transactionHash: string, settledAt: Date): Promise<SettleResult> {
     await ledger.settled({ paymentId: payment.id, reconciled: true }, { transactionHash, settledAt }).catch((error) => {
-      log.error({ err: error, paymentId: payment.id, transactionHash }, 'a settled payment was not booked yet');
+      log.error({ err: error, paymentId: payment.id, transactionHash }, "couldn't book a settled payment yet");
     });
     return { kind: 'settled', transactionHash };
   }
@@ -77,36 +77,36 @@ export function createSettler(options: {
   }
 
   /**
-   * What the chain says counts; what the facilitator said only where the chain is silent.
+   * Decides a payment by what the chain says, or by what the facilitator said if the chain has no result.
    *
-   * @param lease of whoever carries the payment; without it an unresolved payment stays as it is.
+   * @param lease of the process that carries the payment. Without it, an unresolved payment stays unchanged.
    */
   async function conclude(
     payment: Payment,
     lease: PaymentLease | undefined,
-    said?: Exclude<Settlement, { kind: 'settled' }> & { isFirstAttempt: boolean },
+    reply?: Exclude<FacilitatorSettlement, { kind: 'settled' }> & { isFirstAttempt: boolean },
   ): Promise<SettleResult> {
     const seen = await look(payment);
     const fact: Reconciled = { paymentId: payment.id, reconciled: true };
     if (seen?.kind === 'settled') return book(payment, seen.transactionHash, seen.settledAt);
     if (seen?.kind === 'voided') {
-      return fail(fact, seen.reason, 'The payer has used or cancelled the authorization elsewhere.');
+      return fail(fact, seen.reason, 'The payer used the authorization elsewhere or canceled it.');
     }
-    if (seen?.isExpired) return fail(fact, 'authorization_expired', 'The authorization ended without being used.');
-    // Behind a first attempt nothing else can be on its way to the chain, unless somebody has taken the payment over.
-    if (lease && said?.kind === 'refused' && said.isFirstAttempt) return fail(lease, said.reason, said.message);
-    const hash = said?.kind === 'ambiguous' ? said.transactionHash : (payment.transactionHash ?? undefined);
+    if (seen?.isExpired) return fail(fact, 'authorization_expired', 'The authorization expired without being used.');
+    // On a first attempt nothing else can be on its way to the chain, unless another process took over the payment.
+    if (lease && reply?.kind === 'refused' && reply.isFirstAttempt) return fail(lease, reply.reason, reply.message);
+    const hash = reply?.kind === 'ambiguous' ? reply.transactionHash : (payment.transactionHash ?? undefined);
     if (lease) {
-      const reason = said?.reason ?? payment.failureReason ?? 'interrupted';
+      const reason = reply?.reason ?? payment.failureReason ?? 'interrupted';
       await ledger.unknown(lease, { reason, ...(hash && { transactionHash: hash }) }).catch((error) => {
-        // Whoever has it now, or nobody: it stays unresolved.
+        // Another process may have the payment now. It stays unresolved here.
         if (!(error instanceof LeaseLost)) throw error;
       });
     }
     return { kind: 'unresolved', ...(hash && { transactionHash: hash }) };
   }
 
-  /** One at a time a payment: buyers repeat their requests. */
+  /** Runs one operation per payment at a time, because buyers repeat requests. */
   function once(payment: Payment, run: () => Promise<SettleResult>): Promise<SettleResult> {
     const known = running.get(payment.id);
     if (known) return known;
@@ -119,33 +119,33 @@ export function createSettler(options: {
     /**
      * SERVED → SETTLED, FAILED or UNKNOWN. The lease must be held.
      *
-     * @throws LeaseLost before anything was sent, and when another process has the payment once it is refused.
+     * @throws LeaseLost before anything was sent, or if another process has the payment when it is refused.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {
         const lease = leaseOf(payment);
         await ledger.settling(lease);
-        const said = await send(payment);
-        if (said.kind === 'settled') return book(payment, said.transactionHash, now());
-        return conclude(payment, lease, { ...said, isFirstAttempt: true });
+        const reply = await send(payment);
+        if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
+        return conclude(payment, lease, { ...reply, isFirstAttempt: true });
       });
     },
 
-    /** SETTLING or UNKNOWN → what the chain says of it, else UNKNOWN. The lease must be held. */
+    /** SETTLING or UNKNOWN → the chain's result, else UNKNOWN. The lease must be held. */
     resolve: (payment: Payment): Promise<SettleResult> => once(payment, () => conclude(payment, leaseOf(payment))),
 
     /**
-     * UNKNOWN → what the chain says of it; if nothing has happened and there is time, it is settled again, since the
-     * buyer who repeats the request still wants it. The chain takes an authorization once.
+     * UNKNOWN → the chain's result. If nothing has happened and there is time left, the payment is settled again, because
+     * the buyer who repeats the request still wants the response. The chain accepts an authorization only once.
      */
     retry(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {
         const first = await conclude(payment, undefined);
         const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000;
         if (first.kind !== 'unresolved' || remainingSeconds < SETTLEMENT_SECONDS) return first;
-        const said = await send(payment);
-        if (said.kind === 'settled') return book(payment, said.transactionHash, now());
-        return conclude(payment, undefined, { ...said, isFirstAttempt: false });
+        const reply = await send(payment);
+        if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
+        return conclude(payment, undefined, { ...reply, isFirstAttempt: false });
       });
     },
   };

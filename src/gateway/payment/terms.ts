@@ -1,23 +1,23 @@
 import { PRICE_GRACE_SECONDS } from '../../features/endpoints/price-grace.ts';
 import { formatUsd } from '../../money.ts';
 import type { Network } from '../chain/networks.ts';
-import type { Route } from '../routing/route-table.ts';
+import type { PaidRoute } from '../routing/route-table.ts';
 
-/** How long an authorization is asked to live: an old price stays valid for as long. */
+/** Requested lifetime of an authorization. An old price stays valid for as long. */
 export const MAX_TIMEOUT_SECONDS = PRICE_GRACE_SECONDS;
-/** The longest that an upstream may take for its whole answer. */
+/** How long an upstream may take for its whole response. */
 export const UPSTREAM_TIMEOUT_SECONDS = 60;
-/** What has to be left of an authorization after the upstream has answered: the settlement needs time, too. */
+/** Lifetime that must be left after the upstream's response, because the settlement takes time too. */
 export const SETTLEMENT_SECONDS = 10;
-/** How much longer than asked an authorization may live, for clocks that differ. */
+/** How much longer than requested an authorization may live, to allow for clock skew. */
 const CLOCK_SKEW_SECONDS = 600;
 export const MAX_LIFE_SECONDS = MAX_TIMEOUT_SECONDS + CLOCK_SKEW_SECONDS;
-/** Below this much remaining life a payment is not begun: an upstream needs time. */
+/** Minimum remaining lifetime to start a payment, because the upstream needs time. */
 export const MIN_LIFE_SECONDS = SETTLEMENT_SECONDS + 5;
 
 export const SCHEME = 'exact';
 
-/** Terms of x402 version 2. Amounts are atomic units as decimal text. */
+/** Terms in x402 version 2. Amounts are atomic units as decimal strings. */
 export type RequirementsV2 = {
   scheme: string;
   network: string;
@@ -28,7 +28,7 @@ export type RequirementsV2 = {
   extra: { name: string; version: string };
 };
 
-/** Terms of x402 version 1, which also say what they are for. */
+/** Terms in x402 version 1, which include the resource. */
 export type RequirementsV1 = Omit<RequirementsV2, 'amount'> & {
   maxAmountRequired: string;
   resource: string;
@@ -37,15 +37,15 @@ export type RequirementsV1 = Omit<RequirementsV2, 'amount'> & {
   outputSchema: Record<string, never>;
 };
 
-/** What is paid for, as the buyer knows it. */
+/** What the buyer pays for. */
 export type Resource = { url: string; description: string; mimeType: string };
 
-export function resourceOf(route: Route, url: string): Resource {
+export function resourceOf(route: PaidRoute, url: string): Resource {
   return { url, description: route.description ?? '', mimeType: '' };
 }
 
-/** Terms of a route at a price, in both versions. */
-export function requirementsV2(network: Network, route: Route, priceAtomic: bigint): RequirementsV2 {
+/** A route's terms at a price, in x402 version 2. */
+export function requirementsV2(network: Network, route: PaidRoute, priceAtomic: bigint): RequirementsV2 {
   const { asset } = network;
   return {
     scheme: SCHEME,
@@ -58,9 +58,10 @@ export function requirementsV2(network: Network, route: Route, priceAtomic: bigi
   };
 }
 
+/** The same terms in x402 version 1. */
 export function requirementsV1(
   network: Network,
-  route: Route,
+  route: PaidRoute,
   priceAtomic: bigint,
   resource: Resource,
 ): RequirementsV1 {
@@ -77,12 +78,12 @@ export function requirementsV1(
   };
 }
 
-/** The prices that a payment may be made at: the one in force, and for a while after a change the one before. */
-export function acceptedPrices({ priceAtomic, previousPrice }: Route, now: Date): bigint[] {
+/** The prices a payment can be made at: the current one and, for a while after a change, the previous one. */
+export function acceptedPrices({ priceAtomic, previousPrice }: PaidRoute, now: Date): bigint[] {
   return previousPrice && now < previousPrice.validUntil ? [priceAtomic, previousPrice.priceAtomic] : [priceAtomic];
 }
 
-/** The price for people. */
-export function priceText(network: Network, route: Route): string {
+/** The price for display. */
+export function priceText(network: Network, route: PaidRoute): string {
   return `${formatUsd(route.priceAtomic)} ${network.asset.symbol}`;
 }

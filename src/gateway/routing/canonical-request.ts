@@ -1,41 +1,41 @@
 import { canonicalSegments } from '../../features/endpoints/path.ts';
 
 const MAX_TARGET_BYTES = 8_192;
-// The WHATWG URL parser, and so every fetch, leaves these in paths although RFC 3986 has them escaped.
+// The WHATWG URL parser, and therefore every fetch, leaves these unescaped in paths, although RFC 3986 requires escaping.
 const LEFT_BY_URL_PARSERS = /[[\]|^]/g;
 
-/** What is asked for, in the one spelling that is routed, fingerprinted and forwarded. */
-export type CanonicalRequest = {
-  /** Canonical segments, the last one empty when the path ends in a slash. */
+/** A request target in the one spelling that is routed, fingerprinted and forwarded. */
+type CanonicalRequest = {
+  /** Canonical segments. The last one is empty if the path ends in a slash. */
   segments: string[];
   /** The segments joined, with the leading slash. */
   path: string;
-  /** From the question mark on, as it arrived; empty without one. */
+  /** From the question mark on, as it arrived. Empty without a query. */
   query: string;
 };
 
 export type CanonicalResult = ({ ok: true } & CanonicalRequest) | { ok: false; message: string };
 
 /**
- * Reads the target of a request (RFC 9112 §3.2.1, origin form) by the same rules by which endpoint paths are stored, and
- * refuses whatever two readers could understand differently: encoded slashes, double encoding, backslashes, empty and
- * dot segments, control bytes, malformed escapes.
+ * Reads a request target (RFC 9112 §3.2.1, origin form) by the same rules as stored endpoint paths, and refuses anything
+ * that two parsers could read differently: encoded slashes, double encoding, backslashes, empty and dot segments, control
+ * bytes, malformed escapes.
  *
- * @param target the bytes as they arrived, behind the prefix that names the project.
- * @returns a sentence for the caller when it is refused.
+ * @param target the bytes as they arrived, after the prefix with the project.
+ * @returns a message for the caller if the target is refused.
  */
 export function canonicalRequest(target: string): CanonicalResult {
-  if (Buffer.byteLength(target) > MAX_TARGET_BYTES) return refuse(`Must have at most ${MAX_TARGET_BYTES} bytes.`);
+  if (Buffer.byteLength(target) > MAX_TARGET_BYTES) return refuse(`Can't have more than ${MAX_TARGET_BYTES} bytes.`);
   if (!target.startsWith('/')) return refuse('Must start with a slash.');
-  if (/[^\x21-\x7e]/.test(target)) return refuse('Must be printable ASCII; everything else is percent-encoded.');
-  if (target.includes('#')) return refuse('Must not contain a fragment.');
+  if (/[^\x21-\x7e]/.test(target)) return refuse('Must be printable ASCII. Percent-encode all other characters.');
+  if (target.includes('#')) return refuse("Can't contain a fragment.");
   const queryAt = target.indexOf('?');
   const path = queryAt < 0 ? target : target.slice(0, queryAt);
   const query = queryAt < 0 ? '' : target.slice(queryAt);
-  if (path.includes('\\')) return refuse('Must not contain backslashes.');
+  if (path.includes('\\')) return refuse("Can't contain backslashes.");
 
   const written = path.slice(1).replace(LEFT_BY_URL_PARSERS, encodeURIComponent).split('/');
-  // One slash at the end is a path of its own (RFC 3986 §6.2.3), which only `*` endpoints have.
+  // A path with a trailing slash is a different path (RFC 3986 §6.2.3), which only `*` endpoints match.
   const trailing = written.at(-1) === '' ? [''] : [];
   const result = canonicalSegments(trailing.length > 0 ? written.slice(0, -1) : written);
   if (!result.ok) return result;

@@ -1,13 +1,13 @@
-/** Something that has an endpoint path. */
+/** Anything with an endpoint path. */
 export type Routed = { pattern: readonly string[] };
 
 type Node<R> = { fixed: Map<string, Node<R>>; parameter?: Node<R>; route?: R; rest?: R };
 
 /**
- * Builds a matcher over endpoint paths. Segment by segment a fixed one wins over `:name`, and `:name` over a last `*`,
- * which stands for any rest, an empty one behind a slash included. Of two paths of the same shape the first given wins.
+ * Builds a matcher for endpoint paths. In each segment, fixed text wins over `:name`, and `:name` wins over a trailing `*`,
+ * which matches any rest, including the empty one after a slash. Of two paths with the same shape, the first wins.
  *
- * @returns a function from the canonical segments of a request to its route.
+ * @returns a function that finds the route for a request's canonical segments.
  */
 export function createMatcher<R extends Routed>(routes: readonly R[]): (segments: readonly string[]) => R | undefined {
   const root: Node<R> = { fixed: new Map() };
@@ -44,7 +44,7 @@ function find<R>(node: Node<R>, segments: readonly string[], index: number): R |
   const fixed = node.fixed.get(segment);
   return (
     (fixed && find(fixed, segments, index + 1)) ??
-    // The empty segment behind a slash at the end is nothing that could have a name.
+    // The empty segment after a trailing slash doesn't match `:name`.
     (segment !== '' && node.parameter ? find(node.parameter, segments, index + 1) : undefined) ??
     node.rest
   );

@@ -5,7 +5,7 @@ import { parseUpstream, type Upstream } from '../upstream/target.ts';
 import { createMatcher } from './route-match.ts';
 
 /** A paid endpoint as the gateway serves it. */
-export type Route = {
+export type PaidRoute = {
   projectId: string;
   endpointId: string;
   /** As stored, with its placeholders. */
@@ -17,19 +17,19 @@ export type Route = {
   /** The project's wallet, EIP-55 checksummed. */
   payTo: `0x${string}`;
   priceAtomic: bigint;
-  /** The price before the last change, while payments for it may be under way. */
+  /** The price before the last change, while payments at that price may still arrive. */
   previousPrice?: { priceAtomic: bigint; validUntil: Date };
 };
 
 export type RouteTable = {
-  /** The active endpoint that answers a canonical path of a project, if there is one. */
-  find(projectId: string, segments: readonly string[]): Promise<Route | undefined>;
+  /** The active endpoint for a canonical path of a project, if there is one. */
+  find(projectId: string, segments: readonly string[]): Promise<PaidRoute | undefined>;
   /** The project that a host name belongs to. */
   projectOfHost(host: string): string | undefined;
   close(): void;
 };
 
-type Entry = { match: Promise<ReturnType<typeof createMatcher<Route>>>; loadedAt: number; forget(): void };
+type Entry = { match: Promise<ReturnType<typeof createMatcher<PaidRoute>>>; loadedAt: number; forget(): void };
 
 type Row = {
   endpointId: string;
@@ -42,16 +42,16 @@ type Row = {
   previousValidUntil: Date | null;
 };
 
-// Hints may be lost; this is how long a change can then go unnoticed.
+// Hints can get lost. This is how long a change can then go unnoticed.
 const MAX_AGE_MILLISECONDS = 1_000;
 const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
 
 /**
- * The endpoints of projects, kept in memory. A change is noticed when the bus tells of it, on every node alike; a table
- * is read anew after a second in any case.
+ * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and each project is reloaded
+ * after a second at the latest.
  *
- * @param options `now` is milliseconds of a clock that never steps back.
+ * @param options `now` returns milliseconds of a monotonic clock.
  */
 export async function openRouteTable(options: {
   db: Pick<Database, 'pool'>;
@@ -65,7 +65,7 @@ export async function openRouteTable(options: {
 
   function load(projectId: string): Entry {
     const unsubscribe = bus.subscribe(topics.routes(projectId), forget);
-    const match = loadRoutes(db, projectId).then(createMatcher<Route>);
+    const match = loadRoutes(db, projectId).then(createMatcher<PaidRoute>);
     const entry: Entry = { match, loadedAt: now(), forget };
     function forget(): void {
       unsubscribe();
@@ -86,14 +86,14 @@ export async function openRouteTable(options: {
     return entry;
   }
 
-  // One after the other, so that an older answer never replaces a newer one.
+  // One after the other, so that an older result never replaces a newer one.
   let refreshing: Promise<void> = Promise.resolve();
   function refreshHosts(): void {
     refreshing = refreshing
       .then(async () => {
         projectsByHost = await loadHosts(db);
       })
-      .catch((error) => log.warn({ err: error }, 'gateway hosts were not read; the next time they will be'));
+      .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts, will try again"));
   }
   const unsubscribeHosts = bus.subscribe(topics.gatewayHosts, refreshHosts);
   const hostTimer = setInterval(refreshHosts, HOSTS_MAX_AGE_MILLISECONDS).unref();
@@ -111,13 +111,13 @@ export async function openRouteTable(options: {
   };
 }
 
-/** The name in a Host header (RFC 9110 §7.2), in lower case, without its port and the dot of the root. */
+/** The name in a Host header (RFC 9110 §7.2) in lowercase, without the port and the trailing dot. */
 function hostNameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }
 
-async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promise<Route[]> {
-  // The oldest first: of two paths of the same shape it is the one that is served.
+async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promise<PaidRoute[]> {
+  // Oldest first: of two paths with the same shape, the older one is served.
   const { rows } = await db.pool.query<Row>({
     name: 'gateway-routes',
     text: `SELECT e.id AS "endpointId", e.path, e.description, e."upstreamUrl", p."walletAddress" AS "payTo",
@@ -133,7 +133,7 @@ async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promis
   return rows.map((row) => toRoute(projectId, row));
 }
 
-function toRoute(projectId: string, row: Row): Route {
+function toRoute(projectId: string, row: Row): PaidRoute {
   const { endpointId, path, description, upstreamUrl, previousPriceAtomic, previousValidUntil } = row;
   return {
     projectId,

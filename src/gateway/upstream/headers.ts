@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type Headers = Record<string, string | string[]>;
 
-/** What a request may carry to an upstream besides `x-…`: content, negotiation, conditions, tracing. */
+/** Request headers that are forwarded besides `x-…`: content, negotiation, conditions, tracing. */
 const REQUEST_HEADERS = new Set([
   'accept',
   'accept-charset',
@@ -34,7 +34,7 @@ const REQUEST_HEADERS = new Set([
   'user-agent',
 ]);
 
-/** What an answer may carry to the buyer besides `x-…`. */
+/** Response headers that are forwarded besides `x-…`. */
 const RESPONSE_HEADERS = new Set([
   'accept-ranges',
   'age',
@@ -63,13 +63,13 @@ const RESPONSE_HEADERS = new Set([
 ]);
 
 /**
- * Of the `x-…` headers these stay behind: payments and credentials, what proxies write and servers believe, what makes a
- * request another one than was routed, and what a browser takes for a rule of the whole host.
+ * These `x-…` headers aren't forwarded: payments and credentials, headers that proxies set and servers trust, headers that
+ * change which request was routed, and headers that browsers apply to the whole host.
  */
 const WITHHELD_X_HEADERS =
   /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|litespeed|lighttpd|reproxy|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
 
-/** Named in `Connection`, a header is for this hop alone (RFC 9110 §7.6.1). */
+/** Headers named in `Connection` are for this hop only (RFC 9110 §7.6.1). */
 function perHop(headers: IncomingHttpHeaders): Set<string> {
   const named = String(headers.connection ?? '').split(',');
   return new Set(named.map((name) => name.trim().toLowerCase()).filter(Boolean));
@@ -85,21 +85,21 @@ function pick(headers: IncomingHttpHeaders, allowed: ReadonlySet<string>): Heade
   return picked;
 }
 
-/** To servers that turn names into variables (CGI, WSGI, PHP), `x-real_ip` and `x-real.ip` are `x-real-ip`. */
+/** Servers that turn names into variables (CGI, WSGI, PHP) read `x-real_ip` and `x-real.ip` as `x-real-ip`. */
 function isPassedXHeader(name: string): boolean {
   return name.startsWith('x-') && !WITHHELD_X_HEADERS.test(name.replace(/[^a-z0-9]/g, '-'));
 }
 
-/** Where a request came from, as upstreams are told. */
-export type Origin = { clientAddress: string; host: string; protocol: string };
+/** Where a request came from, as told to upstreams. */
+type RequestOrigin = { clientAddress: string; host: string; protocol: string };
 
 /**
- * The headers of a request as its upstream gets them. Credentials, cookies, payments and whatever is not known here stay
- * behind, and `X-Forwarded-*` says what this gateway knows, not what the caller wrote.
+ * The request headers that the upstream gets. Credentials, cookies, payments and unknown headers are removed, and
+ * `X-Forwarded-*` says what this gateway knows, not what the caller sent.
  */
-export function requestHeaders(headers: IncomingHttpHeaders, origin: Origin): Headers {
+export function requestHeaders(headers: IncomingHttpHeaders, origin: RequestOrigin): Headers {
   return {
-    // Without it an upstream might choose a coding that the caller does not read.
+    // Otherwise an upstream might choose an encoding that the caller can't read.
     'accept-encoding': 'identity',
     ...pick(headers, REQUEST_HEADERS),
     'x-forwarded-for': origin.clientAddress,
@@ -109,8 +109,8 @@ export function requestHeaders(headers: IncomingHttpHeaders, origin: Origin): He
 }
 
 /**
- * The headers of an upstream's answer as the buyer gets them. Cookies stay behind, because all sellers share a host, and
- * so does what would speak for the whole host. The body is sent with a length of its own.
+ * The response headers that the buyer gets. Cookies are removed because all sellers share a host, and so are headers that
+ * apply to the whole host. The body gets a new content length.
  */
 export function responseHeaders(headers: IncomingHttpHeaders): Headers {
   const picked = pick(headers, RESPONSE_HEADERS);
@@ -119,10 +119,10 @@ export function responseHeaders(headers: IncomingHttpHeaders): Headers {
   return picked;
 }
 
-/** What one buyer has paid for is not for shared caches. */
+/** Keeps paid responses out of shared caches. */
 function privately(cacheControl: string): string {
   const directives = cacheControl
-    // Commas in quotes separate nothing, and a quote that nobody closes would take what follows into it.
+    // Commas in quotes don't separate directives, and an unclosed quote would swallow what follows.
     .replace(/="[^"]*"?/g, '')
     .replaceAll('"', '')
     .split(',')

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../../errors.ts';
 
-export const MAX_REQUEST_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_REQUEST_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_DRAINED_BYTES = 64 * 1024;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
@@ -12,21 +12,21 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 }
 
 /**
- * @throws AppError `PAYLOAD_TOO_LARGE` when a request announces more than is accepted, `BAD_REQUEST` for a coding besides
- *   chunks: the upstream would not be told of it, and read something else than was sent.
+ * @throws AppError `PAYLOAD_TOO_LARGE` if the announced length is too large, `BAD_REQUEST` for a transfer coding other than
+ *   `chunked`: it isn't passed on, so the upstream would read the body wrong.
  */
 export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new AppError('BAD_REQUEST', { detail: 'A body may have the `Transfer-Encoding` chunked and no other.' });
+    throw new AppError('BAD_REQUEST', { detail: 'The only supported `Transfer-Encoding` is chunked.' });
   }
   if (Number(headers['content-length'] ?? 0) > MAX_REQUEST_BODY_BYTES) throw tooLarge();
 }
 
-/** The client has gone before it has sent its whole body. */
-export class RequestBrokenOff extends Error {}
+/** The client disconnected before it sent the whole body. */
+export class InterruptedRequest extends Error {}
 
-/** Passes a request body through, bounds it, and knows its digest once it has passed. */
+/** Passes a request body through, limits its size and computes its digest. */
 export class MeteredBody extends Transform {
   readonly #hash = createHash('sha256');
   #bytes = 0;
@@ -47,36 +47,36 @@ export class MeteredBody extends Transform {
     done();
   }
 
-  /** SHA-256 in hex once the body has passed whole, else null: an upstream may answer before it has read everything. */
+  /** SHA-256 in hex once the whole body has passed, else null. An upstream can respond before it has read everything. */
   get digest(): string | null {
     return this.#digest;
   }
 }
 
 /**
- * Sends a request's body through a meter. Unlike a pipeline it leaves the connection alone when the body is refused, so
- * that the refusal can be told.
+ * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is refused, so that
+ * an error response can be sent.
  */
 export function meterBody(source: Readable): MeteredBody {
   const body = new MeteredBody();
   source.pipe(body);
   source.once('close', () => {
-    if (!source.readableEnded) body.destroy(new RequestBrokenOff('The request was broken off'));
+    if (!source.readableEnded) body.destroy(new InterruptedRequest('The request was interrupted'));
   });
   body.once('close', () => source.unpipe(body));
-  // Whoever reads it is told; here it only must not go unheard.
+  // The reader gets the error too. Without a listener here it would be uncaught.
   body.on('error', () => {});
   return body;
 }
 
-/** Whether so much of a body may be left unread that the connection is better given up than drained. */
+/** Whether so much of the body may be unread that closing the connection is cheaper than draining it. */
 export function isUndrained(request: IncomingMessage): boolean {
   if (!hasBody(request) || request.readableEnded) return false;
   const announced = request.headers['content-length'];
   return announced === undefined || Number(announced) > MAX_DRAINED_BYTES;
 }
 
-/** Reads a body to its end for its digest alone. @throws AppError `PAYLOAD_TOO_LARGE` */
+/** Reads a whole body just to compute its digest. @throws AppError `PAYLOAD_TOO_LARGE` */
 export async function digestOf(request: IncomingMessage): Promise<string> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -90,6 +90,6 @@ export async function digestOf(request: IncomingMessage): Promise<string> {
 
 function tooLarge(): AppError {
   return new AppError('PAYLOAD_TOO_LARGE', {
-    detail: `The body is larger than ${MAX_REQUEST_BODY_BYTES / 1024 / 1024} MB. Nothing was charged.`,
+    detail: `The request body is larger than ${MAX_REQUEST_BODY_BYTES / 1024 / 1024} MB. You weren't charged.`,
   });
 }

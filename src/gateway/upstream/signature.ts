@@ -2,33 +2,33 @@ import { hkdfSync, type KeyObject } from 'node:crypto';
 import { signWebhook } from '../../delivery/send/signing.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 
-/** What a verified payment tells the upstream. */
-export type PaidCall = {
+/** What the upstream is told about a verified payment. */
+type PaidCall = {
   projectId: string;
   paymentId: string;
   /** EIP-55 checksummed. */
   payer: string;
   method: string;
-  /** Path and query as the upstream gets them. */
+  /** Path and query at the upstream. */
   target: string;
   timestampSeconds: number;
 };
 
 export type UpstreamSigner = {
-  /** The secret with which the owner of a project checks that a request came through the gateway: `whsec_…`. */
+  /** The secret (`whsec_…`) that a project's owner uses to check that a request came through the gateway. */
   secretOf(projectId: string): string;
-  /** The headers that tell an upstream who has paid, and prove it. */
+  /** Headers that tell the upstream who paid, and prove it. */
   headersOf(call: PaidCall): Record<string, string>;
 };
 
 const SECRET_BYTES = 32;
 
 /**
- * Signs what upstreams are told about the payer, in the manner of Standard Webhooks: `v1,` and the base64 of
- * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
+ * Signs what upstreams are told about the payer, in the format of Standard Webhooks: `v1,` and the base64 of HMAC-SHA256
+ * over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
  *
- * A project's secret is made of the deployment's master key, so there is nothing to store. While master keys are replaced
- * there is one signature for each; the secret that is shown is that of the current one.
+ * A project's secret is derived from the deployment's master key, so nothing needs to be stored. During a key rotation
+ * there is one signature per master key. The secret shown to users belongs to the current key.
  */
 export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
   return {

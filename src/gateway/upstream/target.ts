@@ -1,13 +1,13 @@
-/** Where an endpoint's requests go: its upstream URL in the parts that requests are put together from. */
+/** An endpoint's upstream URL, split into the parts that request targets are built from. */
 export type Upstream = {
   origin: string;
-  /** Segments of the path; `:name` and a last `*` stand for what the request's path has there. */
+  /** Path segments. `:name` and a trailing `*` are replaced with parts of the request's path. */
   segments: string[];
-  /** What the URL's own query says, without the question mark. */
+  /** The URL's own query, without the question mark. */
   query: string;
-  /** Names in that query: the seller's, which a caller must not set a second time. */
+  /** Parameter names in that query. They belong to the seller, so callers can't set them again. */
   reservedNames: ReadonlySet<string>;
-  /** Those, and what they are parts of: `filter` of `filter[city]`. */
+  /** Those names and their parents, such as `filter` for `filter[city]`. */
   reservedParents: ReadonlySet<string>;
 };
 
@@ -15,7 +15,7 @@ export type UpstreamTarget = { ok: true; origin: string; path: string } | { ok: 
 
 const isPlaceholder = (segment: string) => segment === '*' || segment.startsWith(':');
 
-/** Takes an upstream URL apart. @throws TypeError when it is no absolute URL. */
+/** Parses an upstream URL. @throws TypeError if it isn't an absolute URL. */
 export function parseUpstream(upstreamUrl: string): Upstream {
   const { origin, pathname, search } = new URL(upstreamUrl);
   const query = search.slice(1);
@@ -25,17 +25,17 @@ export function parseUpstream(upstreamUrl: string): Upstream {
 }
 
 /**
- * The target of a request at the upstream.
+ * Builds a request's target at the upstream.
  *
- * Placeholders that the upstream URL names are replaced by the segments of the request. If it names none, what the path
- * has from its first placeholder on is appended; if only its `*` is not named, that rest is. The query is the URL's own
- * followed by the caller's, as they were written.
+ * Placeholders in the upstream URL are replaced with the request's segments. If the URL has no placeholders, the path is
+ * appended from its first placeholder on. If only the `*` is missing, the rest that it matched is appended. The query is
+ * the URL's own followed by the caller's, both unchanged.
  *
  * @param pattern segments of the endpoint's path.
- * @param segments canonical segments of the request, which match it. They go into the target as they are: what was
- *   routed is what is asked for.
+ * @param segments canonical segments of the request, which match the pattern. They are used unchanged, so that the
+ *   upstream gets exactly what was routed.
  * @param query from the question mark on, or empty.
- * @returns a sentence for the caller when the query sets a name that the upstream URL sets.
+ * @returns a message for the caller if the query sets a name that the upstream URL sets.
  */
 export function upstreamTarget(
   upstream: Upstream,
@@ -54,7 +54,7 @@ export function upstreamTarget(
     if (index < 0) return [segment];
     if (segment !== '*') return [segments[index]!];
     const rest = segments.slice(index);
-    // A slash at the end of the request's path is one only where the upstream's ends.
+    // The request's trailing slash only matters at the end of the upstream's path.
     return position === upstream.segments.length - 1 ? rest : rest.filter((part) => part !== '');
   });
   const appendedFrom = appendFrom(upstream, pattern);
@@ -70,14 +70,14 @@ export function upstreamTarget(
   };
 }
 
-/** From which of its segments on a request's path is appended to the upstream's; -1 when nothing is. */
+/** Index of the first request segment that is appended to the upstream's path, or -1 if none is. */
 function appendFrom({ segments }: Upstream, pattern: readonly string[]): number {
   const isNamed = pattern.some((segment) => isPlaceholder(segment) && segments.includes(segment));
   if (!isNamed) return pattern.findIndex(isPlaceholder);
   return segments.includes('*') ? -1 : pattern.indexOf('*');
 }
 
-/** Parameter names as a lenient server would read them. */
+/** Parameter names as a lenient server reads them. */
 function namesIn(query: string): Set<string> {
   const names = query.split(/[&;]/).map((pair) => pair.split('=', 1)[0]!);
   return new Set(names.filter(Boolean).map(decoded));
@@ -91,12 +91,12 @@ function decoded(name: string): string {
   }
 }
 
-/** PHP ends a name at a null byte, drops spaces in front and takes others, and dots, for underscores. */
+/** PHP ends names at a null byte, drops leading spaces, and turns other spaces and dots into underscores. */
 function leniently(name: string): string {
   return name.split('\0', 1)[0]!.trimStart().replace(/[ .]/g, '_').toLowerCase();
 }
 
-/** Where brackets make lists of parameters, `key[a]` sets a part of `key`; `key[a]` and `key[b]` are two. */
+/** Where brackets build nested parameters, `key[a]` sets a part of `key`, while `key[a]` and `key[b]` are independent. */
 function withParents(name: string): string[] {
   return [...[...name.matchAll(/\[/g)].map(({ index }) => name.slice(0, index)), name];
 }

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { EgressError, toEgressError } from '../../egress/egress-error.ts';
 import { AppError } from '../../errors.ts';
 import { type Headers, responseHeaders } from './headers.ts';
-import { meterBody, RequestBrokenOff } from './request-body.ts';
+import { InterruptedRequest, meterBody } from './request-body.ts';
 
 export type UpstreamRequest = {
   origin: string;
@@ -11,29 +11,29 @@ export type UpstreamRequest = {
   path: string;
   method: string;
   headers: Headers;
-  /** The request whose body goes along, or null when it has none. */
+  /** The request's body, or null if it has none. */
   body: Readable | null;
-  /** For everything, to the last byte of the answer. */
+  /** For the whole call, to the last byte of the response. */
   timeoutMilliseconds: number;
-  /** Ends the request when another process has the payment. */
+  /** Aborts the call when another process takes over the payment. */
   lost: AbortSignal;
-  /** Aborted when the buyer has gone: ends the request while the upstream does not have it whole. */
+  /** Aborted when the buyer disconnects. Ends the call unless the upstream already has the whole request. */
   gone: AbortSignal;
-  /** Reserves memory for so many bytes of the answer; false when there is none. */
+  /** Reserves memory for bytes of the response. Returns false if there is none left. */
   hold(bytes: number): boolean;
 };
 
-export type UpstreamAnswer = {
+export type UpstreamResponse = {
   statusCode: number;
-  /** What the buyer may see of them. */
+  /** Only the headers that the buyer may see. */
   headers: Headers;
   body: Buffer;
   durationMs: number;
-  /** SHA-256 of the body that was sent, in hex; null when there was none or it was not read whole. */
+  /** SHA-256 of the sent body in hex, or null if there was none or it wasn't fully read. */
   requestBodyDigest: string | null;
 };
 
-/** The upstream gave no answer that can be passed on. `reason` is stable, the message safe to show. */
+/** The upstream gave no response that can be passed on. `reason` is stable and the message is safe to show. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly reason: string;
@@ -45,25 +45,25 @@ export class UpstreamError extends Error {
   }
 }
 
-export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
-/** Many clients, Node among them, read 16 KB of headers at most, and the gateway adds its own. */
-const MAX_ANSWER_HEADER_BYTES = 14 * 1024;
-/** Between two chunks of an answer. */
+const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
+/** Many clients, including Node, read at most 16 KB of headers, and the gateway adds its own. */
+const MAX_RESPONSE_HEADER_BYTES = 14 * 1024;
+/** Between two chunks of a response. */
 const IDLE_MILLISECONDS = 30_000;
-/** The reason when the buyer has gone before the upstream had the request. */
+/** Reason if the buyer disconnected before the upstream had the request. */
 export const BUYER_GONE = 'buyer_gone';
-/** The reason when there is no memory for one more answer. */
+/** Reason if there is no memory for another response. */
 export const GATEWAY_BUSY = 'gateway_busy';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Calls an upstream once and holds its whole answer. The body of the request streams through; the answer is bounded in
- * bytes and time. Nothing is ever sent a second time. A buyer who goes away once the upstream has the request does not
- * end it: the work is done then, and paid for.
+ * Calls an upstream once and buffers the whole response. The request body streams through. The response is limited in size
+ * and time. Nothing is ever sent twice. If the buyer disconnects after the upstream has the request, the call continues,
+ * because the work is being done and will be paid for.
  *
- * @throws UpstreamError without an answer; AppError `PAYLOAD_TOO_LARGE` when the request's body is too large.
+ * @throws UpstreamError if there is no usable response, AppError `PAYLOAD_TOO_LARGE` if the request body is too large.
  */
-export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequest): Promise<UpstreamAnswer> {
+export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequest): Promise<UpstreamResponse> {
   const startedAt = performance.now();
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(new EgressError('timeout')), request.timeoutMilliseconds);
@@ -84,7 +84,7 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       ),
   );
   try {
-    const answer = await noting.request({
+    const response = await noting.request({
       origin: request.origin,
       path: request.path,
       method: request.method as Dispatcher.HttpMethod,
@@ -94,40 +94,40 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       headersTimeout: 0,
       bodyTimeout: IDLE_MILLISECONDS,
     });
-    // Broken off, it reports an error also to nobody, which would end the process.
-    answer.body.on('error', () => {});
-    const { statusCode } = answer;
+    // A destroyed body emits an error, which would crash the process without a listener.
+    response.body.on('error', () => {});
+    const { statusCode } = response;
     if (statusCode > 599) {
-      answer.body.destroy();
+      response.body.destroy();
       throw new UpstreamError(
         'upstream_answer_invalid',
-        `The upstream answered with status ${statusCode}, which is none.`,
+        `The upstream responded with the invalid status ${statusCode}.`,
       );
     }
     if (REDIRECTS.has(statusCode)) {
-      answer.body.destroy();
-      throw new UpstreamError('upstream_redirect', 'The upstream redirects; its address has to be corrected.');
+      response.body.destroy();
+      throw new UpstreamError('upstream_redirect', 'The upstream redirects. The seller must correct its URL.');
     }
-    const headers = responseHeaders(answer.headers);
-    // It is the length of a body that stays away (RFC 9110 §8.6): nobody could count it.
-    const { 'content-length': length } = answer.headers;
+    const headers = responseHeaders(response.headers);
+    // The length of a body that isn't sent (RFC 9110 §8.6), so it can't be counted.
+    const { 'content-length': length } = response.headers;
     if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
-    if (bytesOf(headers) > MAX_ANSWER_HEADER_BYTES) {
-      answer.body.destroy();
-      throw new UpstreamError('upstream_answer_too_large', 'The headers of the upstream are too large.');
+    if (bytesOf(headers) > MAX_RESPONSE_HEADER_BYTES) {
+      response.body.destroy();
+      throw new UpstreamError('upstream_answer_too_large', "The upstream's response headers are too large.");
     }
     return {
       statusCode,
       headers,
-      body: await readBounded(answer.body, request.hold),
+      body: await readBounded(response.body, request.hold),
       durationMs: Math.round(performance.now() - startedAt),
       requestBodyDigest: body?.digest ?? null,
     };
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
     if (body?.errored instanceof AppError) throw body.errored;
-    if (body?.errored instanceof RequestBrokenOff) throw buyerGone();
-    if (request.lost.aborted) throw new UpstreamError('interrupted', 'Another process has taken the payment over.');
+    if (body?.errored instanceof InterruptedRequest) throw buyerGone();
+    if (request.lost.aborted) throw new UpstreamError('interrupted', 'Another process took over the payment.');
     throw giveUp.signal.aborted ? failureOf(giveUp.signal.reason) : failureOf(error);
   } finally {
     request.gone.removeEventListener('abort', onGone);
@@ -135,40 +135,40 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   }
 }
 
-/** What clients count of headers: names and values. */
+/** Size of headers as clients count it: names and values. */
 function bytesOf(headers: Headers): number {
   const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => name + value));
   return lines.join('').length;
 }
 
-/** Reads into one buffer that grows: an answer in ten million chunks of a byte takes no more memory than in one. */
+/** Reads into one growing buffer, so that ten million one-byte chunks take no more memory than one large chunk. */
 async function readBounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   hold: (bytes: number) => boolean,
 ): Promise<Buffer> {
-  let answer = Buffer.alloc(0);
+  let buffer = Buffer.alloc(0);
   let bytes = 0;
   for await (const chunk of body) {
     const needed = bytes + chunk.length;
-    if (needed > MAX_ANSWER_BYTES) {
+    if (needed > MAX_RESPONSE_BYTES) {
       body.destroy();
-      throw new UpstreamError('upstream_answer_too_large', 'The answer of the upstream is too large.');
+      throw new UpstreamError('upstream_answer_too_large', "The upstream's response is too large.");
     }
-    if (needed > answer.length) {
-      const size = Math.min(Math.max(needed, 2 * answer.length), MAX_ANSWER_BYTES);
-      if (!hold(size - answer.length)) {
+    if (needed > buffer.length) {
+      const size = Math.min(Math.max(needed, 2 * buffer.length), MAX_RESPONSE_BYTES);
+      if (!hold(size - buffer.length)) {
         body.destroy();
-        throw new UpstreamError(GATEWAY_BUSY, 'The gateway holds too many answers at this moment.');
+        throw new UpstreamError(GATEWAY_BUSY, 'The gateway is holding too many responses right now.');
       }
-      answer = Buffer.concat([answer], size);
+      buffer = Buffer.concat([buffer], size);
     }
-    chunk.copy(answer, bytes);
+    chunk.copy(buffer, bytes);
     bytes = needed;
   }
-  return answer.subarray(0, bytes);
+  return buffer.subarray(0, bytes);
 }
 
-/** The same handler, with somebody told when the request begins to go over the wire. */
+/** Wraps a handler to call `onStart` when the request starts to go over the wire. */
 function notingStart(handler: Dispatcher.DispatchHandler, onStart: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
@@ -183,7 +183,7 @@ function notingStart(handler: Dispatcher.DispatchHandler, onStart: () => void): 
 }
 
 function buyerGone(): UpstreamError {
-  return new UpstreamError(BUYER_GONE, 'The buyer has closed the connection.');
+  return new UpstreamError(BUYER_GONE, 'The buyer closed the connection.');
 }
 
 function failureOf(cause: unknown): UpstreamError {
@@ -191,6 +191,8 @@ function failureOf(cause: unknown): UpstreamError {
   const { errorClass } = toEgressError(cause);
   const isTimeout = errorClass === 'timeout' || errorClass === 'connect_timeout';
   return isTimeout
-    ? new UpstreamError('upstream_timeout', 'The upstream did not answer in time.', { cause, isTimeout })
-    : new UpstreamError('upstream_unreachable', 'The upstream could not be reached, or broke off.', { cause });
+    ? new UpstreamError('upstream_timeout', "The upstream didn't respond in time.", { cause, isTimeout })
+    : new UpstreamError('upstream_unreachable', "The upstream couldn't be reached, or closed the connection.", {
+        cause,
+      });
 }

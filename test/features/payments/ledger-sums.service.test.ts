@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Plan = { input: NewPayment; outcome: (typeof OUTCOMES)[number]; repeats: number };
 
-/** Takes a step several times at once, as processes do that do not hear of each other. */
+/** Takes a step several times at once, like processes that don't know of each other. */
 async function often<T>(repeats: number, step: (ledger: Ledger) => Promise<T>): Promise<T> {
   const results = await Promise.all(
     Array.from({ length: repeats }, (_, index) => step((index % 2 ? two : one).ledger)),
@@ -56,7 +56,7 @@ async function carryOut({ input, outcome, repeats }: Plan): Promise<void> {
   await one.ledger.unknown(lease, { reason: 'timeout' });
   if (outcome === 'unpaid') await fail('SETTLE', reconciled);
   if (outcome === 'reconciled') {
-    // Found on the chain by some while another believes it has failed: whoever comes first is right for good.
+    // Some find it on the chain while another believes it has failed. The first one decides.
     const race = await Promise.allSettled([
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
@@ -78,10 +78,10 @@ async function checkBooks(projectId: string): Promise<void> {
   const events = await one.eventsOf(projectId);
   const settled = payments.filter(({ status }) => status === 'SETTLED');
   const failed = payments.filter(({ status }) => status === 'FAILED');
-  // What failed before anything proved who sent it is nobody's.
+  // Payments that failed before anything proved who sent them belong to nobody.
   const booked = failed.filter(({ failureStage }) => failureStage !== 'VERIFY');
 
-  // In all, by customer, by day and endpoint: to the atomic unit.
+  // Totals by customer, by day and by endpoint match to the atomic unit.
   const total = sum(settled.map(({ amountAtomic }) => atomic(amountAtomic)));
   expect(sum(customers.map(({ totalAtomic }) => atomic(totalAtomic)))).toBe(total);
   expect(sum(days.map(({ totalAtomic }) => atomic(totalAtomic)))).toBe(total);
@@ -103,7 +103,7 @@ async function checkBooks(projectId: string): Promise<void> {
   }
   expect(days.reduce((count, { failedCount }) => count + failedCount, 0)).toBe(booked.length);
 
-  // One event for everything that happened, and none for what did not.
+  // One event for everything that happened, and none for anything that didn't.
   const told = (type: string) =>
     events.filter((event) => event.type === type).map(({ data }) => data as Record<string, string>);
   expect(
@@ -139,7 +139,7 @@ async function checkBooks(projectId: string): Promise<void> {
     );
   }
 
-  // Summaries add up to the same.
+  // The summaries add up to the same totals.
   await createDailySummaries({ db: one.db, events: one.events, log, now: () => new Date(FIRST_DAY + 30 * DAY) }).run();
   const summaries = await one.eventsOf(projectId, 'revenue.daily_summary');
   const summed = summaries.map(({ data }) => data as { totalUsd: string; paymentCount: number; failedCount: number });
@@ -148,7 +148,7 @@ async function checkBooks(projectId: string): Promise<void> {
   expect(summed.reduce((count, { failedCount }) => count + failedCount, 0)).toBe(booked.length);
 }
 
-test('payments, customers, days and events agree to the atomic unit, whatever happens at once and twice', async () => {
+test('payments, customers, days and events agree to the atomic unit under concurrent and repeated steps', async () => {
   const payers = [hex(20), hex(20), hex(20)];
   const endpoints = [newId('Endpoint'), newId('Endpoint')];
   const plan = fc.record({

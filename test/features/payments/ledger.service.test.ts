@@ -14,7 +14,7 @@ import {
 } from './support.ts';
 
 let one: TestLedger;
-/** A second process on the same database. */
+/** Acts as a second process on the same database. */
 let two: TestLedger;
 
 beforeAll(async () => {
@@ -36,14 +36,14 @@ const UPSTREAM_FAILURE = {
 } as const;
 const SETTLE_FAILURE = { stage: 'SETTLE', reason: 'insufficient_funds', message: 'Too poor.' } as const;
 
-/** Ends the lease of a payment as the passing of time would. */
+/** Ends a payment's lease, as if time had passed. */
 async function endLease(paymentId: string): Promise<void> {
   await one.db.prisma
     .$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() - interval '1 second' WHERE "id" = ${paymentId}`;
 }
 
-describe('claiming', () => {
-  test('gives a nonce that comes a hundred times at once through two processes to one request', async () => {
+describe('claiming a payment', () => {
+  test('gives a nonce that arrives a hundred times at once through two processes to one request', async () => {
     const input = newPayment((await one.project()).id);
     const claims = await Promise.all(
       Array.from({ length: 100 }, (_, index) => (index % 2 ? one : two).ledger.claim({ ...input })),
@@ -52,7 +52,7 @@ describe('claiming', () => {
     expect(new Set(claims.map(({ payment }) => payment.id)).size).toBe(1);
   });
 
-  test('knows an authorization whatever the case of its letters', async () => {
+  test('recognizes an authorization in any letter case', async () => {
     const input = newPayment((await one.project()).id);
     await claimed(one.ledger, input);
     const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
@@ -66,7 +66,7 @@ describe('claiming', () => {
     expect(again.payment).toMatchObject({ nonce: input.nonce, payer: input.payer, status: 'CLAIMED', leaseToken: 1 });
   });
 
-  test('tells payments apart by network, asset, payer and nonce', async () => {
+  test('distinguishes payments by network, asset, payer and nonce', async () => {
     const input = newPayment((await one.project()).id);
     await claimed(one.ledger, input);
     for (const change of [
@@ -78,14 +78,14 @@ describe('claiming', () => {
       expect(await one.ledger.claim({ ...input, ...change })).toMatchObject({ kind: 'claimed' });
   });
 
-  test('refuses at one project what another has claimed', async () => {
+  test('refuses an authorization that another project has claimed', async () => {
     const input = newPayment((await one.project()).id);
     const first = await claimed(one.ledger, input);
     const other = await one.project();
     expect(await one.ledger.claim({ ...input, projectId: other.id })).toEqual({ kind: 'existing', payment: first });
   });
 
-  test('gives what failed verification another chance, as a new payment of whoever presents it', async () => {
+  test('lets an authorization be presented again as a new payment after its verification failed', async () => {
     const input = newPayment((await one.project()).id);
     const forged = await claimed(one.ledger, input);
     await one.ledger.failed(leaseOf(forged), VERIFY_FAILURE);
@@ -101,7 +101,7 @@ describe('claiming', () => {
     ]);
   });
 
-  test('keeps the nonce of what failed later: an authorization makes one upstream call at most', async () => {
+  test('keeps the nonce after later failures, so that an authorization makes at most one upstream call', async () => {
     const project = await one.project();
     const atUpstream = newPayment(project.id);
     const lease = leaseOf(await claimed(one.ledger, atUpstream));
@@ -120,7 +120,7 @@ describe('claiming', () => {
     });
   });
 
-  test('takes over a claim whose process died before verifying it, once, with the terms of the new request', async () => {
+  test('takes over a claim once if its process died before verifying it, with the terms of the new request', async () => {
     const input = newPayment((await one.project()).id);
     const dead = await claimed(one.ledger, input);
     await endLease(dead.id);
@@ -131,7 +131,7 @@ describe('claiming', () => {
     await expect(one.ledger.verified(leaseOf(dead))).rejects.toThrow(LeaseLost);
   });
 
-  test('does not take over what was verified, even when its lease has ended', async () => {
+  test("doesn't take over a verified payment, even if its lease has ended", async () => {
     const input = newPayment((await one.project()).id);
     const payment = await claimed(one.ledger, input);
     await one.ledger.verified(leaseOf(payment));
@@ -141,7 +141,7 @@ describe('claiming', () => {
 });
 
 describe('the life of a payment', () => {
-  test('goes from claim to settlement with the times, the answer and the events it should have', async () => {
+  test('goes from claim to settlement with the right times, response and events', async () => {
     const project = await one.project();
     const input = newPayment(project.id, { amountAtomic: 1_500_000n });
     const lease = leaseOf(await claimed(one.ledger, input));
@@ -165,7 +165,7 @@ describe('the life of a payment', () => {
       servedAt: expect.any(Date),
     });
     expect(payment.amountAtomic.toFixed(0)).toBe('1500000');
-    expect(await one.ledger.answerOf(payment.id)).toEqual({
+    expect(await one.ledger.keptResponse(payment.id)).toEqual({
       statusCode: 200,
       headers: answer().headers,
       body: Buffer.from([0, 255, 1]),
@@ -189,7 +189,7 @@ describe('the life of a payment', () => {
     expect(events[3]!.data).toMatchObject({ milestoneUsd: '1', totalUsd: '1.5', paymentCount: 1 });
   });
 
-  test('takes each step once, however often it is repeated by a process that did not hear the answer', async () => {
+  test("takes each step once, even if a process repeats it because it didn't get the result", async () => {
     const project = await one.project();
     const lease = leaseOf(await claimed(one.ledger, newPayment(project.id)));
     const result = { transactionHash: hex(32), settledAt: new Date() };
@@ -211,7 +211,7 @@ describe('the life of a payment', () => {
     ]);
   });
 
-  test('refuses every step that the payment is not ready for', async () => {
+  test("refuses every step that the payment isn't ready for", async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     const result = { transactionHash: hex(32), settledAt: new Date() };
     const steps = {
@@ -229,7 +229,7 @@ describe('the life of a payment', () => {
     await expect(one.ledger.verified(lease)).rejects.toThrow(LeaseLost);
   });
 
-  test('can fail for whatever reason others give, in any words', async () => {
+  test('accepts any failure reason from third parties, in any words', async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     const reason = `\0bad\ud800${'x'.repeat(5000)}`;
     const payment = await one.ledger.failed(lease, { stage: 'VERIFY', reason, message: `\0${reason}` });
@@ -237,7 +237,7 @@ describe('the life of a payment', () => {
     expect(payment.failureMessage).toHaveLength(1000);
   });
 
-  test('of a payment that is gone refuses everything', async () => {
+  test('refuses every step of a deleted payment', async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     await one.db.prisma.payment.delete({ where: { id: lease.paymentId } });
     const result = { transactionHash: hex(32), settledAt: new Date() };
@@ -250,7 +250,7 @@ describe('the life of a payment', () => {
 });
 
 describe('fencing', () => {
-  test('keeps a process from writing to what another has taken over', async () => {
+  test('keeps a process from writing to a payment that another has taken over', async () => {
     const payment = await claimed(one.ledger, newPayment((await one.project()).id));
     const old = leaseOf(payment);
     await one.ledger.verified(old);
@@ -262,11 +262,11 @@ describe('fencing', () => {
     await expect(one.ledger.served(old, answer())).rejects.toThrow(LeaseLost);
     await expect(one.ledger.failed(old, UPSTREAM_FAILURE)).rejects.toThrow(LeaseLost);
     await expect(one.ledger.extend(old, 60)).rejects.toThrow(LeaseLost);
-    expect(await one.ledger.answerOf(payment.id)).toBeNull();
+    expect(await one.ledger.keptResponse(payment.id)).toBeNull();
     await two.ledger.served(leaseOf(taken!), answer());
   });
 
-  test('hands abandoned payments out once, to whichever process asks', async () => {
+  test('gives each abandoned payment to only one process', async () => {
     const project = await one.project();
     const payments = await Promise.all(Array.from({ length: 12 }, () => claimed(one.ledger, newPayment(project.id))));
     for (const { id } of payments) await endLease(id);
@@ -281,7 +281,7 @@ describe('fencing', () => {
     expect(await one.ledger.takeAbandoned(5)).toEqual([]);
   });
 
-  test('an extended lease is not abandoned, and a final payment never is', async () => {
+  test("doesn't treat payments with an extended lease or final payments as abandoned", async () => {
     const project = await one.project();
     const kept = leaseOf(await claimed(one.ledger, newPayment(project.id, { leaseSeconds: 0 })));
     await one.ledger.extend(kept, 60);
@@ -293,7 +293,7 @@ describe('fencing', () => {
 });
 
 describe('an unknown settlement', () => {
-  test('keeps what it takes to look it up, rests until its next check, and is then handed out', async () => {
+  test('keeps what is needed to look it up, waits for its next check, and is then taken over', async () => {
     const lease = await sent(one.ledger, newPayment((await one.project()).id));
     const transactionHash = hex(32);
     const payment = await one.ledger.unknown(lease, { reason: 'timeout', transactionHash, nextCheckSeconds: 60 });
@@ -312,7 +312,7 @@ describe('an unknown settlement', () => {
     expect(again).toMatchObject({ status: 'UNKNOWN', failureReason: 'still_unknown', transactionHash });
   });
 
-  test('is settled once when several find the settlement on the chain at the same time', async () => {
+  test('is settled once if several processes find it on the chain at the same time', async () => {
     const project = await one.project();
     const lease = await sent(one.ledger, newPayment(project.id));
     await one.ledger.unknown(lease, { reason: 'timeout' });
@@ -326,14 +326,14 @@ describe('an unknown settlement', () => {
     await expect(one.ledger.settled(reconciled, { ...result, transactionHash: hex(32) })).rejects.toThrow(LeaseLost);
   });
 
-  test('fails once when the authorization has ended unused, and drops the answer nobody paid for', async () => {
+  test('fails once if the authorization expired unused, and deletes the unpaid response', async () => {
     const project = await one.project();
     const lease = await sent(one.ledger, newPayment(project.id));
     await one.ledger.unknown(lease, { reason: 'timeout' });
     const reconciled = { paymentId: lease.paymentId, reconciled: true } as const;
     const failed = await Promise.all([one, two].map(({ ledger }) => ledger.failed(reconciled, SETTLE_FAILURE)));
     expect(failed[0]).toMatchObject({ status: 'FAILED', failureStage: 'SETTLE', failureReason: 'insufficient_funds' });
-    expect(await one.ledger.answerOf(lease.paymentId)).toBeNull();
+    expect(await one.ledger.keptResponse(lease.paymentId)).toBeNull();
     const [event, ...more] = await one.eventsOf(project.id, 'payment.failed');
     expect(EVENT_PAYLOADS['payment.failed'].parse(event!.data)).toMatchObject({
       stage: 'settle',
@@ -349,7 +349,7 @@ describe('an unknown settlement', () => {
 });
 
 describe('customers and milestones', () => {
-  test('a first payment is first once, however many settle at the same time', async () => {
+  test('a customer has only one first payment, even if many settle at the same time', async () => {
     const project = await one.project();
     const payer = hex(20);
     await Promise.all(
@@ -370,7 +370,7 @@ describe('customers and milestones', () => {
     ]);
   });
 
-  test('a payment that passes several milestones records each, the lowest first', async () => {
+  test('a payment that reaches several milestones records each, lowest first', async () => {
     const project = await one.project({ milestonesAtomic: [50_000, 10_000, 20_000, 40_000_000] });
     const payer = hex(20);
     await settled(one.ledger, newPayment(project.id, { payer, amountAtomic: 10_000n }));
@@ -390,7 +390,7 @@ describe('customers and milestones', () => {
     expect(await one.eventsOf(project.id, 'customer.milestone')).toEqual([]);
   });
 
-  test('one wallet is a customer of its own in each project', async () => {
+  test('a wallet is a separate customer in each project', async () => {
     const payer = hex(20);
     const projects = [await one.project(), await one.project()];
     for (const { id } of projects) await settled(one.ledger, newPayment(id, { payer }));
@@ -403,8 +403,8 @@ describe('customers and milestones', () => {
   });
 });
 
-describe('a project that is deleted', () => {
-  test('takes its payments with it, whatever step they are at, and neither waits for the other for good', async () => {
+describe('deleting a project', () => {
+  test('deletes its payments at any step, without a deadlock', async () => {
     for (let round = 0; round < 12; round++) {
       const { id } = await one.project();
       const payer = hex(20);
@@ -417,7 +417,7 @@ describe('a project that is deleted', () => {
         ...claims.map((payment) => two.ledger.verified(leaseOf(payment))),
         one.ledger.failed(leaseOf(failing), VERIFY_FAILURE),
       ];
-      // Begins when the steps do, or when some of them are done.
+      // Starts with the steps, or after some of them.
       const begun = round % 2 ? steps[round % steps.length] : undefined;
       const deletion = Promise.resolve(begun)
         .catch(() => {})
@@ -433,7 +433,7 @@ describe('a project that is deleted', () => {
 });
 
 describe('the books', () => {
-  test('enter what becomes known on a later day on the day it becomes known', async () => {
+  test('book a settlement on the day it becomes known, if that is a later day', async () => {
     const project = await one.project();
     const lease = await sent(one.ledger, newPayment(project.id));
     const before = new Date();
@@ -444,7 +444,7 @@ describe('the books', () => {
     expect(payment.settledAt!.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1000);
   });
 
-  test('follow the UTC day whatever the time zone of the server', async () => {
+  test('use UTC days in any server time zone', async () => {
     const now = new Date('2031-05-01T23:30:00Z');
     const name = new URL(one.url).pathname.slice(1);
     await one.db.pool.query(`ALTER DATABASE ${name} SET TimeZone TO 'Pacific/Kiritimati'`);

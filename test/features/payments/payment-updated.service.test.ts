@@ -25,7 +25,7 @@ type Arguments = { projectId: string; after?: string; filter?: object };
 const SUBSCRIPTION = `subscription ($projectId: ID!, $after: String, $filter: PaymentFilter) {
   paymentUpdated(projectId: $projectId, after: $after, filter: $filter) { cursor payment { id status updatedAt } } }`;
 
-/** Follows the payments of a project; `items` grows as they come. */
+/** Subscribes to a project's payments. `items` grows as they arrive. */
 function follow({ token }: { token: string }, variables: Arguments) {
   const client = createClient({
     url: `${app.url}/graphql`,
@@ -59,7 +59,7 @@ function follow({ token }: { token: string }, variables: Arguments) {
   };
 }
 
-/** Waits until a follower of the project is there, which shows the first change after it came. */
+/** Waits until the project has a subscriber, which gets all changes from then on. */
 async function isLive(follower: ReturnType<typeof follow>, projectId: string): Promise<void> {
   await expect
     .poll(async () => {
@@ -69,7 +69,7 @@ async function isLive(follower: ReturnType<typeof follow>, projectId: string): P
     .toBeGreaterThan(0);
 }
 
-test('tells of every state of a payment as it comes, and of nothing else', async () => {
+test('paymentUpdated sends every status of a payment as it changes, and nothing else', async () => {
   shop = await createProject(alice);
   const other = await createProject(alice);
   const follower = follow(alice, { projectId: shop.id });
@@ -95,7 +95,7 @@ test('tells of every state of a payment as it comes, and of nothing else', async
   follower.stop();
 });
 
-test('after a pause goes on where it was left', async () => {
+test('paymentUpdated resumes after a pause where it stopped', async () => {
   shop = await createProject(alice);
   const first = follow(alice, { projectId: shop.id });
   await isLive(first, shop.id);
@@ -112,7 +112,7 @@ test('after a pause goes on where it was left', async () => {
   second.stop();
 });
 
-test('takes the same filters as the list', async () => {
+test('paymentUpdated accepts the same filters as the list of payments', async () => {
   shop = await createProject(alice);
   const payer = hex(20);
   const all = follow(alice, { projectId: shop.id });
@@ -137,7 +137,7 @@ test('takes the same filters as the list', async () => {
   some.stop();
 });
 
-test('is refused to other tenants and their keys, with cursors that are none, and with filters that are none', async () => {
+test('paymentUpdated refuses other tenants and their keys, invalid cursors and invalid filters', async () => {
   shop = await createProject(alice);
   const mallory = await app.user('mallory');
   const own = await createProject(mallory);

@@ -37,7 +37,7 @@ const fail = async (changes: Partial<NewPayment> = {}) =>
   });
 
 describe('a payment', () => {
-  test('over REST has every field, in its documented spelling', async () => {
+  test('has every documented field over REST', async () => {
     const payment = await pay({ amountAtomic: 12_345_678n });
     const { status, body } = await rest.send(alice, 'GET', `${project.base}/payments/${payment.id}`);
     expect(status).toBe(200);
@@ -75,7 +75,7 @@ describe('a payment', () => {
     expect((body.payer as string).toLowerCase()).toBe(payment.payer);
   });
 
-  test('that failed says at which stage and why, and has no page of an explorer', async () => {
+  test('that failed says at which stage and why, and has no explorer page', async () => {
     const { id } = await fail();
     const { body } = await rest.send(alice, 'GET', `${project.base}/payments/${id}`);
     expect(body).toMatchObject({
@@ -89,13 +89,13 @@ describe('a payment', () => {
     });
   });
 
-  test('on a network without a well-known explorer has no page of one', async () => {
+  test('on a network without a well-known explorer has no explorer page', async () => {
     const { id } = await pay({ network: 'eip155:31337' });
     const { body } = await rest.send(alice, 'GET', `${project.base}/payments/${id}`);
     expect(body).toMatchObject({ explorerUrl: null, transactionHash: expect.stringMatching(/^0x/) });
   });
 
-  test('is a node, and leads to its customer and from there back', async () => {
+  test('is a node with a link to its customer and back', async () => {
     const payment = await pay();
     const { data, errors } = await alice.graphql<{ node: PaymentNode }>(
       `query ($id: ID!) { node(id: $id) { ... on Payment { id amountUsd status
@@ -116,7 +116,7 @@ describe('a payment', () => {
     });
   });
 
-  test('never shows what was signed', async () => {
+  test('never shows the signed authorization', async () => {
     const { data } = await alice.graphql<{ __type: { fields: { name: string }[] } }>(
       '{ __type(name: "Payment") { fields { name } } }',
     );
@@ -161,7 +161,7 @@ describe('payments', () => {
     return body.data.map(({ id }) => id);
   };
 
-  test('are listed newest first and filtered by everything they can be', async () => {
+  test('are listed newest first, with every filter', async () => {
     const [first, second, third] = made.settled as [string, string, string];
     expect(await ids('')).toEqual([made.unknown, made.open, made.failed, third, second, first]);
     expect(await ids('status=SETTLED')).toEqual([third, second, first]);
@@ -175,7 +175,7 @@ describe('payments', () => {
     expect(await ids(`customerId=${customerId}&endpointId=${endpointId}&status=SETTLED`)).toEqual([first]);
   });
 
-  test('are taken from a time on, itself included, up to another, itself excluded', async () => {
+  test('can be filtered by a time range with an inclusive start and an exclusive end', async () => {
     const rows = await books.db.prisma.payment.findMany({ where: { projectId: shop.id }, orderBy: { id: 'asc' } });
     for (const { createdAt } of rows) {
       const at = createdAt.getTime();
@@ -188,7 +188,7 @@ describe('payments', () => {
     expect(await ids('from=9999-01-01T00:00:00Z')).toEqual([]);
   });
 
-  test('page with their filters', async () => {
+  test('keep their filters from page to page', async () => {
     const { body, headers } = await rest.send<Page>(alice, 'GET', `${shop.base}/payments?limit=2&status=SETTLED`);
     expect(body.data.map(({ id }) => id)).toEqual(made.settled.slice(1).toReversed());
     const [, next] = /<(.+)>; rel="next"/.exec(headers.get('link')!)!;
@@ -207,7 +207,7 @@ describe('payments', () => {
     expect(body.errors).toMatchObject([{ pointer }]);
   });
 
-  test('have totals, of all and of those that a filter takes', async () => {
+  test('have totals, for all and for a filter', async () => {
     const { data, errors } = await alice.graphql<{ project: Record<string, unknown> }>(
       `query ($id: ID!, $filter: PaymentFilter) { project(id: $id) {
         all: paymentTotals { paymentCount settledCount settledUsd settledAtomic failedCount openCount }
@@ -233,7 +233,7 @@ describe('payments', () => {
 });
 
 describe('another tenant', () => {
-  test('sees nothing of payments, customers and revenue, and cannot tell them from what does not exist', async () => {
+  test("can't see payments, customers and revenue, or tell whether they exist", async () => {
     const payment = await pay();
     const mallory = await app.user('mallory');
     const own = await createProject(mallory);
@@ -274,7 +274,7 @@ describe('another tenant', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
-  test('gets null for their nodes', async () => {
+  test('gets null for nodes of payments and customers', async () => {
     const payment = await pay();
     const mallory = await app.user('mallory');
     for (const id of [payment.id, payment.customerId]) {
@@ -283,7 +283,7 @@ describe('another tenant', () => {
     }
   });
 
-  test('an API key reads the records of its own project', async () => {
+  test('an API key can read the payments of its own project', async () => {
     const payment = await pay();
     const key = app.caller((await createKey(alice, project.base)).key);
     expect((await rest.send(key, 'GET', `${project.base}/payments/${payment.id}`)).status).toBe(200);

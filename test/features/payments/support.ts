@@ -11,7 +11,7 @@ import { newId } from '../../../src/ids.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
 export const USDC = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';
-export const PAY_TO = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+const PAY_TO = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 export const log = pino({ level: 'silent' });
 
 export const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`;
@@ -19,7 +19,7 @@ export const leaseOf = ({ id, leaseToken }: Payment): PaymentLease => ({ payment
 
 export type TestLedger = Awaited<ReturnType<typeof openTestLedger>>;
 
-/** A database of its own with the real services on it. */
+/** A separate database with the real services. */
 export async function openTestLedger(options: { url?: string; now?: () => Date } = {}) {
   const database = options.url ? undefined : await createTestDatabase();
   const url = options.url ?? database!.url;
@@ -46,7 +46,7 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
   };
 }
 
-export async function createProject(db: Database, data: { userId?: string; milestonesAtomic?: number[] } = {}) {
+async function createProject(db: Database, data: { userId?: string; milestonesAtomic?: number[] } = {}) {
   const userId = data.userId ?? newId('User');
   if (!data.userId)
     await db.prisma.user.create({ data: { id: userId, issuer: 'https://issuer.test', subject: userId } });
@@ -62,7 +62,7 @@ export async function createProject(db: Database, data: { userId?: string; miles
   });
 }
 
-/** A payment as the gateway would claim it. */
+/** A payment as the gateway claims it. */
 export function newPayment(projectId: string, changes: Partial<NewPayment> = {}): NewPayment {
   return {
     projectId,
@@ -97,11 +97,11 @@ export const answer = (changes: object = {}) => ({
 
 export async function claimed(ledger: Ledger, input: NewPayment): Promise<Payment> {
   const claim = await ledger.claim(input);
-  if (claim.kind !== 'claimed') throw new Error('The payment was claimed before.');
+  if (claim.kind !== 'claimed') throw new Error('The payment was already claimed.');
   return claim.payment;
 }
 
-/** Takes a payment up to the point where its settlement has been sent. */
+/** Takes a payment to the point where its settlement has been sent. */
 export async function sent(ledger: Ledger, input: NewPayment): Promise<PaymentLease> {
   const lease = leaseOf(await claimed(ledger, input));
   await ledger.verified(lease);
@@ -110,7 +110,7 @@ export async function sent(ledger: Ledger, input: NewPayment): Promise<PaymentLe
   return lease;
 }
 
-/** Takes a payment all the way. */
+/** Takes a payment from claim to settlement. */
 export async function settled(ledger: Ledger, input: NewPayment, settledAt = new Date()): Promise<Payment> {
   const lease = await sent(ledger, input);
   return ledger.settled(lease, { transactionHash: hex(32), settledAt });

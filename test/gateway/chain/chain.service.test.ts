@@ -57,7 +57,7 @@ async function use({ authorization, signature }: Signed): Promise<`0x${string}`>
   return hash;
 }
 
-test('an authorization that paid is found with its transaction, whoever sent it', async () => {
+test('an authorization that paid is found with its transaction, no matter who sent it', async () => {
   const signed = await sign(await rails.wallet());
   expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'unused', isExpired: false });
   const transactionHash = await use(signed);
@@ -67,15 +67,15 @@ test('an authorization that paid is found with its transaction, whoever sent it'
 });
 
 test.each([
-  ['to somebody else', { to: STRANGER }],
-  ['of another amount', { value: '9999' }],
+  ['to someone else', { to: STRANGER }],
+  ['of a different amount', { value: '9999' }],
 ] as const)('an authorization whose nonce was used for a transfer %s is void', async (_what, changes) => {
   const signed = await sign(await rails.wallet(), changes);
   await use(signed);
   expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'voided', reason: 'authorization_used_elsewhere' });
 });
 
-test('an authorization that its payer has cancelled is void', async () => {
+test('an authorization that its payer canceled is void', async () => {
   const payer = await rails.wallet();
   const signed = await sign(payer);
   const { nonce } = signed.authorization;
@@ -107,7 +107,7 @@ test('an authorization that its payer has cancelled is void', async () => {
   expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'voided', reason: 'authorization_canceled' });
 });
 
-test("an unused authorization is over when the chain's clock says so, and a little later", async () => {
+test("an unused authorization expires by the chain's clock, plus a margin", async () => {
   const signed = await sign(await rails.wallet());
   const { timestamp } = await rails.chain.client.getBlock();
   const at = (seconds: bigint) => ({ validBefore: new Date(Number(timestamp + seconds) * 1000) });
@@ -117,7 +117,7 @@ test("an unused authorization is over when the chain's clock says so, and a litt
 });
 
 test.each([
-  ['no JSON', '<html>'],
+  ['invalid JSON', '<html>'],
   ['no result', '{}'],
   ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"header not found"}}'],
 ])('a node that answers with %s has told nothing', async (_what, body) => {
@@ -126,8 +126,8 @@ test.each([
   await expect(deaf.outcomeOf(sought(await sign(await rails.wallet(0n))))).rejects.toThrow();
 });
 
-// The last ones, since they move the chain's clock.
-test('it is found among others, and behind many blocks', async () => {
+// These run last because they move the chain's clock.
+test('an authorization is found among others, and many blocks back', async () => {
   const signed = await sign(await rails.wallet());
   const others = await Promise.all([1, 2, 3].map(async () => sign(await rails.wallet())));
   for (const other of others) await use(other);
@@ -136,7 +136,7 @@ test('it is found among others, and behind many blocks', async () => {
   expect(await chain.outcomeOf(sought(signed))).toMatchObject({ kind: 'settled', transactionHash });
 });
 
-test('an authorization that was used long before it was presented has paid for something else', async () => {
+test('an authorization that was used long before it was presented counts as paid for something else', async () => {
   const signed = await sign(await rails.wallet(), { validBefore: '9999999999' });
   await use(signed);
   await rails.chain.client.increaseTime({ seconds: 3_600 });

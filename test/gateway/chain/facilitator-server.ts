@@ -6,7 +6,7 @@ import type { FacilitatorEndpoints } from '../../../src/sandbox/facilitator.ts';
 
 type Operation = 'verify' | 'settle';
 
-/** Takes over an answer: it may forward to the real one, answer by itself, or leave the client waiting. */
+/** Replaces a response: it can forward to the real facilitator, respond itself, or leave the client waiting. */
 export type Misbehaviour = (
   response: ServerResponse,
   real: () => Promise<unknown>,
@@ -15,22 +15,22 @@ export type Misbehaviour = (
 
 export type FacilitatorServer = {
   url: string;
-  /** What it was asked, in order. */
+  /** The calls it received, in order. */
   calls: {
     operation: Operation;
     request: FacilitatorRequest;
     headers: Record<string, string | string[] | undefined>;
   }[];
   countOf(operation: Operation): number;
-  /** Misbehaves at an operation until told otherwise. */
+  /** Makes an operation misbehave until reset. */
   misbehave(operation: Operation, how: Misbehaviour | undefined): void;
-  /** Stops listening, as if the service were down, and starts again on the same port. */
+  /** Stops listening, as if the service were down, and restarts on the same port. */
   goDown(): Promise<void>;
   comeUp(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** The real facilitator behind HTTP, as services run it, with faults on demand. */
+/** The real facilitator over HTTP, with faults on demand. */
 export async function startFacilitatorServer(endpoints: FacilitatorEndpoints): Promise<FacilitatorServer> {
   const calls: FacilitatorServer['calls'] = [];
   const faults = new Map<Operation, Misbehaviour>();

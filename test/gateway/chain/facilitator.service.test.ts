@@ -45,7 +45,7 @@ const answering = (body: unknown, statusCode = 200) =>
   server.handle(() => ({ statusCode, body: JSON.stringify(body) }));
 
 describe('a facilitator over HTTP', () => {
-  test('is asked as the protocol says', async () => {
+  test('is called as the protocol specifies', async () => {
     answering({ isValid: true, payer: '0x1' });
     expect(await facilitator().verify(REQUEST)).toEqual({ isValid: true });
     answering({ success: true, transaction: HASH.toUpperCase().replace('0X', '0x'), network: 'eip155:84532' });
@@ -61,7 +61,7 @@ describe('a facilitator over HTTP', () => {
     expect(server.requests[0]!.headers).not.toHaveProperty('authorization');
   });
 
-  test('may refuse a payment with any status', async () => {
+  test('can refuse a payment with any HTTP status', async () => {
     answering({ isValid: false, invalidReason: 'insufficient_funds' }, 400);
     expect(await facilitator().verify(REQUEST)).toEqual({
       isValid: false,
@@ -70,13 +70,13 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that is slow has not verified, and may have settled', async () => {
+  test('that is slow fails the verification, and its settlement is ambiguous', async () => {
     server.handle(() => undefined);
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', reason: 'facilitator_unavailable' });
   });
 
-  test('that drips its answer is slow, too', async () => {
+  test('that drips its response counts as slow', async () => {
     server.handle((_request, response) => {
       response.writeHead(200).write('{');
       const drip = setInterval(() => response.write(' '), 50);
@@ -86,7 +86,7 @@ describe('a facilitator over HTTP', () => {
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
   });
 
-  test('that cannot be reached has not settled', async () => {
+  test("that can't be reached hasn't settled", async () => {
     const closed = await startReceiver();
     await closed.close();
     expect(await facilitator({ kind: 'none' }, closed.url).settle(REQUEST)).toMatchObject({ kind: 'notSent' });
@@ -95,7 +95,7 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that breaks off may have settled', async () => {
+  test('that closes the connection leaves the settlement ambiguous', async () => {
     server.handle((_request, response) => {
       response.destroy();
       return undefined;
@@ -104,7 +104,7 @@ describe('a facilitator over HTTP', () => {
   });
 });
 
-describe('an answer to a settlement', () => {
+describe('a settle response', () => {
   test.each([
     ['a success', { success: true, transaction: HASH }, 'settled'],
     ['a success without a transaction', { success: true, transaction: '' }, 'ambiguous'],
@@ -114,17 +114,17 @@ describe('an answer to a settlement', () => {
     ['null', null, 'ambiguous'],
     ['a list', [], 'ambiguous'],
     ['text', 'ok', 'ambiguous'],
-    ['an error of HTTP', { error: 'bad gateway' }, 'ambiguous'],
+    ['an HTTP error', { error: 'bad gateway' }, 'ambiguous'],
     ['a failure without a reason', { success: false }, 'ambiguous'],
     ['a bad signature', { success: false, errorReason: 'invalid_exact_evm_signature', transaction: '' }, 'refused'],
     ['too little money', { success: false, errorReason: 'insufficient_funds' }, 'refused'],
     [
-      'too little money, in other words',
+      'too little money, worded differently',
       { success: false, errorReason: 'invalid_exact_evm_insufficient_balance' },
       'refused',
     ],
     [
-      'an authorization that has ended',
+      'an expired authorization',
       { success: false, errorReason: 'invalid_exact_evm_payload_authorization_valid_before' },
       'refused',
     ],
@@ -135,11 +135,11 @@ describe('an answer to a settlement', () => {
       { success: false, errorReason: 'invalid_exact_evm_transaction_simulation_failed' },
       'ambiguous',
     ],
-    ['another transfer', { success: false, errorReason: 'invalid_exact_evm_transfer_event_mismatch' }, 'ambiguous'],
+    ['a different transfer', { success: false, errorReason: 'invalid_exact_evm_transfer_event_mismatch' }, 'ambiguous'],
     ['an odd state', { success: false, errorReason: 'invalid_transaction_state' }, 'ambiguous'],
     ['a pending settlement', { success: false, errorReason: 'settlement_pending', transaction: HASH }, 'ambiguous'],
     [
-      'a refusal that names a transaction',
+      'a refusal with a transaction',
       { success: false, errorReason: 'insufficient_funds', transaction: HASH },
       'ambiguous',
     ],
@@ -154,21 +154,21 @@ describe('an answer to a settlement', () => {
     });
   });
 
-  test('brings no line breaks and no endless text into records', () => {
+  test('is stored without line breaks and limited in length', () => {
     const result = readSettlement({ success: false, errorReason: `a\r\nb\u0000${'x'.repeat(1_000)}` });
     expect(result).toMatchObject({ reason: expect.stringMatching(/^a b x{1,200}$/) });
     expect(result.kind === 'ambiguous' && result.reason.length).toBe(200);
   });
 });
 
-describe('the credential of the gateway', () => {
+describe("the gateway's facilitator credential", () => {
   async function authorizationOf(credential: FacilitatorCredential): Promise<string> {
     answering({ isValid: true });
     await facilitator(credential).verify(REQUEST);
     return server.requests.at(-1)!.headers.authorization!;
   }
 
-  test('may be a fixed token', async () => {
+  test('can be a fixed token', async () => {
     expect(await authorizationOf({ kind: 'token', token: 'abc' })).toBe('Bearer abc');
   });
 
@@ -203,7 +203,7 @@ describe('the credential of the gateway', () => {
   });
 
   test.each(['', 'not a key', Buffer.alloc(31).toString('base64'), '-----BEGIN EC PRIVATE KEY-----\nAAAA'])(
-    'is refused when it is no key: %j',
+    "is refused if it isn't a key: %j",
     (secret) => {
       expect(() => parseKeySecret(secret)).toThrow('must be an Ed25519 key in base64, or an EC key in PEM');
     },

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 type PaymentBody = { id: string; status: string; transactionHash: Hex };
 
-/** Presents a payment of a cent. */
+/** Sends a payment of one cent. */
 async function ask(headers: Record<string, string>) {
   const answer = await fetch(`${shop.url}/weather`, { headers });
   return { status: answer.status, text: await answer.text(), headers: answer.headers };
@@ -51,7 +51,7 @@ async function paymentOf(headers: Headers): Promise<PaymentBody> {
 }
 
 describe('a settlement counts as soon as the facilitator says so', () => {
-  test('after one block, and no block more is waited for', async () => {
+  test('after one block, without waiting for more', async () => {
     const payer = await rails.wallet(10_000n);
     const { status, headers } = await ask(v2Headers(await sign(payer)));
     expect(status).toBe(200);
@@ -61,7 +61,7 @@ describe('a settlement counts as soon as the facilitator says so', () => {
     expect(await paymentOf(headers)).toMatchObject({ status: 'SETTLED', transactionHash: transaction });
   });
 
-  test('and a block that is replaced later takes the money, not the answer, until somebody sends the transfer again', async () => {
+  test('and if its block is replaced later, the money is gone but the response stays, until someone sends the transfer again', async () => {
     const payer = await rails.wallet(10_000n);
     const before = await rails.chain.client.snapshot();
     const payment = v2Headers(await sign(payer));
@@ -82,7 +82,7 @@ describe('a settlement counts as soon as the facilitator says so', () => {
     expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
   });
 
-  test('and is believed when it is a lie', async () => {
+  test('even if the facilitator lies', async () => {
     const transaction = `0x${'ab'.repeat(32)}`;
     rails.facilitator.misbehave('settle', (response) => {
       response.end(JSON.stringify({ success: true, transaction, network: NETWORK.id, payer: SELLER }));
@@ -95,17 +95,17 @@ describe('a settlement counts as soon as the facilitator says so', () => {
   });
 });
 
-test('an answer 304 is charged like any other', async () => {
+test('a 304 response is charged like any other', async () => {
   upstream.handle(() => ({ statusCode: 304, headers: { etag: '"e"' } }));
   const payer = await rails.wallet(10_000n);
   expect((await ask(v2Headers(await sign(payer)))).status).toBe(304);
   expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
 });
 
-describe('a settled payment gets its answer again', () => {
-  test('after its authorization has ended', async () => {
+describe('a repeated request with a settled payment gets the response again', () => {
+  test('after the authorization has expired', async () => {
     const payer = await rails.wallet(20_000n);
-    // Accepted with 15 seconds left and no less.
+    // Accepted only with at least 15 seconds left.
     const validBefore = Math.floor(Date.now() / 1000) + 18;
     const payment = v2Headers(await sign(payer, { validBefore: String(validBefore) }));
     expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
@@ -117,7 +117,7 @@ describe('a settled payment gets its answer again', () => {
     expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
   });
 
-  test('when its endpoint is switched on again, and 404 until then', async () => {
+  test('after its endpoint is enabled again, and gets 404 until then', async () => {
     const payer = await rails.wallet(10_000n);
     const payment = v2Headers(await sign(payer));
     expect((await ask(payment)).status).toBe(200);
@@ -129,7 +129,7 @@ describe('a settled payment gets its answer again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('after the wallet that is paid has changed', async () => {
+  test("after the project's wallet has changed", async () => {
     const other = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
     const payer = await rails.wallet(20_000n);
     const payment = v2Headers(await sign(payer));
@@ -143,7 +143,7 @@ describe('a settled payment gets its answer again', () => {
   });
 });
 
-test('an answer that is no longer kept is 410, without another call or charge', async () => {
+test('a response that is no longer kept is 410, without another upstream call or charge', async () => {
   const payer = await rails.wallet(20_000n);
   const payment = v2Headers(await sign(payer));
   const { headers } = await ask(payment);
@@ -156,7 +156,7 @@ test('an answer that is no longer kept is 410, without another call or charge', 
   expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
 });
 
-test('a payment whose row is lost with the database is refused as used, and charged no second time', async () => {
+test("a payment whose row was lost with the database is refused as used, and isn't charged twice", async () => {
   const payer = await rails.wallet(20_000n);
   const payment = v2Headers(await sign(payer));
   const { headers } = await ask(payment);

@@ -40,7 +40,7 @@ async function countOf(table: string, where = 'true'): Promise<number> {
   return (await database.query(`SELECT count(*)::int AS count FROM "${table}" WHERE ${where}`)).rows[0].count;
 }
 
-test('of six hundred forged payments at once through two processes sixty are verified, and the seller hears of none', {
+test('of 600 forged payments sent at once through two processes, 60 are verified, and the seller is notified about none', {
   timeout: 120_000,
 }, async () => {
   const buyer = await rails.wallet(10_000n);
@@ -59,7 +59,7 @@ test('of six hundred forged payments at once through two processes sixty are ver
 
   const answers = await Promise.all(forged.map((headers, index) => ask(index, headers)));
 
-  // A minute's worth at once, and what comes back while they run.
+  // One minute's quota at once, plus what refills meanwhile.
   const comesBack = Math.ceil((performance.now() - startedAt) / 1000);
   expect(rails.facilitator.countOf('verify')).toBeLessThanOrEqual(60 + comesBack);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([402, 429]));
@@ -72,11 +72,11 @@ test('of six hundred forged payments at once through two processes sixty are ver
     { id: shop.projectId },
   );
   expect(totals.data).toEqual({ project: { paymentTotals: { paymentCount: 1, settledCount: 1, failedCount: 0 } } });
-  // Who has paid gets the answer behind the same address all the same.
+  // A buyer who paid still gets the response, even behind the same address.
   expect((await ask(1, paid)).status).toBe(200);
 });
 
-test('a payment that was refused is deleted after an hour, and nothing else is', async () => {
+test('refused payments are deleted after an hour, and all others stay', async () => {
   const refused = `"failureStage" = 'VERIFY'`;
   const others = await countOf('Payment', `"failureStage" IS NULL`);
   expect(await countOf('Payment', refused)).toBeGreaterThan(0);

@@ -60,7 +60,7 @@ async function paymentRow(answer: Response) {
 }
 
 describe('a paid request', () => {
-  test('of the stock client is answered by the upstream, and paid to the atomic unit', async () => {
+  test('from the stock client reaches the upstream, and the exact amount is paid', async () => {
     const buyer = await rails.wallet(1_000_000n);
     const before = await rails.chain.balanceOf(SELLER);
 
@@ -86,7 +86,7 @@ describe('a paid request', () => {
     expect(transaction.status).toBe('success');
   });
 
-  test('of a version 1 client is answered by the upstream', async () => {
+  test('from a version 1 client reaches the upstream', async () => {
     const buyer = await rails.wallet(10_000n);
     const answer = await payingFetchV1(buyer)(`${shop.url}/weather`);
 
@@ -97,7 +97,7 @@ describe('a paid request', () => {
     expect(await paymentRow(answer)).toMatchObject({ status: 'SETTLED', x402Version: 1, network: NETWORK.id });
   });
 
-  test('is kept from shared caches', async () => {
+  test("isn't stored in shared caches", async () => {
     upstream.handle(() => ({ headers: { 'cache-control': 'public, max-age=60, s-maxage=600' }, body: 'x' }));
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
     expect(answer.headers.get('cache-control')).toBe('max-age=60, private');
@@ -112,7 +112,7 @@ describe('a paid request', () => {
     expect(answer.headers.get('cache-control')).toBe(passed);
   });
 
-  test('is answered whatever bytes the headers of the upstream have', async () => {
+  test("gets a response no matter what bytes the upstream's headers contain", async () => {
     const utf8 = Buffer.from('Zürich ☀').toString('latin1');
     upstream.handle((_request, response) => {
       response.socket!.end(
@@ -129,7 +129,7 @@ describe('a paid request', () => {
     }
   });
 
-  test('with a body is passed on as it streams in', async () => {
+  test('with a body streams through to the upstream', async () => {
     const body = randomBytes(3_000_000);
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`, {
       method: 'POST',
@@ -142,7 +142,7 @@ describe('a paid request', () => {
   });
 });
 
-describe('what the upstream fails at', () => {
+describe('an upstream failure', () => {
   test.each([400, 404, 429, 500, 503])('with status %i is passed on and costs nothing', async (statusCode) => {
     upstream.handle(() => ({ statusCode, headers: { 'x-why': 'because' }, body: 'no' }));
     const buyer = await rails.wallet(10_000n);
@@ -163,9 +163,9 @@ describe('what the upstream fails at', () => {
   });
 
   test.each([
-    ['another payment', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
+    ['a payment request of its own', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
     ['a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
-    ['more than is held', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
+    ['more than the limit', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
   ])('by answering %s is 502 and costs nothing', async (_what, given) => {
     upstream.handle(() => given);
     const buyer = await rails.wallet(10_000n);
@@ -180,8 +180,8 @@ describe('what the upstream fails at', () => {
   });
 
   test.each([
-    ['a status that is none', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['an invalid status', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
+    ['something other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
   ])('by answering %s is 502 and costs nothing', async (_what, bytes) => {
@@ -195,7 +195,7 @@ describe('what the upstream fails at', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
-  test('by breaking off is 502 and costs nothing', async () => {
+  test('by closing the connection is 502 and costs nothing', async () => {
     upstream.handle((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       response.destroy();
@@ -208,7 +208,7 @@ describe('what the upstream fails at', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('leaves the authorization for nothing else: a repeat is told to sign a new one', async () => {
+  test('uses up the authorization: a repeated request is told to sign a new payment', async () => {
     upstream.handle(() => ({ statusCode: 500 }));
     const headers = v2Headers(await sign(await rails.wallet(10_000n)));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(500);
@@ -219,8 +219,8 @@ describe('what the upstream fails at', () => {
   });
 });
 
-describe('a payment that is presented again', () => {
-  test('with the same request gets the same answer, without another call or charge', async () => {
+describe('a payment that is sent again', () => {
+  test('with the same request gets the same response, without another upstream call or charge', async () => {
     let count = 0;
     upstream.handle(() => ({ statusCode: 201, headers: { 'x-count': String(++count) }, body: `answer ${count}` }));
     const buyer = await rails.wallet(1_000_000n);
@@ -239,7 +239,7 @@ describe('a payment that is presented again', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(990_000n);
   });
 
-  test('with the same body gets the same answer, and with another one 409', async () => {
+  test('with the same body gets the same response, and with a different body 409', async () => {
     const headers = v2Headers(await sign(await rails.wallet()));
     const post = (body: string) => fetch(`${shop.url}/weather`, { method: 'POST', headers, body });
     expect((await post('one')).status).toBe(200);
@@ -251,9 +251,9 @@ describe('a payment that is presented again', () => {
   });
 
   test.each([
-    ['another path', '/other', 'GET'],
-    ['another query', '/weather?b=2', 'GET'],
-    ['another method', '/weather', 'POST'],
+    ['a different path', '/other', 'GET'],
+    ['a different query', '/weather?b=2', 'GET'],
+    ['a different method', '/weather', 'POST'],
   ])('for %s is refused with 409', async (_what, path, method) => {
     const headers = v2Headers(await sign(await rails.wallet()));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
@@ -263,7 +263,7 @@ describe('a payment that is presented again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('in another spelling is the same payment', async () => {
+  test('in another letter case is the same payment', async () => {
     const { signature, authorization } = await sign(await rails.wallet(20_000n));
     const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
     const shouted = {
@@ -281,7 +281,7 @@ describe('a payment that is presented again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('by somebody who has read the chain but not the Idempotency-Key is refused', async () => {
+  test('by someone who knows the chain but not the Idempotency-Key is refused', async () => {
     const headers = { ...v2Headers(await sign(await rails.wallet())), 'idempotency-key': 'known to the buyer alone' };
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
     const { 'idempotency-key': _key, ...withoutKey } = headers;
@@ -292,7 +292,7 @@ describe('a payment that is presented again', () => {
     }
   });
 
-  test('is bound to the address when the Idempotency-Key is empty, as if there were none', async () => {
+  test('is bound to the client address if the Idempotency-Key is empty', async () => {
     const headers = v2Headers(await sign(await rails.wallet()));
     const empty = { ...headers, 'idempotency-key': '' };
     for (const same of [empty, headers])
@@ -300,7 +300,7 @@ describe('a payment that is presented again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('with a forged signature does not get the answer', async () => {
+  test("with a forged signature doesn't get the response", async () => {
     const { authorization, signature } = await sign(await rails.wallet());
     expect((await fetch(`${shop.url}/weather`, { headers: v2Headers({ authorization, signature }) })).status).toBe(200);
     const forged = { authorization, signature: `0x${'11'.repeat(65)}` };
@@ -308,7 +308,7 @@ describe('a payment that is presented again', () => {
     expect(answer.status).toBe(409);
   });
 
-  test('in the other version of the protocol pays no second time', async () => {
+  test("in the other x402 version isn't charged twice", async () => {
     const signed = await sign(await rails.wallet(20_000n));
     expect((await fetch(`${shop.url}/weather`, { headers: v1Headers(signed) })).status).toBe(200);
     expect((await fetch(`${shop.url}/weather`, { headers: v2Headers(signed) })).status).toBe(200);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LeaseLost } from '../../../src/features/payments/lease.ts';
 import type { ChainOutcome } from '../../../src/gateway/chain/chain.ts';
-import type { Settlement } from '../../../src/gateway/chain/facilitator.ts';
+import type { FacilitatorSettlement } from '../../../src/gateway/chain/facilitator.ts';
 import { createSettler } from '../../../src/gateway/payment/settle.ts';
 import {
   answer,
@@ -14,7 +14,7 @@ import {
   type TestLedger,
 } from '../../features/payments/support.ts';
 
-const REFUSED: Settlement = { kind: 'refused', reason: 'insufficient_funds', message: 'Too poor.' };
+const REFUSED: FacilitatorSettlement = { kind: 'refused', reason: 'insufficient_funds', message: 'Too poor.' };
 
 /** Two processes on one database. */
 let one: TestLedger;
@@ -31,20 +31,20 @@ afterAll(async () => {
   await one?.close();
 });
 
-function settlerOf({ ledger }: TestLedger, settle: () => Promise<Settlement>) {
+function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSettlement>) {
   const unused = () => Promise.reject(new Error('Nobody asks for that here.'));
   const facilitator = { settle, verify: unused, supported: unused };
   return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen, fundsOf: unused }, log });
 }
 
-test('a refusal that comes after the payment was taken over fails nothing: the other process may have sent it again', async () => {
+test("a refusal after another process took over doesn't fail the payment, because that process may have sent it again", async () => {
   seen = { kind: 'unused', isExpired: false };
   const payment = await claimed(one.ledger, newPayment((await one.project()).id));
   await one.ledger.verified(leaseOf(payment));
   await one.ledger.served(leaseOf(payment), answer());
 
   const asked = Promise.withResolvers<void>();
-  const said = Promise.withResolvers<Settlement>();
+  const said = Promise.withResolvers<FacilitatorSettlement>();
   const slow = settlerOf(one, () => {
     asked.resolve();
     return said.promise;

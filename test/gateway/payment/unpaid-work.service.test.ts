@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const urls = () => gateways.map(({ url }) => `${url}/gateway/${shop.projectId}/orders`);
 
-/** What has become of the payments of a wallet, the most advanced processes included. */
+/** Status of each of a wallet's payments. */
 async function paymentsOf({ address }: PrivateKeyAccount): Promise<{ status: string; reason: string | null }[]> {
   const { rows } = await database.query(
     `SELECT "status", "failureReason" AS reason FROM "Payment" WHERE "payer" = $1 ORDER BY "id"`,
@@ -62,7 +62,7 @@ async function statusesOf(account: PrivateKeyAccount): Promise<string[]> {
   return (await paymentsOf(account)).map(({ status }) => status);
 }
 
-/** Sends a request and closes the connection as soon as the upstream has it. */
+/** Sends a request and disconnects as soon as the upstream has it. */
 async function hangUp(headers: Record<string, string>, body?: string): Promise<void> {
   const before = upstream.requests.length;
   const socket = connect(Number(new URL(gateways[0]!.url).port), '127.0.0.1');
@@ -74,11 +74,11 @@ async function hangUp(headers: Record<string, string>, body?: string): Promise<v
   socket.destroy();
 }
 
-describe('a buyer who hangs up', () => {
+describe('a buyer who disconnects', () => {
   test.each([
     ['a request without a body', undefined],
     ['an order', '{"order":1}'],
-  ])('once the upstream has %s has bought it, and gets the answer by repeating it', async (_what, body) => {
+  ])('after the upstream got %s is charged, and gets the response by repeating the request', async (_what, body) => {
     const { promise: isGone, resolve: gone } = Promise.withResolvers<void>();
     upstream.handle(async () => {
       await isGone;
@@ -98,7 +98,7 @@ describe('a buyer who hangs up', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('a hundred times with money for five makes as many calls of the upstream as are paid, and five at most', {
+  test('a hundred times with money for five causes only paid upstream calls, at most five', {
     timeout: TIMEOUT_MILLISECONDS,
   }, async () => {
     const buyer = await rails.wallet(5n * CENT);
@@ -107,7 +107,7 @@ describe('a buyer who hangs up', () => {
         const gone = new AbortController();
         const headers = v2Headers(await sign(buyer));
         const asked = fetch(urls()[index % 2]!, { headers, signal: gone.signal });
-        // Some hang up as soon as anything is at work, some are answered before.
+        // Some disconnect as soon as the upstream has a request, others get a response first.
         upstream.waitFor(1).then(() => gone.abort());
         await asked.catch(() => {});
       }),
@@ -136,10 +136,10 @@ describe('forty requests at once, through two processes', () => {
   }
 
   test.each([
-    ['at once', false],
-    ['while it is at work', true],
+    ['immediately', false],
+    ['slowly', true],
   ])(
-    'with money for one make one call of the upstream, that is paid, when it answers %s',
+    'with money for one cause exactly one upstream call, which is paid, when it responds %s',
     {
       timeout: TIMEOUT_MILLISECONDS,
     },
@@ -162,7 +162,7 @@ describe('forty requests at once, through two processes', () => {
       expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
       const refused = answers.filter(({ status }) => status !== 201);
-      // Who comes when the money has gone is told so by the facilitator.
+      // Once the money is gone, the facilitator says so.
       expect(refused.filter(({ status }) => status !== 402 && status !== 429)).toEqual([]);
       for (const { status, text, retryAfter } of refused) {
         if (status !== 429) continue;
@@ -180,7 +180,7 @@ describe('forty requests at once, through two processes', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 
-  test('are refused but for one while no node tells how much money there is', {
+  test('are all refused except one while no node can tell the balance', {
     timeout: TIMEOUT_MILLISECONDS,
   }, async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('forty requests at once, through two processes', () => {
       expect((await fetch(url, { headers: payment })).status).toBe(429);
       release();
       expect((await first).status).toBe(201);
-      // The very payment that was refused is good now.
+      // The payment that was refused before is valid now.
       expect((await fetch(url, { headers: payment })).status).toBe(201);
     } finally {
       await blind.end('SIGKILL');
@@ -206,7 +206,7 @@ describe('forty requests at once, through two processes', () => {
   });
 });
 
-/** Asks round by round until an answer says to wait; false when none does. */
+/** Repeats requests until a response says to wait. False if none does. */
 async function untilStopped(round: () => Promise<(number | undefined)[]>): Promise<boolean> {
   for (let count = 0; count < 30; count++) {
     if ((await round()).includes(429)) return true;
@@ -214,8 +214,8 @@ async function untilStopped(round: () => Promise<(number | undefined)[]>): Promi
   return false;
 }
 
-// These two come last: their address has to wait afterwards.
-test('a buyer who goes before the upstream has the request pays nothing, and has to wait when it was done too often', {
+// These two run last, because their address is rate limited afterward.
+test("a buyer who disconnects before the upstream has the request isn't charged, and is rate limited after too many times", {
   timeout: TIMEOUT_MILLISECONDS,
 }, async () => {
   const buyer = await rails.wallet(1_000n * CENT);
@@ -243,7 +243,7 @@ test('a buyer who goes before the upstream has the request pays nothing, and has
   expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000n * CENT);
 });
 
-test('a buyer whose settlements fail again and again has to wait', { timeout: TIMEOUT_MILLISECONDS }, async () => {
+test('a buyer whose settlements keep failing is rate limited', { timeout: TIMEOUT_MILLISECONDS }, async () => {
   rails.facilitator.misbehave('settle', (response) => {
     response.end(JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' }));
   });

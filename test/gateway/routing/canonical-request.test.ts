@@ -35,7 +35,7 @@ describe('the path of a request', () => {
     ['dots with a named path parameter', '/a/..;x=1/b'],
     ['dots with an encoded path parameter', '/a/..%3b/b'],
     ['an encoded slash', '/a%2fb'],
-    ['a traversal by an encoded slash', '/..%2fsecret'],
+    ['a traversal with an encoded slash', '/..%2fsecret'],
     ['an encoded backslash', '/..%5csecret'],
     ['a backslash', '/a\\b'],
     ['a double-encoded slash', '/..%252fsecret'],
@@ -44,13 +44,13 @@ describe('the path of a request', () => {
     ['an overlong dot', '/%c0%ae%c0%ae/secret'],
     ['bytes that are not UTF-8', '/%ff'],
     ['an empty segment', '/a//b'],
-    ['a double slash in front', '//evil.example/a'],
-    ['two slashes at the end', '/a//'],
+    ['a leading double slash', '//evil.example/a'],
+    ['two trailing slashes', '/a//'],
     ['a null byte', '/a%00b'],
     ['a line break', '/a%0d%0aX-Injected:1'],
     ['a delete byte', '/a%7f'],
     ['a control character beyond ASCII', '/a%c2%85'],
-    ['an escape that is none', '/a%zz'],
+    ['an invalid escape', '/a%zz'],
     ['an escape cut short', '/a%2'],
     ['half an escape that the next one completes', '/%4%41'],
     ['a raw tab', '/a\tb'],
@@ -58,7 +58,7 @@ describe('the path of a request', () => {
     ['a raw byte outside ASCII', '/caf\u00e9'],
     ['a character outside RFC 3986', '/a"b'],
     ['a fragment', '/a#b'],
-    ['no slash in front', 'a'],
+    ['no leading slash', 'a'],
     ['nothing', ''],
     ['absolute form', 'http://evil.example/a'],
     ['too many bytes', `/${'a'.repeat(8_192)}`],
@@ -66,7 +66,7 @@ describe('the path of a request', () => {
     expect(canonicalRequest(target).ok).toBe(false);
   });
 
-  test('keeps the query as it was written, whatever it contains', () => {
+  test('keeps the query unchanged, whatever it contains', () => {
     const query = '?a=%2e%2e%2f&b=//\\&c=%252f&d=?x=1&a=%61';
     expect(canonicalRequest(`/w${query}`)).toMatchObject({ ok: true, path: '/w', query });
     expect(canonicalRequest('/w?')).toMatchObject({ path: '/w', query: '?' });
@@ -103,8 +103,8 @@ const anyTarget = fc
   )
   .map((parts) => `/${parts.join('')}`);
 
-describe('whatever is asked for', () => {
-  test('a canonical path is its own canonical path', () => {
+describe('for any request target', () => {
+  test('canonicalizing twice changes nothing', () => {
     fc.assert(
       fc.property(anyTarget, (target) => {
         const first = canonicalRequest(target);
@@ -115,7 +115,7 @@ describe('whatever is asked for', () => {
     );
   });
 
-  test('an accepted path means the same to a URL parser, to one that decodes first, and to one that decodes twice', () => {
+  test('an accepted path means the same to a URL parser, one that decodes first, and one that decodes twice', () => {
     fc.assert(
       fc.property(anyTarget, (target) => {
         const result = canonicalRequest(target);
@@ -146,7 +146,7 @@ describe('whatever is asked for', () => {
   });
 });
 
-/** What a server makes of it that decodes once more than it should, where that is possible. */
+/** How a server that decodes once too often reads it, if it can be decoded. */
 function twiceDecoded(text: string): string {
   const once = decodeURIComponent(text);
   try {

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const deleteProject = () => alice.rest('DELETE', shop.base);
 
-/** Behind the service's back, which still has the routes in memory. */
+/** Deletes the project directly, while the service still has its routes in memory. */
 const deleteUntold = () => database.query('DELETE FROM "Project" WHERE id = $1', [shop.projectId]);
 
 async function pay() {
@@ -54,12 +54,12 @@ const deletingFirst: Misbehaviour = async (response, real) => {
   response.end(JSON.stringify(await real()));
 };
 
-describe('while a project is being deleted, a payment is answered as if there were none, and costs nothing', () => {
+describe("while a project is being deleted, a payment gets 404 and isn't charged", () => {
   test.each([
-    ['before it is claimed', async () => void (await deleteUntold()), 0],
-    ['while it is verified', async () => rails.facilitator.misbehave('verify', deletingFirst), 0],
+    ['before the payment is claimed', async () => void (await deleteUntold()), 0],
+    ['while the payment is verified', async () => rails.facilitator.misbehave('verify', deletingFirst), 0],
     [
-      'while the upstream works',
+      'while the upstream is working',
       async () =>
         upstream.handle(async () => {
           await deleteProject();
@@ -68,7 +68,7 @@ describe('while a project is being deleted, a payment is answered as if there we
       1,
     ],
     [
-      'while the upstream fails',
+      'while the upstream is failing',
       async () =>
         upstream.handle(async () => {
           await deleteProject();
@@ -85,7 +85,7 @@ describe('while a project is being deleted, a payment is answered as if there we
   });
 });
 
-test('when it is not known whether it was settled, the answer says so', async () => {
+test("if the settlement of a deleted project's payment is unknown, the response says so", async () => {
   rails.facilitator.misbehave('settle', async (response) => {
     await deleteProject();
     response.destroy();
@@ -94,7 +94,7 @@ test('when it is not known whether it was settled, the answer says so', async ()
   expect([status, JSON.parse(body).code]).toEqual([503, 'PAYMENT_UNRESOLVED']);
 });
 
-test('a payment that is settled while its project is being deleted is answered all the same', async () => {
+test('a payment that settles while its project is being deleted still gets its response', async () => {
   rails.facilitator.misbehave('settle', deletingFirst);
   expect(await pay()).toEqual({ status: 200, body: 'served', balance: 0n });
 });

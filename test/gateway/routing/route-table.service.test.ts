@@ -29,7 +29,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** Asks with a Host header of one's own, which fetch does not send. */
+/** Sends a custom Host header, which fetch can't. */
 function ask(
   url: string,
   host?: string,
@@ -50,10 +50,10 @@ function ask(
   return promise;
 }
 
-// Told by the bus it is a matter of milliseconds; by itself a node would notice after a second.
+// With a hint on the bus this takes milliseconds. Without one, a node notices after a second.
 const WHEN_TOLD = { timeout: 4_000, interval: 20 };
 
-test('a change of a route is told to other processes, which follow it', async () => {
+test('a changed route takes effect in other processes through the bus', async () => {
   const shop = await createShop(app, alice, { '/a': { upstreamUrl: `${upstream.url}/a` } });
   const elsewhere = `${other.url}/gateway/${shop.projectId}`;
   const status = async (path: string) => (await ask(elsewhere + path)).status;
@@ -82,7 +82,7 @@ test('a change of a route is told to other processes, which follow it', async ()
   await expect.poll(() => status('/b'), WHEN_TOLD).toBe(404);
 });
 
-test('a change that nobody tells of is followed within a second', async () => {
+test('a change without a hint takes effect within a second', async () => {
   const { projectId, ids } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
   const pool = new pg.Pool({ connectionString: app.databaseUrl });
   const silent: Bus = { publish: () => {}, subscribe: () => () => {}, close: async () => {} };
@@ -104,7 +104,7 @@ test('a change that nobody tells of is followed within a second', async () => {
   await pool.end();
 });
 
-test('a path is served by the most specific endpoint', async () => {
+test('the most specific endpoint serves a path', async () => {
   const shop = await createShop(app, alice, {
     '/*': { upstreamUrl: upstream.url, priceUsd: '0.001' },
     '/users/:id': { upstreamUrl: upstream.url, priceUsd: '0.002' },
@@ -119,7 +119,7 @@ test('a path is served by the most specific endpoint', async () => {
   expect(await price('?q')).toBe('1000');
 });
 
-test('a host of a project leads to its routes, and to nothing else of the service', async () => {
+test("a project's own host leads to its routes only, and to nothing else of the service", async () => {
   const shop = await createShop(app, alice, {
     '/weather': { upstreamUrl: upstream.url },
     '/api/projects': { upstreamUrl: upstream.url },
@@ -135,7 +135,7 @@ test('a host of a project leads to its routes, and to nothing else of the servic
     resource: { url: 'http://API.Shop.Example:8443/weather' },
     accepts: [{ payTo: SELLER }],
   });
-  // On a host of the seller's own, what they serve has the rights of that host.
+  // On the seller's own host, their content has that host's rights.
   expect(answer.headers['content-security-policy']).toBeUndefined();
   for (const path of ['/api/projects', '/graphql', '/healthz', '/metrics', `/gateway/${shop.projectId}/weather`, '/']) {
     expect((await ask(other.url + path, host)).status).toBe(path === '/api/projects' ? 402 : 404);

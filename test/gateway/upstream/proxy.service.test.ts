@@ -43,7 +43,7 @@ afterAll(async () => {
 const pay = async () => v2Headers(await sign(buyer));
 const paymentLine = async () => `PAYMENT-SIGNATURE: ${(await pay())['payment-signature']}`;
 
-/** Sends bytes as they are and reads until the server closes, or has given this many answers. */
+/** Sends raw bytes and reads until the server closes the connection, or has sent this many responses. */
 function exchange(text: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
@@ -61,7 +61,7 @@ function exchange(text: string, answers = 1): Promise<string> {
   return promise;
 }
 
-/** Where the one payment of a wallet stands. */
+/** Status of a wallet's only payment. */
 async function statusOf(payer: string): Promise<string | undefined> {
   const payments = await alice.rest<{ data: { payer: string; status: string }[] }>('GET', `${shop.base}/payments`);
   return payments.body.data.find((payment) => payment.payer === payer)?.status;
@@ -70,7 +70,7 @@ async function statusOf(payer: string): Promise<string | undefined> {
 const statusesOf = (received: string) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-describe('a request that could be read in two ways', () => {
+describe('an ambiguous request', () => {
   const line = (target: string) => `GET ${target} HTTP/1.1`;
   const targets: [string, (prefix: string) => string, number][] = [
     ['a dot segment', (p) => `${p}/files/../weather`, 400],
@@ -81,7 +81,7 @@ describe('a request that could be read in two ways', () => {
     ['a backslash', (p) => `${p}/files/..\\weather`, 400],
     ['an encoded backslash', (p) => `${p}/files/..%5cweather`, 400],
     ['an empty segment', (p) => `${p}/files//weather`, 400],
-    ['an empty segment in front', (p) => `${p}//weather`, 400],
+    ['a leading empty segment', (p) => `${p}//weather`, 400],
     ['a null byte', (p) => `${p}/files/%00`, 400],
     ['a line break', (p) => `${p}/files/%0d%0aX:%20y`, 400],
     ['a malformed escape', (p) => `${p}/files/%zz`, 400],
@@ -92,7 +92,7 @@ describe('a request that could be read in two ways', () => {
     ['a way out of the prefix', () => '/gateway/../api/projects', 404],
     ['an encoded way out of the prefix', () => '/gateway/%2e%2e/api/projects', 404],
     ['no project', () => '/gateway//weather', 404],
-    ['a project that is none', () => '/gateway/proj_x/weather', 404],
+    ['an unknown project', () => '/gateway/proj_x/weather', 404],
     ["a parameter that is the seller's", (p) => `${p}/keyed?key=mine`, 400],
     ["a parameter that is the seller's, encoded", (p) => `${p}/keyed?%6bey=mine`, 400],
   ];
@@ -111,23 +111,23 @@ describe('a request that could be read in two ways', () => {
     ['a signed length', ['Content-Length: +4'], 'abcd'],
     ['a length in hex', ['Content-Length: 0x4'], 'abcd'],
     ['an unknown coding', ['Transfer-Encoding: chunked, identity'], '0\r\n\r\n'],
-    ['a coding spelt wrong', ['Transfer-Encoding: xchunked'], '0\r\n\r\n'],
-    ['a coding that the upstream is not told of', ['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'],
+    ['a misspelled coding', ['Transfer-Encoding: xchunked'], '0\r\n\r\n'],
+    ["a coding that isn't passed on to the upstream", ['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'],
     ['a space before the colon', ['Transfer-Encoding : chunked'], '0\r\n\r\n'],
     ['a folded header', ['X-Folded: a', ' b'], ''],
     ['a bare line feed', ['X-Bare: a\nX-Injected: b'], ''],
-    ['a chunk size that is none', ['Transfer-Encoding: chunked'], 'zz\r\nabcd\r\n0\r\n\r\n'],
+    ['an invalid chunk size', ['Transfer-Encoding: chunked'], 'zz\r\nabcd\r\n0\r\n\r\n'],
     ['two hosts', ['Host: b'], ''],
     ['a null byte in a header', ['X-Null: a\0b'], ''],
   ];
-  test.each(framings)('with %s reaches no upstream as two', async (_what, headers, rest) => {
+  test.each(framings)('with %s never reaches an upstream as two requests', async (_what, headers, rest) => {
     const head = [`POST ${prefix}/weather HTTP/1.1`, 'Host: a', await paymentLine(), ...headers].join('\r\n');
     const received = await exchange(`${head}\r\n\r\n${rest}`);
     expect(statusesOf(received)).toEqual([400]);
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('pipelined behind others is one request each at the upstream', async () => {
+  test('pipelined after others is one request each at the upstream', async () => {
     const requests = await Promise.all(
       [1, 2, 3].map(
         async (n) =>
@@ -144,8 +144,8 @@ describe('a request that could be read in two ways', () => {
   });
 });
 
-describe('the headers that an upstream gets', () => {
-  test('are those about the content and the caller’s own, and nothing that authenticates, routes or pays', async () => {
+describe('the headers for the upstream', () => {
+  test('describe the content and include custom ones, but nothing that authenticates, routes or pays', async () => {
     const withheld = {
       authorization: 'Bearer tg_live_secret',
       cookie: 'session=1',
@@ -161,7 +161,7 @@ describe('the headers that an upstream gets', () => {
       'x-forwarded-proto': 'gopher',
       'x-forwarded-prefix': '/p',
       'x-real-ip': '10.0.0.1',
-      // Servers that turn names into variables (CGI, WSGI, PHP) read these as the ones above.
+      // Servers that turn names into variables (CGI, WSGI, PHP) read these like the ones above.
       'x-real_ip': '10.0.0.1',
       'x-http_method_override': 'DELETE',
       'x-http.method.override': 'DELETE',
@@ -225,7 +225,7 @@ describe('the headers that an upstream gets', () => {
     expect(JSON.stringify(headers)).not.toMatch(/secret|forged|evil|10\.0\.0\.1/);
   });
 
-  test('say who has paid, in a way that only the gateway can', async () => {
+  test('say who paid, with a signature that only the gateway can make', async () => {
     const answer = await fetch(`${shop.url}/files/a?b=c`, { headers: await pay() });
     expect(answer.status).toBe(200);
     const { headers, path, method } = upstream.requests[0]!;
@@ -245,14 +245,14 @@ describe('the headers that an upstream gets', () => {
     expect(verify(`${buyer.address}.${method}.${path}x`)).not.toBe(headers['tollgate-signature']);
   });
 
-  test('ask for no coding that the caller did not name', async () => {
+  test("don't request an encoding that the caller didn't name", async () => {
     await exchange(`GET ${prefix}/weather HTTP/1.1\r\nHost: a\r\n${await paymentLine()}\r\n\r\n`);
     expect(upstream.requests[0]!.headers['accept-encoding']).toBe('identity');
   });
 });
 
-describe('the answer that a buyer gets', () => {
-  test('has no header that speaks for the connection, the whole host or somebody else', async () => {
+describe('the response for the buyer', () => {
+  test('has no headers that affect the connection, the whole host or others', async () => {
     upstream.handle(() => ({
       statusCode: 201,
       headers: {
@@ -293,7 +293,7 @@ describe('the answer that a buyer gets', () => {
       'x-custom': 'kept',
       link: '</next>; rel="next"',
       'access-control-allow-origin': '*',
-      // Sellers share the host of this service: what they serve runs without rights there.
+      // Sellers share this service's host, so their content runs there without rights.
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
     });
@@ -309,14 +309,14 @@ describe('the answer that a buyer gets', () => {
     }
   });
 
-  test('is passed on in the coding that the upstream chose', async () => {
+  test('keeps the encoding that the upstream chose', async () => {
     const { gzipSync } = await import('node:zlib');
     upstream.handle(() => ({ headers: { 'content-encoding': 'gzip' }, body: gzipSync('zipped') }));
     const answer = await fetch(`${shop.url}/weather`, { headers: await pay() });
     expect(await answer.text()).toBe('zipped');
   });
 
-  test.each([204, 304])('may be empty: %i', async (statusCode) => {
+  test.each([204, 304])('can be empty: %i', async (statusCode) => {
     upstream.handle(() => ({ statusCode, headers: { etag: '"e"' } }));
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
@@ -327,7 +327,7 @@ describe('the answer that a buyer gets', () => {
     }
   });
 
-  test('to HEAD says how long the one to GET would be', async () => {
+  test('to HEAD has the content length of the response to GET', async () => {
     upstream.handle(() => ({ headers: { 'content-length': '1234' } }));
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
@@ -347,8 +347,8 @@ describe('the answer that a buyer gets', () => {
   });
 });
 
-describe('limits', () => {
-  test('a body that announces too much is 413 before anything is claimed', async () => {
+describe('request body limits', () => {
+  test('a body with an announced length over the limit is 413 before the payment is claimed', async () => {
     const headers = await pay();
     const length = 10 * 1024 * 1024 + 1;
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -359,7 +359,7 @@ describe('limits', () => {
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
   });
 
-  test('a body that turns out to be too much is 413 and costs nothing', async () => {
+  test('a streamed body over the limit is 413 and costs nothing', async () => {
     const poor = await rails.wallet(10_000n);
     let sent = 0;
     const endless = new ReadableStream({
@@ -375,13 +375,13 @@ describe('limits', () => {
       body: endless,
       duplex: 'half',
     } as RequestInit).catch((error) => error);
-    // The connection may be cut before the client has read the answer.
+    // The connection can close before the client has read the response.
     if (answer instanceof Response) expect(answer.status).toBe(413);
     expect(sent).toBeLessThan(32 * 1024 * 1024);
     await expect.poll(() => rails.chain.balanceOf(poor.address)).toBe(10_000n);
   });
 
-  test('a buyer who breaks off while sending pays nothing, and leaves nothing open', async () => {
+  test("a buyer who disconnects while sending isn't charged, and leaves no open payment", async () => {
     const poor = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(poor));
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');

@@ -29,7 +29,7 @@ describe('the target at the upstream', () => {
     ['https://a.test/u/:id', '/users/:id/*', '/users/7/a/b', '/u/7/a/b'],
     ['https://a.test/u/:other', '/users/:id', '/users/7', '/u/:other/7'],
     ['https://a.test/p', '/:p', '/%252e', '/p/%252e'],
-    // Behind "//" some servers read a host.
+    // Some servers read a host after "//".
     ['https://a.test/*/raw', '/files/*', '/files/', '/raw'],
     ['https://a.test/store/*/raw', '/files/*', '/files/a/', '/store/a/raw'],
     ['https://a.test/store/*', '/files/*', '/files/a/', '/store/a/'],
@@ -37,11 +37,11 @@ describe('the target at the upstream', () => {
     expect(target(upstreamUrl, path, request)).toEqual({ ok: true, origin: 'https://a.test', path: expected });
   });
 
-  test('a request cannot put a placeholder into the upstream path', () => {
+  test("a request can't put a placeholder into the upstream path", () => {
     expect(target('https://a.test/:a/:b', '/:a/:b', '/:b/x')).toMatchObject({ path: '/:b/x' });
   });
 
-  test("the upstream's own query comes first, and the caller's follows as it was written", () => {
+  test("the upstream's own query comes first, followed by the caller's, unchanged", () => {
     expect(target('https://a.test/x?key=s%20k', '/w', '/w?q=%61&r=a+b&&')).toMatchObject({
       path: '/x?key=s%20k&q=%61&r=a+b&&',
     });
@@ -73,7 +73,7 @@ describe('the target at the upstream', () => {
     });
   });
 
-  test('a caller can set what stands beside it', () => {
+  test("a caller can set parameters next to the seller's", () => {
     expect(target('https://a.test/x?filter[tenant]=s', '/w', '/w?filter[city]=Bern&keys=1')).toMatchObject({
       path: '/x?filter[tenant]=s&filter[city]=Bern&keys=1',
     });

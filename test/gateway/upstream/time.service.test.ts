@@ -15,7 +15,7 @@ let app: TestApp;
 let alice: TestUser;
 let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
-/** Told when the connection of a request to the upstream has ended, by path. */
+/** Called when the connection of an upstream request closes, by path. */
 const onEnds = new Map<string, () => void>();
 
 beforeAll(async () => {
@@ -41,16 +41,16 @@ afterAll(async () => {
   await rails?.close();
 });
 
-test('an upstream may take so long that the authorization, lived as asked, still has time to be settled', () => {
+test("an upstream's time limit leaves enough of the authorization's requested lifetime to settle", () => {
   const { verifyMilliseconds, settleMilliseconds } = FACILITATOR_TIMEOUTS;
   const seconds =
     UPSTREAM_TIMEOUT_SECONDS + Math.max(SETTLEMENT_SECONDS, (verifyMilliseconds + settleMilliseconds) / 1000);
   expect(seconds).toBeLessThan(MAX_TIMEOUT_SECONDS);
 });
 
-describe.concurrent('an upstream is given up before the authorization ends, and nothing is charged', () => {
-  test.each(['says nothing', 'stops in its headers', 'drips its answer'])(
-    'when it %s',
+describe.concurrent('an upstream call is aborted before the authorization expires, and nothing is charged', () => {
+  test.each(['says nothing', 'stops in its headers', 'drips its response'])(
+    'when the upstream %s',
     { timeout: 60_000 },
     async (how) => {
       const path = `/slow/${how.replaceAll(' ', '-')}`;

@@ -2,7 +2,7 @@ import { LeaseLost, type PaymentLease } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 
-/** How long after the death of its process a payment is taken over by another. */
+/** How long after its process died another process takes over a payment. */
 export const LEASE_SECONDS = 15;
 const RENEW_MILLISECONDS = 5_000;
 
@@ -10,7 +10,7 @@ export function leaseOf({ id, leaseToken }: Pick<Payment, 'id' | 'leaseToken'>):
   return { paymentId: id, leaseToken };
 }
 
-/** Keeps a lease for as long as it runs. The signal is aborted when another process has the payment. */
+/** Renews a lease while `run` runs. The signal is aborted when another process takes over the payment. */
 export async function holdingLease<T>(
   ledger: Pick<Ledger, 'extend'>,
   lease: PaymentLease,
@@ -19,7 +19,7 @@ export async function holdingLease<T>(
   const lost = new AbortController();
   const timer = setInterval(() => {
     ledger.extend(lease, LEASE_SECONDS).catch((error) => {
-      // Any other failure is tried again before the lease has ended.
+      // After any other error, the next renewal still comes before the lease ends.
       if (error instanceof LeaseLost) lost.abort(error);
     });
   }, RENEW_MILLISECONDS).unref();

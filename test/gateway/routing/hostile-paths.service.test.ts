@@ -12,7 +12,7 @@ const HOST = 'shop.example';
 
 let rails: Rails;
 let app: TestApp;
-/** The same service, which knows its public address, and where it really is. */
+/** A service that knows its public URL, and its real address. */
 let published: TestApp;
 let publishedUrl: string;
 let database: pg.Client;
@@ -59,7 +59,7 @@ async function ask(line: string, headers: string[], url = app.url) {
 }
 const statusOf = async (line: string, headers: string[]) => (await ask(line, headers)).status;
 
-describe('under the host of a project', () => {
+describe("under a project's own host", () => {
   const upgrade = [
     'Connection: Upgrade',
     'Upgrade: websocket',
@@ -84,7 +84,7 @@ describe('under the host of a project', () => {
     expect(await statusOf(line, [`Host: ${HOST}`])).toBe(status);
   });
 
-  test('the prefix of the project names nothing', async () => {
+  test("the project's path prefix isn't served", async () => {
     expect(await statusOf(`GET ${prefix}/weather`, [`Host: ${HOST}`])).toBe(404);
   });
 
@@ -110,13 +110,13 @@ describe('under the host of a project', () => {
     expect(await statusOf('GET /weather', headers)).toBe(404);
   });
 
-  test('two hosts are none', async () => {
+  test('a request with two Host headers is refused', async () => {
     expect(await statusOf('GET /weather', [`Host: ${HOST}`, 'Host: evil.example'])).toBe(400);
     expect(await statusOf('GET /weather', ['Host: evil.example', `Host: ${HOST}`])).toBe(400);
   });
 });
 
-describe('the terms', () => {
+describe('the payment terms', () => {
   const forged = [
     'X-Forwarded-Host: evil.example',
     'X-Forwarded-Proto: ftp',
@@ -124,7 +124,7 @@ describe('the terms', () => {
     'X-Host: evil',
   ];
 
-  test('are for no cache, and say of the caller’s words nothing but the host', async () => {
+  test("aren't cached, and repeat nothing from the request except the host", async () => {
     const { status, headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a.example', ...forged]);
     expect(status).toBe(402);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -135,13 +135,13 @@ describe('the terms', () => {
     expect(JSON.stringify([...headers, text])).not.toContain('evil');
   });
 
-  test('of a service that knows its address say not even that', async () => {
+  test("of a service with a public URL don't even repeat the host", async () => {
     const { headers } = await ask(`GET ${prefix}/weather?evil=1`, ['Host: evil.example', ...forged], publishedUrl);
     const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
     expect(resource.url).toBe(`https://pay.example${prefix}/weather`);
   });
 
-  test('on a page for people keep a forged host from being markup', async () => {
+  test('escape a forged host on the page for browsers', async () => {
     const { headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a"><script>1</script>', 'Accept: text/html']);
     expect(text).not.toContain('<script');
     expect(text).toContain('a&quot;&gt;&lt;script&gt;');
@@ -149,7 +149,7 @@ describe('the terms', () => {
   });
 });
 
-describe('an upstream inside the network', () => {
+describe('an upstream in a private network', () => {
   const targets = [
     'http://169.254.169.254/latest/meta-data',
     'https://169.254.169.254/latest/meta-data',
@@ -164,14 +164,14 @@ describe('an upstream inside the network', () => {
     'file:///etc/passwd',
     'gopher://127.0.0.1/',
   ];
-  test.each(targets)('%s is no upstream URL', async (upstreamUrl) => {
+  test.each(targets)("%s isn't accepted as an upstream URL", async (upstreamUrl) => {
     const endpoint = { path: '/inside', upstreamUrl, priceUsd: '0.01' };
     const made = await alice.rest<{ code: string }>('POST', `${shop.base}/endpoints`, endpoint);
     expect([made.status, made.body.code]).toEqual([422, 'VALIDATION_FAILED']);
   });
 
   test.each(['http://169.254.169.254/', 'http://10.0.0.1/', 'http://127.0.0.2/', 'http://[::1]/'])(
-    '%s is not called even when it is stored, and costs nothing',
+    "%s isn't called even if it is already stored, and the buyer isn't charged",
     async (upstreamUrl) => {
       const inside = await createShop(app, alice, { '/inside': { upstreamUrl: `${upstream.url}/now` } });
       await database.query('UPDATE "Endpoint" SET "upstreamUrl" = $1 WHERE "projectId" = $2', [
@@ -186,13 +186,13 @@ describe('an upstream inside the network', () => {
   );
 });
 
-test('the service itself is no upstream of its own for ever: a route that leads to itself ends', async () => {
+test("a route that leads to itself doesn't loop forever", async () => {
   const loop = await createShop(app, alice, { '/loop': { upstreamUrl: `${upstream.url}/now` } });
   const upstreamUrl = `${loop.url}/loop`;
   await alice.rest('PATCH', `${loop.base}/endpoints/${loop.ids['/loop']}`, { upstreamUrl });
   const headers = headerLines(v2Headers(await sign(buyer)));
   const { pathname } = new URL(upstreamUrl);
-  // The payment does not go along, so the second time round it is a 402, which is passed on as a failure.
+  // The payment isn't forwarded, so the second round is a 402, which is passed on as a failure.
   await expect.poll(() => statusOf(`GET ${pathname}`, ['Host: a', ...headers])).toBe(502);
   expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000_000n);
 });

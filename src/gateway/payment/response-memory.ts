@@ -1,40 +1,40 @@
 import { sourceOf } from '../../limits/failed-credentials.ts';
 
-/** One request's share of the memory for answers. */
-export type HeldAnswer = {
+/** One request's share of the response memory. */
+export type HeldResponse = {
   /**
-   * Reserves bytes; false when there is no room for them.
+   * Reserves bytes. Returns false if there is no room.
    *
-   * @param paymentId of the payment whose answer is given once more, which has a bound of its own.
+   * @param paymentId the payment whose response is repeated. Each payment has its own limit.
    */
   take(bytes: number, paymentId?: string): boolean;
-  /** Gives all of it back. */
+  /** Releases everything that was reserved. */
   release(): void;
 };
 
-export type AnswerMemoryBounds = {
+export type ResponseMemoryBounds = {
   maxBytes: number;
-  /** For one client address, for IPv6 its /64. */
+  /** Per client address, or per /64 for IPv6. */
   maxAddressBytes: number;
-  /** For repeats of one payment, whoever asks for them. */
+  /** Per payment, for all repeats of its response. */
   maxPaymentBytes: number;
 };
 
 const MEGABYTE = 1024 * 1024;
-const BOUNDS: AnswerMemoryBounds = {
+const BOUNDS: ResponseMemoryBounds = {
   maxBytes: 256 * MEGABYTE,
   maxAddressBytes: 64 * MEGABYTE,
   maxPaymentBytes: 32 * MEGABYTE,
 };
 
 /**
- * Bounds the bytes of answers that all requests of the process hold at once: while they are settled, and until their
- * buyers have read them. Without it large answers at a low price could use up the memory of a gateway that sellers share,
- * and without the smaller bounds one buyer who does not read could have it all.
+ * Limits how many bytes of responses the process holds at once, from the upstream's response until the buyer has read it.
+ * Without the total limit, large cheap responses could use up the memory of a gateway that many sellers share. Without
+ * the smaller limits, one buyer who doesn't read could take all of it.
  *
  * @returns a function that opens the share of one request from a client address.
  */
-export function createAnswerMemory(bounds: AnswerMemoryBounds = BOUNDS): (address: string) => HeldAnswer {
+export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS): (address: string) => HeldResponse {
   const held = new Map<string, number>();
 
   function add(key: string, bytes: number): void {

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startReceiver } from '../support/receiver.ts';
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress, loopback } from './support.ts';
 
 const urlOf = ({ port }: { port: number }) => `http://127.0.0.1:${port}/`;
 
-/** Writes `chunk` again and again until the connection is gone. */
+/** Writes `chunk` repeatedly until the connection closes. */
 function repeat(socket: Socket, chunk: string, milliseconds: number): void {
   const timer = setInterval(() => socket.write(chunk), milliseconds);
   socket.on('close', () => clearInterval(timer));
 }
 
-describe('a request to a hostile or broken receiver', () => {
-  it('reads no more than it was told and cuts an endless body', async () => {
+describe('a request to a hostile or broken server', () => {
+  test('reads no more than the limit and cuts off an endless body', async () => {
     const closed = Promise.withResolvers<void>();
     await using server = await startRawServer((socket) => {
       socket.on('close', () => closed.resolve());
@@ -28,14 +28,14 @@ describe('a request to a hostile or broken receiver', () => {
     await closed.promise;
   });
 
-  it('returns a body of exactly the limit whole', async () => {
+  test('returns a body of exactly the limit in full', async () => {
     await using receiver = await startReceiver(() => ({ body: 'x'.repeat(100) }));
     await using egress = createTestEgress({ allow: loopback(receiver) });
     expect(await egress.get(receiver.url, { maxResponseBytes: 100 })).toMatchObject({ bodyTruncated: false });
     expect(await egress.get(receiver.url, { maxResponseBytes: 99 })).toMatchObject({ bodyTruncated: true });
   });
 
-  it('asks for no compression and never inflates', async () => {
+  test('requests no compression and never decompresses', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000_000));
     await using receiver = await startReceiver(() => ({ headers: { 'content-encoding': 'gzip' }, body: bomb }));
     await using egress = createTestEgress({ allow: loopback(receiver) });
@@ -43,7 +43,7 @@ describe('a request to a hostile or broken receiver', () => {
     expect(receiver.requests[0]!.headers['accept-encoding']).toBe('identity');
   });
 
-  it.each([
+  test.each([
     ['a body that drips', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n', 'x'],
     ['headers that drip', 'HTTP/1.1 200 OK\r\nx-slow: ', 'x'],
     ['early hints that never end', '', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'],
@@ -62,7 +62,7 @@ describe('a request to a hostile or broken receiver', () => {
     await closed.promise;
   });
 
-  it('gives up on a flood of early hints before its deadline', async () => {
+  test('aborts on a flood of early hints before its deadline', async () => {
     await using server = await startRawServer((socket) =>
       repeat(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), 1),
     );
@@ -70,7 +70,7 @@ describe('a request to a hostile or broken receiver', () => {
     expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass: 'protocol_error' });
   });
 
-  it('reads the answer that follows a few early hints', async () => {
+  test('reads the response after a few early hints', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
     await using server = await startRawServer((socket) => void socket.write(`${hints}HTTP/1.1 204 No Content\r\n\r\n`));
     await using egress = createTestEgress({ allow: loopback(server) });
@@ -79,9 +79,9 @@ describe('a request to a hostile or broken receiver', () => {
     expect(answer.headers.link).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['headers of more than 16 KB', `HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(20_000)}\r\n\r\n`, 'protocol_error'],
-    ['something that is not HTTP', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
+    ["something that isn't HTTP", 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
     ['a body shorter than announced', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
     ['nothing', '', 'connection_reset'],
   ])('names the failure when the server sends %s', async (_name, answer, errorClass) => {
@@ -90,13 +90,13 @@ describe('a request to a hostile or broken receiver', () => {
     expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass });
   });
 
-  it('names a connection that is reset', async () => {
+  test('reports a reset connection', async () => {
     await using server = await startRawServer((socket) => void socket.once('data', () => socket.resetAndDestroy()));
     await using egress = createTestEgress({ allow: loopback(server) });
     expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass: 'connection_reset' });
   });
 
-  it('names a connection that is refused, without the address', async () => {
+  test('reports a refused connection without the address', async () => {
     const server = await startRawServer();
     await server.close();
     await using egress = createTestEgress({ allow: loopback(server) });
@@ -105,7 +105,7 @@ describe('a request to a hostile or broken receiver', () => {
     expect(failure.message).not.toContain('127.0.0.1');
   });
 
-  it('names a name that has no address, or whose name servers fail or stay silent', async () => {
+  test('reports a name without addresses, or with failing or silent name servers', async () => {
     const answers: Record<string, () => Promise<string[]>> = {
       'empty.example': async () => [],
       'failing.example': () => Promise.reject(Object.assign(new Error('queryA'), { code: 'ESERVFAIL' })),
@@ -118,7 +118,7 @@ describe('a request to a hostile or broken receiver', () => {
     expect((await egress.failureOf('https://failing.example/')).message).toContain('ESERVFAIL');
   });
 
-  it('counts a slow name resolution towards its deadline', async () => {
+  test('counts slow name resolution toward its deadline', async () => {
     await using egress = createTestEgress({
       lookup: () => Promise.withResolvers<string[]>().promise,
       connectTimeoutMilliseconds: 500,

@@ -19,7 +19,7 @@ let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let prefix: string;
 let buyer: PrivateKeyAccount;
-/** Requests that never come to their end, begun before everything else because they take a while. */
+/** Requests that never finish. They start first because they take a while. */
 let slow: { payer: PrivateKeyAccount; answers: Promise<RawAnswer[]>[]; stop(): void };
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const pay = async (from = buyer) => headerLines(v2Headers(await sign(from)));
 
-/** A connection for bytes that are written over time. */
+/** A connection for writing bytes over time. */
 function openSocket(): Socket {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -84,36 +84,36 @@ describe('a payment header', () => {
   const padded = async (length: number) =>
     headerLines(v2Headers({ ...(await sign(buyer)), padding: 'x'.repeat(length) }));
   const headers: [string, () => Promise<string[]>, number][] = [
-    ['given twice', async () => [...(await pay()), ...(await pay())], 400],
-    ['given twice, alike', async () => Array<string>(2).fill((await pay())[0]!), 400],
+    ['sent twice', async () => [...(await pay()), ...(await pay())], 400],
+    ['sent twice with the same value', async () => Array<string>(2).fill((await pay())[0]!), 400],
     ['in both versions', async () => [...headerLines(v1Headers(await sign(buyer))), ...(await pay())], 400],
     ['of 100 KB', () => padded(75_000), 431],
     ['of 14 KB', () => padded(9_000), 400],
-    ['with deep JSON', async () => [`payment-signature: ${Buffer.from(deep).toString('base64')}`], 400],
+    ['with deeply nested JSON', async () => [`payment-signature: ${Buffer.from(deep).toString('base64')}`], 400],
     ['of an array', async () => [`payment-signature: ${encode([await sign(buyer)])}`], 400],
-    ['of a version that is none', async () => headerLines(v2Headers(await sign(buyer), { x402Version: 3 })), 400],
-    ['of version 1 under the name of 2', async () => [`payment-signature: ${encode({ x402Version: 1 })}`], 400],
+    ['of an unknown version', async () => headerLines(v2Headers(await sign(buyer), { x402Version: 3 })), 400],
+    ['of version 1 in the header of version 2', async () => [`payment-signature: ${encode({ x402Version: 1 })}`], 400],
   ];
-  test.each(headers)('%s is refused, and nothing is called', async (_what, lines, status) => {
+  test.each(headers)('%s is refused without an upstream call', async (_what, lines, status) => {
     const answers = await sendRaw(app.url, [rawRequest(`GET ${prefix}/weather`, 'Host: a', ...(await lines()))]);
     expect(answers.map((answer) => answer.status)).toEqual([status]);
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('with prototype keys means what it says without them', async () => {
+  test('with prototype keys means the same as without them', async () => {
     const ask = (json: string) =>
       fetch(`${shop.url}/weather`, { headers: { 'payment-signature': Buffer.from(json).toString('base64') } });
     const terms = JSON.stringify({ x402Version: 2, accepted: accepted(), payload: await sign(buyer) });
     const keys = '"__proto__":{"scheme":"x","isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},';
     expect((await ask(terms.replace('{', `{${keys}`))).status).toBe(200);
     expect({}).not.toHaveProperty('isAdmin');
-    // Terms that are only inherited are not there.
+    // Inherited terms don't count.
     const inherited = JSON.stringify({ x402Version: 2, payload: await sign(buyer) });
     const refused = await ask(inherited.replace('{', `{"__proto__":${JSON.stringify({ accepted: accepted() })},`));
     expect(refused.status).toBe(400);
   });
 
-  test('spelt anew, in another version or case, is the same payment: served and charged once', async () => {
+  test('in another x402 version or letter case is the same payment, served and charged once', async () => {
     const poor = await rails.wallet(20_000n);
     const signed = await sign(poor);
     const { nonce, from, to } = signed.authorization;
@@ -128,7 +128,7 @@ describe('a payment header', () => {
     expect(await rails.chain.balanceOf(poor.address)).toBe(10_000n);
   });
 
-  test('is not taken out by naming it as one of this hop, nor is what the gateway says', async () => {
+  test("can't be removed by naming it in Connection, and neither can the gateway's own headers", async () => {
     const hop =
       'Connection: payment-signature, tollgate-payer, tollgate-signature, x-forwarded-for, content-length, host';
     const head = rawRequest(`POST ${prefix}/weather`, 'Host: a', hop, 'Content-Length: 4', ...(await pay()));
@@ -144,17 +144,17 @@ describe('a payment header', () => {
   });
 });
 
-describe('a method or an upgrade that no route has', () => {
+describe('an unsupported method or upgrade', () => {
   const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: YQ=='];
   test.each([
     ['TRACE', () => `TRACE ${prefix}/weather`, [], [404]],
     ['PROPFIND', () => `PROPFIND ${prefix}/weather`, [], [404]],
-    ['a method that is none', () => `STEAL ${prefix}/weather`, [], [400]],
+    ['an unknown method', () => `STEAL ${prefix}/weather`, [], [400]],
     ['CONNECT', () => `CONNECT 127.0.0.1:${upstream.port}`, [], []],
     ['a WebSocket', () => `GET ${prefix}/weather`, upgrade, [404]],
     ['HTTP/2 without TLS', () => `GET ${prefix}/weather`, ['Connection: Upgrade', 'Upgrade: h2c'], [404]],
   ] as [string, () => string, string[], number[]][])(
-    '%s reaches no upstream',
+    "%s doesn't reach an upstream",
     async (_what, line, headers, statuses) => {
       const answers = await sendRaw(app.url, [rawRequest(line(), 'Host: a', ...headers, ...(await pay()))]);
       expect(answers.map(({ status }) => status)).toEqual(statuses);
@@ -163,8 +163,8 @@ describe('a method or an upgrade that no route has', () => {
   );
 });
 
-describe('a target', () => {
-  test('is asked for at the upstream exactly as it was routed, whatever is sent', async () => {
+describe('a request target', () => {
+  test('reaches the upstream exactly as it was routed, for any input', async () => {
     const parts = '/ . .. %2e %2f %5c %41 ; : * a ~ %25 %c3%a9 // @ ? &q=1 = %0d%0aX:1 " < |'.split(' ');
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...parts), { maxLength: 8 }), async (chosen) => {
@@ -182,7 +182,7 @@ describe('a target', () => {
     );
   });
 
-  test('puts no header into an answer', async () => {
+  test("can't inject a header into the response", async () => {
     const target = `${prefix}/weather?a=%0d%0aSet-Cookie:%20b=1&c=%E5%98%8A%E5%98%8D`;
     const [answer] = await sendRaw(app.url, [rawRequest(`GET ${target}`, 'Host: a')]);
     expect(answer!.status).toBe(402);
@@ -191,7 +191,7 @@ describe('a target', () => {
 });
 
 describe('a buyer', () => {
-  test('who awaits 100-continue is served once', async () => {
+  test('who waits for 100-continue is served once', async () => {
     const headers = ['Host: a', 'Expect: 100-continue', 'Content-Length: 4', ...(await pay())];
     const answers = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), 'body']);
     expect(answers.map(({ status }) => status)).toEqual([100, 200]);
@@ -199,7 +199,7 @@ describe('a buyer', () => {
     expect(upstream.requests[0]!.headers).not.toHaveProperty('expect');
   });
 
-  test('who closes their half after asking is charged for the answer that waits for them, or for nothing', async () => {
+  test('who half-closes the connection is charged for a response that stays available, or not at all', async () => {
     const poor = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(poor));
     const socket = openSocket();
@@ -215,7 +215,7 @@ describe('a buyer', () => {
     expect(upstream.requests.length).toBeLessThanOrEqual(1);
   });
 
-  test('may send trailers, which nobody takes for headers', async () => {
+  test('can send trailers, which are never taken for headers', async () => {
     const headers = ['Host: a', 'Transfer-Encoding: chunked', 'Trailer: X-Late', ...(await pay())];
     const body = '2\r\nab\r\n0\r\nX-Late: 1\r\nTollgate-Payer: 0x0\r\n\r\n';
     const [answer] = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), body]);
@@ -224,7 +224,7 @@ describe('a buyer', () => {
     expect(upstream.requests[0]!.headers['tollgate-payer']).toBe(buyer.address);
   });
 
-  test('who asks for much on one connection and reads nothing of it has no more memory than others', async () => {
+  test('who sends many requests on one connection and reads nothing uses no more memory than others', async () => {
     upstream.handle(({ path }) => (path.endsWith('wait') ? undefined : { body: Buffer.alloc(10 * MEGABYTE) }));
     const others = async () => {
       const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });
@@ -235,7 +235,7 @@ describe('a buyer', () => {
     const lines = [rawRequest(`GET ${prefix}/files/wait`, 'Host: a', ...(await pay(payer)))];
     for (let n = 0; n < 9; n++) lines.push(rawRequest(`GET ${prefix}/files/large`, 'Host: a', ...(await pay(payer))));
     const socket = openSocket();
-    // The first one is not answered, so none of the others can be.
+    // The first request has no response yet, so none of the others can have one.
     socket.write(lines.join(''));
     const alice = await app.user('alice');
     const finished = async () => {
@@ -252,8 +252,8 @@ describe('a buyer', () => {
   });
 });
 
-// The last one, since it waits for what was begun first.
-test('who sends a head or a paid body drop by drop is cut off with 408 and charged nothing', async () => {
+// This runs last because it waits for the requests that were started first.
+test("a buyer who drips headers or a paid body is cut off with 408 and isn't charged", async () => {
   for (const answers of slow.answers) {
     const [answer] = await answers;
     expect(answer!.status).toBe(408);

@@ -10,11 +10,11 @@ import { hostnameOf, isPublicPort, portOf } from './url.ts';
 
 export type EgressLog = { debug: (fields: object, message: string) => void };
 
-export type ConnectorOptions = {
+export type GuardedConnectOptions = {
   allow: EgressAllow;
   log: EgressLog;
   lookup: Lookup;
-  /** Host name → the origin (`http://127.0.0.1:4010`) that stands in for it. The target is judged like any other. */
+  /** Host name → the origin (`http://127.0.0.1:4010`) that replaces it. The replacement is checked like any other target. */
   hostOverrides: Record<string, string>;
   connectTimeoutMilliseconds: number;
 };
@@ -23,16 +23,16 @@ type Target = { protocol: string; hostname: string; port: number };
 
 type Opening = ReturnType<typeof watchOpening>;
 
-// A name with more addresses than this gains nothing from trying them all.
+// Trying more addresses of a name gains nothing.
 const MAX_ATTEMPTS = 3;
 
 /**
- * Opens the sockets of undici's clients, and is the boundary that every outgoing connection crosses: the name is
- * resolved once, all its addresses are judged, and the socket goes to one of those very addresses. So neither a second
- * DNS answer nor a literal address (which undici never passes to a `lookup` option) gets around the judgement. The TLS
- * server name and the Host header stay those of the URL.
+ * Opens the sockets of undici's clients. Every outgoing connection passes through here: the name is resolved once, all its
+ * addresses are checked, and the socket connects to one of exactly those addresses. So neither a second DNS response nor
+ * a literal address (which undici never passes to a `lookup` option) can bypass the check. The TLS server name and the
+ * Host header still come from the URL.
  */
-export function createConnector(options: ConnectorOptions): buildConnector.connector {
+export function createGuardedConnect(options: GuardedConnectOptions): buildConnector.connector {
   const { allow, log, lookup } = options;
   const connectTo = buildConnector({ allowH2: false, timeout: options.connectTimeoutMilliseconds });
   const overrides = new Map(
@@ -52,7 +52,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     const addresses = await resolve(target, opening);
     const refused = addresses.filter((address) => !isPermitted(address, target, allow));
     if (refused.length === 0) return addresses;
-    log.debug({ ...target, addresses, refused }, 'egress target refused');
+    log.debug({ ...target, addresses, refused }, 'refused an egress target');
     throw new EgressError('target_not_allowed');
   }
 
@@ -96,7 +96,7 @@ function isPermitted(address: string, { protocol, port }: Target, allow: EgressA
   return protocol === 'https:' && isPublicPort(port) && isPublicAddress(address) && !isOwnAddress(address);
 }
 
-/** Traffic from this machine to its own public address passes no firewall, so it could reach what the world cannot. */
+/** Traffic from this machine to its own public address bypasses firewalls, so it could reach ports that the internet can't. */
 function isOwnAddress(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const text = parseAddress(address)?.toString();
@@ -114,7 +114,7 @@ function connectOnce(
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let phase: 'connectMs' | 'tlsMs' = 'connectMs';
-    // undici returns the socket while it connects, which its types do not tell.
+    // undici returns the socket while it connects, but its types don't say so.
     const socket = connectTo(options, (error, connected) => {
       opening.end(phase);
       if (error) reject(error);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createAnswerMemory } from '../../../src/gateway/payment/answer-memory.ts';
+import { createResponseMemory } from '../../../src/gateway/payment/response-memory.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
@@ -7,11 +7,11 @@ import { createShop, type Rails, startRails } from '../support.ts';
 
 const MEGABYTE = 1024 * 1024;
 
-// Many tens of megabytes go through each.
+// Each test transfers many megabytes.
 vi.setConfig({ testTimeout: 90_000 });
 
 let rails: Rails;
-/** Waits for slow buyers; does not. */
+/** `patient` waits for slow buyers, the other doesn't. */
 let patient: TestApp;
 let impatient: TestApp;
 let upstream: Receiver;
@@ -20,10 +20,10 @@ beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver(() => ({ body: Buffer.alloc(10 * MEGABYTE) }));
   const { env } = rails;
-  patient = await startTestApp({ env, deliveryLimits: { idleMilliseconds: 600_000, minBytesPerSecond: MEGABYTE } });
+  patient = await startTestApp({ env, responsePacing: { idleMilliseconds: 600_000, minBytesPerSecond: MEGABYTE } });
   const { databaseUrl, dataDir } = patient;
-  const deliveryLimits = { idleMilliseconds: 1_500, minBytesPerSecond: 4 * MEGABYTE };
-  impatient = await startTestApp({ env, databaseUrl, dataDir, deliveryLimits });
+  const responsePacing = { idleMilliseconds: 1_500, minBytesPerSecond: 4 * MEGABYTE };
+  impatient = await startTestApp({ env, databaseUrl, dataDir, responsePacing });
 });
 
 afterAll(async () => {
@@ -35,8 +35,8 @@ afterAll(async () => {
 
 const bounds = { maxBytes: 100, maxAddressBytes: 100, maxPaymentBytes: 100 };
 
-test('what one request holds is missing to the others until it gives it back', () => {
-  const open = createAnswerMemory(bounds);
+test('memory that one request holds is unavailable to others until it is released', () => {
+  const open = createResponseMemory(bounds);
   const [first, second] = [open('192.0.2.1'), open('192.0.2.2')];
   expect([first.take(60), second.take(41), second.take(40), first.take(1)]).toEqual([true, false, true, false]);
   first.release();
@@ -44,8 +44,8 @@ test('what one request holds is missing to the others until it gives it back', (
   expect([second.take(60), second.take(1)]).toEqual([true, false]);
 });
 
-test('one address has a part of it, and so have the repeats of one payment', () => {
-  const open = createAnswerMemory({ ...bounds, maxAddressBytes: 50, maxPaymentBytes: 20 });
+test('one client address and the repeats of one payment each get only a part of the response memory', () => {
+  const open = createResponseMemory({ ...bounds, maxAddressBytes: 50, maxPaymentBytes: 20 });
   const ours = open('2001:db8::1');
   expect([ours.take(50), open('2001:db8::ffff').take(1), open('2001:db8:0:1::1').take(30)]).toEqual([
     true,
@@ -57,27 +57,27 @@ test('one address has a part of it, and so have the repeats of one payment', () 
   expect([...repeats, open('192.0.2.1').take(10, 'pay_2')]).toEqual([true, true, false, true]);
 });
 
-/** A paid route of `app` that answers 10 MB. */
+/** A paid route of `app` that returns 10 MB. */
 async function largeRoute(app: TestApp): Promise<string> {
   const shop = await createShop(app, await app.user('alice'), { '/large': { upstreamUrl: upstream.url } });
   return `${shop.url}/large`;
 }
 
-/** A payment whose answer has been read once. */
+/** A payment whose response has been read once. */
 async function paidOnce(url: string): Promise<Record<string, string>> {
   const headers = v2Headers(await sign(await rails.wallet(10_000n)));
   expect((await (await fetch(url, { headers })).bytes()).length).toBe(10 * MEGABYTE);
   return headers;
 }
 
-/** Asks for a paid answer again and again without reading it, until that is refused. */
+/** Repeats a paid request without reading the responses until one is refused. */
 async function askUnread(url: string, headers: Record<string, string>): Promise<Response[]> {
   const answers: Response[] = [];
   while (answers.length < 30 && answers.at(-1)?.status !== 503) answers.push(await fetch(url, { headers }));
   return answers;
 }
 
-test('answers that nobody reads are few for one payment and one address; who is refused gets theirs later, or pays nothing', async () => {
+test("unread responses are limited per payment and per address, and refused buyers get theirs later or aren't charged", async () => {
   const url = await largeRoute(patient);
   const payments = [await paidOnce(url), await paidOnce(url)];
   const unread: Response[] = [];
@@ -101,13 +101,13 @@ test('answers that nobody reads are few for one payment and one address; who is 
   await expect.poll(later, { timeout: 10_000 }).toBe(10 * MEGABYTE);
 });
 
-test('a buyer who does not read is cut off, and may ask again', async () => {
+test("a buyer who doesn't read is cut off, and can repeat the request", async () => {
   const url = await largeRoute(impatient);
   const headers = await paidOnce(url);
   const unread = await fetch(url, { headers });
   expect(unread.status).toBe(200);
   const refusedWhileHeld = await askUnread(url, headers);
-  // Nobody reads or closes anything: the room comes from connections that the gateway has ended.
+  // Nobody reads or closes anything, so the memory comes from connections that the gateway closed.
   await expect
     .poll(async () => (await fetch(url, { headers })).bytes().then(({ length }) => length), { timeout: 20_000 })
     .toBe(10 * MEGABYTE);
@@ -115,7 +115,7 @@ test('a buyer who does not read is cut off, and may ask again', async () => {
   await Promise.allSettled(refusedWhileHeld.map((answer) => answer.body?.cancel()));
 });
 
-test('a buyer who takes a little now and then is cut off, too', async () => {
+test('a buyer who reads too slowly is cut off', async () => {
   const url = await largeRoute(impatient);
   const headers = await paidOnce(url);
   const { body } = await fetch(url, { headers });
@@ -124,7 +124,7 @@ test('a buyer who takes a little now and then is cut off, too', async () => {
     const startedAt = performance.now();
     for (;;) {
       if ((await reader.read()).done) return;
-      // Never idle, but slower than is allowed: the gateway's timers, in this very process, are over before this pause is.
+      // Never idle, but slower than allowed. The gateway's timers, in this same process, fire before this pause ends.
       if (performance.now() - startedAt < 6_000) await new Promise((resolve) => setTimeout(resolve, 250));
     }
   };

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 90_000 });
 let rails: Rails;
 let app: TestApp;
 let upstream: Receiver;
-/** An upstream that writes what it likes, byte by byte. */
+/** An upstream that writes arbitrary bytes. */
 let wild: { port: number; write(socket: Socket): void; close(): Promise<void> };
 let shop: Awaited<ReturnType<typeof createShop>>;
 
@@ -57,7 +57,7 @@ async function startWildUpstream(): Promise<typeof wild> {
   };
 }
 
-/** Pays for what an upstream answers. Says how it went, and whether it was charged. */
+/** Pays for a request. Returns the response and whether the buyer was charged. */
 async function payFor(path: string) {
   const payer = await rails.wallet(10_000n);
   const answer = await fetch(shop.url + path, { headers: v2Headers(await sign(payer)) });
@@ -85,14 +85,14 @@ describe('an upstream', () => {
       free,
     ],
     ['chunks without an end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', free],
-    ['a chunk size that is none', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n', free],
+    ['an invalid chunk size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n', free],
     [
-      'an upgrade nobody asked for',
+      'an upgrade that nobody requested',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
       free,
     ],
-    ['no HTTP', 'hello\r\n\r\n', free],
-    ['a header that breaks the line', 'HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 0\r\n\r\n', free],
+    ['something other than HTTP', 'hello\r\n\r\n', free],
+    ['a header with a null byte', 'HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 0\r\n\r\n', free],
     ['headers without an end', `HTTP/1.1 200 OK\r\n${'X-Filler: aaaaaaaaaaaaaaaa\r\n'.repeat(20_000)}`, free],
     ['a redirect', `HTTP/1.1 302 Found\r\nLocation: REDIRECT\r\nContent-Length: 0\r\n\r\n`, free],
     [
@@ -100,7 +100,7 @@ describe('an upstream', () => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Late\r\n\r\n1\r\na\r\n0\r\nSet-Cookie: a=1\r\n\r\n',
       paid,
     ],
-  ])('that sends %s is taken at its first word, or is free', async (_what, text, outcome) => {
+  ])('that sends %s is cut after the first response, or costs nothing', async (_what, text, outcome) => {
     const result = await payForWild((socket) =>
       socket.end(text.replace('REDIRECT', `${upstream.url}/elsewhere`), 'latin1'),
     );
@@ -109,13 +109,13 @@ describe('an upstream', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('that sends more headers than the stock client reads beside the receipt is free', async () => {
+  test('that sends more headers than the stock client can read with the receipt costs nothing', async () => {
     const filler = 'X-Filler: aaaaaaaaaaaaaaaa\r\n'.repeat(675);
     const result = await payForWild((socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n${filler}\r\na`));
     expect(result).toMatchObject(free);
   });
 
-  test('that sends interim answers before the real one is passed on as usual', async () => {
+  test('that sends interim responses before the final one works as usual', async () => {
     const result = await payForWild((socket) =>
       socket.end(
         `${'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(1_000)}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na`,
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     expect(result.headers.get('link')).toBeNull();
   });
 
-  test('that answers in millions of chunks takes no more memory than its bytes', async () => {
+  test('that responds in millions of chunks uses no more memory than its bytes', async () => {
     const before = process.memoryUsage().rss;
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
@@ -145,7 +145,7 @@ describe('an upstream', () => {
     expect(most - before).toBeLessThan(250 * 1024 * 1024);
   });
 
-  test('that answers with a small archive of much is passed on packed', async () => {
+  test('that responds with a compression bomb is passed on compressed', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     upstream.handle(() => ({ headers: { 'content-encoding': 'gzip' }, body: bomb }));
     const head = rawRequest(
@@ -160,7 +160,7 @@ describe('an upstream', () => {
     expect(answer!.headers.get('content-length')).toBe(String(bomb.length));
   });
 
-  test('that hangs up on a connection it has kept open is not asked a second time', async () => {
+  test("that closes a kept-alive connection isn't called a second time", async () => {
     let asked = 0;
     const first = await payForWild((socket) => {
       asked++;
@@ -175,7 +175,7 @@ describe('an upstream', () => {
     expect(asked).toBe(2);
   });
 
-  test('that calls the receipt its own, or one of this hop, does not forge or drop it', async () => {
+  test("can't forge the receipt, or drop it by naming it in Connection", async () => {
     const forged = Buffer.from('{"success":true,"transaction":"0xforged"}').toString('base64');
     const hop = 'Connection: payment-response, x-payment-response, cache-control, tollgate-payment-id';
     const result = await payForWild((socket) =>
@@ -187,7 +187,7 @@ describe('an upstream', () => {
     expect(result.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is named in no answer, whatever becomes of the request', async () => {
+  test('is never named in a response, whatever happens to the request', async () => {
     const echo = `Location: http://127.0.0.1:${wild.port}/secret-path?key=of-the-seller`;
     const answers = [
       await payForWild((socket) => socket.end(`HTTP/1.1 307 Moved\r\n${echo}\r\nContent-Length: 0\r\n\r\n`)),

@@ -2,10 +2,10 @@ import type { AppErrorOptions, ErrorCode } from '../../errors.ts';
 import { AppError } from '../../errors.ts';
 import type { Headers } from './headers.ts';
 
-/** What a buyer is answered, whole. */
-export type GatewayAnswer = { statusCode: number; headers: Headers; body: Buffer | string };
+/** The complete response to a buyer. */
+export type GatewayResponse = { statusCode: number; headers: Headers; body: Buffer | string };
 
-/** An error of the catalogue, with what the buyer is told about the payment in headers. */
+/** An error from the catalog, with headers that tell the buyer about the payment. */
 export function refusal(
   code: ErrorCode,
   headers: Record<string, string>,

@@ -1,0 +1,29 @@
+import type { Database } from '../../database/client.ts';
+import type { ServedResponse } from './payment-record.ts';
+
+export type KeptResponse = Pick<ServedResponse, 'statusCode' | 'headers' | 'body'>;
+
+/** Reads kept upstream responses (table `PaymentAnswer`) for buyers who repeat their requests. */
+export function createKeptResponses(db: Pick<Database, 'pool'>) {
+  return {
+    /** Size of a kept response's body in bytes, 0 if none is kept. */
+    async keptResponseBytes(paymentId: string): Promise<number> {
+      const { rows } = await db.pool.query<{ bytes: number }>({
+        name: 'payment-answer-bytes',
+        text: 'SELECT octet_length("body") AS bytes FROM "PaymentAnswer" WHERE "paymentId" = $1',
+        values: [paymentId],
+      });
+      return rows[0]?.bytes ?? 0;
+    },
+
+    /** The kept upstream response of a payment. The payment's status tells whether it was paid for. */
+    async keptResponse(paymentId: string): Promise<KeptResponse | null> {
+      const { rows } = await db.pool.query<KeptResponse>({
+        name: 'payment-answer',
+        text: `SELECT "statusCode", "headers", "body" FROM "PaymentAnswer" WHERE "paymentId" = $1 AND "expiresAt" > now()`,
+        values: [paymentId],
+      });
+      return rows[0] ?? null;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, notFound } from '../errors.ts';
+import { isId } from '../ids.ts';
+import { type FailedCredentials, sourceOf } from '../limits/failed-credentials.ts';
+import type { Network } from './chain/networks.ts';
+import { fingerprintOf } from './payment/fingerprint.ts';
+import { unmetTerm } from './payment/match-terms.ts';
+import type { PaidRequest } from './payment/paid-request.ts';
+import { readPaymentHeader } from './payment/payment-header.ts';
+import { paymentRequired, wantsPage } from './payment/payment-required.ts';
+import type { HeldResponse } from './payment/response-memory.ts';
+import { type Resource, resourceOf } from './payment/terms.ts';
+import { canonicalRequest } from './routing/canonical-request.ts';
+import type { PaidRoute, RouteTable } from './routing/route-table.ts';
+import type { GatewayResponse } from './upstream/gateway-response.ts';
+import { requestHeaders } from './upstream/headers.ts';
+import { checkFraming, hasBody, isUndrained } from './upstream/request-body.ts';
+import { paceResponse, type ResponsePacing } from './upstream/response-pacing.ts';
+import { upstreamTarget } from './upstream/target.ts';
+
+export const PREFIX = '/gateway/';
+const MAX_KEY_CHARACTERS = 255;
+/** Removes all rights from documents that sellers serve under this service's host. */
+const SANDBOXED = { 'content-security-policy': 'sandbox' };
+
+export type GatewayOptions = {
+  routes: RouteTable;
+  network: Network;
+  pay(request: PaidRequest): Promise<GatewayResponse>;
+  /** Counts refused payments by client address. */
+  refusedPayments: FailedCredentials;
+  /** Opens the share of the response memory for one request from this address. */
+  responseMemory(address: string): HeldResponse;
+  /** How fast buyers must read responses. Has a default. */
+  responsePacing?: ResponsePacing | undefined;
+  /** Public URL of this service, if it differs from the request's. */
+  publicUrl: string | undefined;
+  now?: () => Date;
+};
+
+/** Handles one request for a paid route: finds the route, reads the payment, and responds. */
+export function createRequestHandler(options: GatewayOptions) {
+  const { routes, network, pay, refusedPayments, responseMemory, publicUrl, responsePacing } = options;
+  const { now = () => new Date() } = options;
+
+  async function respond(request: FastifyRequest, gone: AbortSignal, held: HeldResponse): Promise<GatewayResponse> {
+    const { projectId, rest } = splitTarget(request.raw.url ?? '');
+    const requested = canonicalRequest(rest);
+    if (!requested.ok) throw new AppError('BAD_REQUEST', { detail: `Invalid path. ${requested.message}` });
+    const route = isId('Project', projectId) ? await routes.find(projectId, requested.segments) : undefined;
+    if (!route) throw notFound();
+    const target = upstreamTarget(route.upstream, route.pattern, requested.segments, requested.query);
+    if (!target.ok) throw new AppError('BAD_REQUEST', { detail: target.message });
+
+    const resource = resourceOf(route, resourceUrl(request, route, requested.path));
+    const demand = (error: string) => demandOf(network, route, resource, request, error);
+    const header = readPaymentHeader(request.headers);
+    if (header.kind === 'none') return demand('Payment is required.');
+    if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
+    if (header.kind === 'unsupported') return demand('unsupported_scheme');
+    checkFraming(request.raw);
+    return pay({
+      route,
+      resource,
+      method: request.method,
+      target,
+      headers: headersFor(request),
+      body: hasBody(request.raw) ? request.raw : null,
+      payment: header.payment,
+      unmet: unmetTerm(network, route, header.payment, now()),
+      fingerprint: fingerprintOf({
+        projectId,
+        method: request.method,
+        target: requested.path + requested.query,
+        holder: holderOf(request),
+        payment: header.payment,
+      }),
+      demand,
+      reserve: () => refusedPayments.reserve(request.ip),
+      onUnpaid: () => refusedPayments.record(request.ip),
+      gone,
+      hold: held.take,
+    });
+  }
+
+  function resourceUrl(request: FastifyRequest, route: PaidRoute, path: string): string {
+    const own = `${request.protocol}://${request.host}`;
+    return isHostMapped(request) ? own + path : `${publicUrl ?? own}${PREFIX}${route.projectId}${path}`;
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const held = responseMemory(request.ip);
+    const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
+    const { statusCode, headers, body } = await respond(request, goneSignal(reply), held)
+      .catch((error) => failed(request, error))
+      .finally(() => {
+        if (isUndrained(request.raw)) reply.header('connection', 'close');
+        closed.then(held.release);
+      });
+    paceResponse(reply.raw, Buffer.byteLength(body), responsePacing);
+    // The gateway's own pages have a stricter policy.
+    const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
+    return reply
+      .code(statusCode)
+      .headers({ ...headers, ...policy })
+      .send(body);
+  };
+}
+
+/** Our own faults, such as an unreachable database. Errors after a payment was claimed are handled in `pay`. */
+function failed(request: FastifyRequest, error: unknown): never {
+  if (error instanceof AppError) throw error;
+  request.log.error({ err: error }, 'a request for a paid route failed');
+  throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
+}
+
+/** Splits a target into the project and the rest, byte for byte as it arrived. */
+function splitTarget(target: string): { projectId: string; rest: string } {
+  if (!target.startsWith(PREFIX)) throw new AppError('BAD_REQUEST', { detail: 'The request target must be a path.' });
+  const end = target.slice(PREFIX.length).search(/[/?]/);
+  if (end < 0) return { projectId: target.slice(PREFIX.length), rest: '/' };
+  const rest = target.slice(PREFIX.length + end);
+  return {
+    projectId: target.slice(PREFIX.length, PREFIX.length + end),
+    rest: rest.startsWith('/') ? rest : `/${rest}`,
+  };
+}
+
+function demandOf(
+  network: Network,
+  route: PaidRoute,
+  resource: Resource,
+  request: FastifyRequest,
+  error: string,
+): GatewayResponse {
+  const isForBrowser = wantsPage(request.headers.accept);
+  return { statusCode: 402, ...paymentRequired({ network, route, resource, error, isForBrowser }) };
+}
+
+function isHostMapped(request: FastifyRequest): boolean {
+  return request.originalUrl !== request.raw.url;
+}
+
+function headersFor(request: FastifyRequest) {
+  const { ip: clientAddress, host, protocol } = request;
+  const headers = requestHeaders(request.headers, { clientAddress, host, protocol });
+  if (!hasBody(request.raw)) delete headers['content-length'];
+  return headers;
+}
+
+/** Who may receive the response again, see `fingerprintOf`. */
+function holderOf(request: FastifyRequest): string {
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
+  if (key.length > MAX_KEY_CHARACTERS) {
+    throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key can have at most ${MAX_KEY_CHARACTERS} characters.` });
+  }
+  return `key ${key}`;
+}
+
+/** Aborted when the connection closes before the response is sent. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

@@ -1,0 +1,20 @@
+import type { AppError } from '../../errors.ts';
+import type { Payment } from '../../generated/prisma/client.ts';
+import type { Network } from '../chain/networks.ts';
+import { refusal } from '../upstream/gateway-response.ts';
+import { paymentResponseHeaders } from './payment-response.ts';
+
+/** The settlement's outcome is unknown. Never a 402: clients would pay again. */
+export function unresolvedRefusal(network: Network, payment: Payment, transactionHash?: string): AppError {
+  const headers = paymentResponseHeaders(network, payment, {
+    success: false,
+    reason: 'settlement_pending',
+    transactionHash,
+  });
+  return refusal('PAYMENT_UNRESOLVED', headers, { retryAfterSeconds: 5 });
+}
+
+/** The response memory is full. */
+export function busyRefusal(headers: Record<string, string>): AppError {
+  return refusal('UNAVAILABLE', headers, { retryAfterSeconds: 1 });
+}
