@@ -93,7 +93,7 @@ describe('what is sent', () => {
   it('links to the console when there is one', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const { text } = builtJson(datadog, config, sampleEvent('payment.settled'), context);
-    expect(text).toContain('[Event in the console](https://console.example.com/events/evt_1)');
+    expect(text).toContain('[Open in the console](https://console.example.com/events/evt_1)');
   });
 
   it('marks a test event in title and tags, apart from the real ones', () => {

@@ -51,7 +51,7 @@ describe('what is sent', () => {
           Event: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
         }),
       },
-      links: [{ href: consoleUrl, text: 'Event in the console' }],
+      links: [{ href: consoleUrl, text: 'Open in the console' }],
     });
   });
 
@@ -118,7 +118,7 @@ describe('what is sent', () => {
         timestamp: EVENT_TIME,
         custom_details: expect.objectContaining({ Path: '/weather' }),
       },
-      links: [{ href: consoleUrl, text: 'Event in the console' }],
+      links: [{ href: consoleUrl, text: 'Open in the console' }],
     });
   });
 

@@ -75,7 +75,7 @@ describe('what is sent', () => {
         {
           DetailType: 'SalesItemLineDetail',
           Amount: 12.34,
-          Description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+          Description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
           SalesItemLineDetail: { ItemRef: { value: '21' }, Qty: 1, UnitPrice: 12.34 },
         },
       ],

@@ -177,7 +177,7 @@ describe('the probe', () => {
     expect(probe(answer(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
     expect(probe(refusal(404, 'PGRST205'))).toEqual({
       ok: false,
-      message: 'The table was not found. Create it first.',
+      message: "Supabase can't find the table. Create it first.",
     });
     expect(probe(refusal(400, '42703', 'column event_id does not exist'))).toMatchObject({ ok: false });
   });

@@ -65,7 +65,7 @@ describe('what is sent', () => {
           LineAmountTypes: 'NoTax',
           LineItems: [
             {
-              Description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+              Description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
               Quantity: 1,
               UnitAmount: 12.34,
             },
