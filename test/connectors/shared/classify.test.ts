@@ -42,7 +42,7 @@ describe('classifying by the status alone', () => {
   it('tells the status and the detail in a reason of at most 200 characters', () => {
     expect(classifyByStatus('Vendor', answer(403), { detail: 'not yours' })).toEqual({
       kind: 'pause',
-      reason: 'The credential was refused, replace it (HTTP 403): not yours',
+      reason: 'Vendor rejected the credentials; replace them (HTTP 403): not yours',
     });
     for (const detail of HOSTILE_TEXTS) {
       const outcome = classifyByStatus('Vendor', answer(400), { detail });

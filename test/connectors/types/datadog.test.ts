@@ -181,10 +181,10 @@ describe('the probe', () => {
   });
 
   it.each([
-    [answer(200, { valid: true }), true, 'knows'],
-    [answer(200, { valid: false }), false, 'does not know'],
-    [answer(403, { errors: ['Forbidden'] }), false, 'does not know'],
-    [answer(500), false, 'could not check'],
+    [answer(200, { valid: true }), true, 'is valid at'],
+    [answer(200, { valid: false }), false, "isn't valid at"],
+    [answer(403, { errors: ['Forbidden'] }), false, "isn't valid at"],
+    [answer(500), false, "couldn't check"],
   ])('%j', (response, ok, words) => {
     expect(datadog.probe?.classify(response, config, 'send')).toEqual({ ok, message: expect.stringContaining(words) });
   });

@@ -211,7 +211,7 @@ describe('the probe', () => {
     const found = answer(200, {
       data: { viewer: { id: 'u' }, team: { id: config.teamId, key: 'ENG', name: 'Eng\nine' } },
     });
-    expect(probe(found)).toEqual({ ok: true, message: 'The key works and can see the team Eng ine.' });
+    expect(probe(found)).toEqual({ ok: true, message: 'The key works and has access to the team Eng ine.' });
     expect(probe(answer(200, { data: { viewer: { id: 'u' }, team: null } }))).toMatchObject({ ok: false });
     expect(probe(problem(400, 'authentication error', 'AUTHENTICATION_ERROR'))).toMatchObject({ ok: false });
   });

@@ -128,7 +128,7 @@ describe('what an answer means', () => {
     expect(classify(refusal(400, '42P10', `no constraint, key sb_secret_abc123 ${'x'.repeat(900)}`))).toEqual({
       kind: 'pause',
       reason: expect.stringMatching(
-        /^The table needs event_id as its primary key\. Supabase says: no constraint, key ••••/,
+        /^Make event_id the primary key of the table\. Supabase returned: no constraint, key ••••/,
       ),
     });
     const { reason } = classify(refusal(400, '22P02', 'x'.repeat(9000))) as { reason: string };
