@@ -6,16 +6,17 @@ import type {
   ConnectorEvent,
   ConnectorRequest,
 } from '../src/connectors/definition.ts';
+import { describeFields } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { EVENT_KINDS, type EventKind } from '../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
 import { MARK, sampleConfig } from '../test/connectors/support/configs.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const HEADING = '## The request';
 const LONGEST_TEXT = 160;
+const LINE_LENGTH = 110;
 
-/** What a reader wants to see first, of what the type carries. */
+/** The event types that make the best examples, best first. */
 const PREFERRED: readonly EventKind[] = [
   'payment.settled',
   'revenue.daily_summary',
@@ -34,35 +35,46 @@ const CONTEXT: BuildContext = {
   now: new Date('2026-01-02T03:04:07.678Z'),
 };
 
-/** The page of every connector type, which people write, with its section about the request, which is made from the code. */
+/** The page of every connector type. People write it, except for the sections that are generated from the code. */
 export function connectorPages(): [path: string, text: string][] {
   return listConnectors().map((definition) => {
     const path = `docs/connectors/${definition.type}.md`;
-    const page = readFileSync(resolve(ROOT, path), 'utf8');
-    const start = page.indexOf(`${HEADING}\n`);
-    const end = page.indexOf('\n## ', start + 1) + 1;
-    if (start < 0 || end === 0) throw new Error(`${path}: there is no "${HEADING}", or nothing behind it`);
-    return [path, page.slice(0, start) + requestSection(definition) + page.slice(end)];
+    let page = readFileSync(resolve(ROOT, path), 'utf8');
+    for (const [heading, body] of Object.entries(generatedSections(definition))) {
+      const start = page.indexOf(`${heading}\n`);
+      const end = page.indexOf('\n## ', start + 1) + 1;
+      if (start < 0 || end === 0) throw new Error(`${path}: "${heading}" is missing, or the last section`);
+      page = `${page.slice(0, start)}${heading}\n\n${body}\n\n${page.slice(end)}`;
+    }
+    return [path, page];
   });
 }
 
-function requestSection(definition: ConnectorDefinition): string {
+function generatedSections(definition: ConnectorDefinition): Record<string, string> {
+  return { '## Configuration': configTable(definition), '## Example request': exampleRequest(definition) };
+}
+
+function configTable(definition: ConnectorDefinition): string {
+  const yesNo = (value: boolean) => (value ? 'yes' : 'no');
+  const rows = describeFields(definition).map(
+    ({ name, required, secret, description }) =>
+      `| \`${name}\` | ${yesNo(required)} | ${yesNo(secret)} | ${description} |`,
+  );
+  return ['| Field | Required | Secret | Description |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function exampleRequest(definition: ConnectorDefinition): string {
   const [kind, request] = sampleRequest(definition);
   const [, other] = sampleRequest(definition, MARK.replace('k3y0', 'y0k3'));
   const headers = Object.entries(request.headers).map(
     ([name, value]) => `${name}: ${value === other.headers[name] ? value : '…'}`,
   );
   const text = [`${request.method} ${request.url}`, ...headers, ...(request.body ? ['', bodyText(request)] : [])];
-  return `${HEADING}
-
-What is sent ${request.step ? 'first ' : ''}for a sample \`${kind}\`. \`…\` stands for your credential, and for what is left out of long
-texts. This section is made from the code.
+  return `The ${request.step ? 'first ' : ''}request for a \`${kind}\` event. \`…\` stands for credentials and for the rest of long texts.
 
 \`\`\`http
 ${text.join('\n').replaceAll(MARK, '…')}
-\`\`\`
-
-`;
+\`\`\``;
 }
 
 function sampleRequest(definition: ConnectorDefinition, mark = MARK): [EventKind, ConnectorRequest] {
@@ -87,10 +99,22 @@ function bodyText({ headers, body = '' }: ConnectorRequest): string {
   if (headers['content-type'] === 'application/x-www-form-urlencoded')
     return Array.from(new URLSearchParams(body), ([name, value]) => `${name}=${value}`).join('\n');
   const values = headers['content-type'] === 'application/x-ndjson' ? body.trimEnd().split('\n') : [body];
-  return values.map((value) => JSON.stringify(JSON.parse(value), shortened, 2)).join('\n');
+  return values.map((value) => formatJson(JSON.parse(value, shortened))).join('\n');
 }
 
 function shortened(_name: string, value: unknown): unknown {
   const isLong = typeof value === 'string' && value.length > LONGEST_TEXT;
   return isLong ? `${value.slice(0, LONGEST_TEXT)}…` : value;
+}
+
+/** Like `JSON.stringify` with indentation, but objects and arrays that fit into a line stay on it. */
+function formatJson(value: unknown, indent = ''): string {
+  const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
+  if (typeof value !== 'object' || value === null || (indent && indent.length + line.length < LINE_LENGTH)) return line;
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  const inner = `${indent}  `;
+  const members = Object.entries(value).map(([name, member]) => {
+    return `${inner}${Array.isArray(value) ? '' : `${JSON.stringify(name)}: `}${formatJson(member, inner)}`;
+  });
+  return `${open}\n${members.join(',\n')}\n${indent}${close}`;
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { EventKind, EventPayload } from '../events/kinds.ts';
 
-/** The connector types of the documented interface, exact values. */
+/** The connector types, with their exact names in the API. */
 export const CONNECTOR_TYPES = [
   'slack',
   'discord',
@@ -44,14 +44,14 @@ export const CONNECTOR_CATEGORIES = [
 ] as const;
 export type ConnectorCategory = (typeof CONNECTOR_CATEGORIES)[number];
 
-/** One event as a connector sees it; `data` is narrowed by `type`. `timestamp` is ISO 8601 UTC. */
+/** An event as a connector receives it; `type` narrows `data`. `timestamp` is ISO 8601 UTC. */
 export type ConnectorEvent = {
   [K in EventKind]: {
     id: string;
     type: K;
     timestamp: string;
     projectId: string;
-    /** True for an event sent by hand to try the connector out: it must be recognisable and never book money. */
+    /** True for a test event sent manually. It must be recognizable and must never book money. */
     test: boolean;
     data: EventPayload<K>;
   };
@@ -59,18 +59,18 @@ export type ConnectorEvent = {
 
 /**
  * Small facts a connector keeps between deliveries (an item id it looked up, a region that worked). Never secrets. What
- * an outcome remembers is merged in before the next step is judged; a change of the config empties it.
+ * an outcome remembers is merged in before the next step is classified. Changing the config clears it.
  */
 export type ConnectorMemory = Readonly<Record<string, string>>;
 
-/** What is looked up of other payments at the endpoint of an event, within so many minutes of it. */
+/** Asks for the other payments at an endpoint, within `minutes` of an event. */
 export type HistoryQuestion = { endpointId: string; minutes: number };
 
 /** Times are ISO 8601 UTC. */
 export type EndpointHistory = {
-  /** Failures of the endpoint's upstream, the event itself among them. */
+  /** When the endpoint's upstream failed, including the event itself. */
   upstreamFaults: readonly string[];
-  /** The last settlement since the event; null when there is none. */
+  /** When the last payment since the event settled, or null. */
   settledAt: string | null;
 };
 
@@ -78,17 +78,17 @@ export type BuildContext = {
   connectorId: string;
   projectId: string;
   projectName: string;
-  /** Kinds the connector is subscribed to, `*` expanded. */
+  /** The event types the connector is subscribed to, with `*` expanded. */
   selectedKinds: ReadonlySet<EventKind>;
   memory: ConnectorMemory;
-  /** Counts from 1 over all tries of this delivery. */
+  /** The number of this attempt at the delivery, starting at 1. */
   attemptNumber: number;
-  /** The try before may have arrived: it ended without an answer after the request had been sent. */
+  /** The previous attempt may have arrived: its request was sent, but no response came back. */
   previousAttemptAmbiguous: boolean;
   now: Date;
-  /** The answer to `lookBack`, read anew before an answer is judged. */
+  /** The result of `lookBack`, read again before a response is classified. */
   history?: EndpointHistory;
-  /** Address of the event in the console, where it is known. */
+  /** URL of the event in the console, if known. */
   consoleUrl?: string;
 };
 
@@ -97,9 +97,9 @@ export type ConnectorRequest = {
   url: string;
   headers: Record<string, string>;
   body?: string;
-  /** Names this call when a delivery takes several; `classify` is told which one it judges. Default `send`. */
+  /** Names this call when a delivery takes several, so that `classify` knows which one it is. Default `send`. */
   step?: string;
-  /** What every process must find in the memory before this is sent. Looked at for the first request of a delivery. */
+  /** Facts to save in the memory before this is sent, for every process to see. Only read from a delivery's first request. */
   announce?: Record<string, string>;
 };
 
@@ -110,18 +110,18 @@ export type ConnectorResponse = {
   body: string;
 };
 
-/** What one answer of the vendor means for the delivery. `reason` is shown to the seller: no secrets in it. */
+/** What a vendor's response means for the delivery. `reason` is shown to the seller and must not contain secrets. */
 export type Outcome =
   | { kind: 'delivered'; note?: string; remember?: Record<string, string> }
-  /** Passing trouble: the durable schedule tries again, not before `afterSeconds`. */
+  /** A temporary problem: retried on the usual schedule, but not before `afterSeconds`. */
   | { kind: 'retry'; reason: string; afterSeconds?: number; remember?: Record<string, string> }
-  /** This event can never be accepted; the connector goes on with others. */
+  /** This event can never be accepted. The connector carries on with others. */
   | { kind: 'drop'; reason: string }
-  /** The credential was refused: the connector pauses and its deliveries are held until it is replaced. */
+  /** The credentials were rejected: the connector pauses and its deliveries are held until they are replaced. */
   | { kind: 'pause'; reason: string }
-  /** The target is gone: the connector is disabled. */
+  /** What the connector sends to no longer exists: the connector is disabled. */
   | { kind: 'disable'; reason: string }
-  /** One more call is needed before the delivery is done. */
+  /** The delivery needs another call. */
   | { kind: 'next'; request: ConnectorRequest; remember?: Record<string, string> };
 
 export type Built = ConnectorRequest | { skip: string };
@@ -132,42 +132,42 @@ export type ClassifyContext<Config> = BuildContext & {
   step: string;
 };
 
-/** What a probe found: whether the credentials work, in a sentence for the seller. */
+/** The result of a probe: whether the credentials work, in a sentence for the seller. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
 /**
- * A connector type. Pure: it turns events into requests and answers into outcomes and does nothing itself, so both
- * halves are tested without a network. The delivery engine sends, retries, records and redacts.
+ * A connector type. It is pure: it turns events into requests and responses into outcomes, so both halves can be tested
+ * without a network. The delivery engine sends, retries, records and redacts.
  */
 export type ConnectorDefinition<Config = Record<string, unknown>> = {
   type: ConnectorType;
   title: string;
   category: ConnectorCategory;
-  /** One sentence for the form: what arrives where. */
+  /** One sentence for the form: what is sent where. */
   description: string;
-  /** The vendor's page on how to get the credential. */
+  /** The vendor's page on how to get the credentials. */
   documentationUrl: string;
-  /** Strict zod object; build the fields with `fields.ts` so that secrets and hosts are marked. */
+  /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
-  /** Whether the kind makes a call. `selected` lets accounting types avoid booking one payment twice. */
+  /** Whether an event of this type is sent. `selected` lets accounting types avoid booking a payment twice. */
   carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
-  /** Set where the vendor charges or limits per call: up to `maxEvents` due events go out in one request. */
+  /** Set where the vendor charges per call or limits calls: up to `maxEvents` due events go out in one request. */
   batch?: { maxEvents: number; windowSeconds: number };
-  /** Total time for one call. Default 15. */
+  /** Time limit for one call. Default 15. */
   timeoutSeconds?: number;
-  /** What to look up for `context.history` before an event is judged, if anything. */
+  /** What to look up for `context.history`, if anything. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
-  /** Makes the (first) request for the events; `events` has one member unless `batch` is set. */
+  /** Builds the (first) request. `events` has one member unless `batch` is set. */
   build(events: readonly [ConnectorEvent, ...ConnectorEvent[]], config: Config, context: BuildContext): Built;
   classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome;
-  /** Checks the credentials without anybody noticing. Left out where the vendor offers no such call. */
+  /** Checks the credentials without side effects. Omitted where the vendor has no such call. */
   probe?: {
     build(config: Config): ConnectorRequest;
     classify(response: ConnectorResponse, config: Config, step: string): ProbeOutcome;
   };
 };
 
-/** Keeps the config type of a definition while it is written. */
+/** Infers the config type of a definition. */
 export function defineConnector<Config>(definition: ConnectorDefinition<Config>): ConnectorDefinition<Config> {
   return definition;
 }

@@ -17,13 +17,13 @@ export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> 
   example: string | null;
 };
 
-/** The config fields of a type, as a form needs them, in the order they are declared. */
+/** The config fields of a type for use in a form, in the order they are declared. */
 export function describeFields(definition: ConnectorDefinition): ConnectorField[] {
   if (!(definition.config instanceof z.ZodObject))
     throw new Error(`${definition.type}: config must be an object schema`);
   return Object.entries(definition.config.shape as Record<string, z.ZodType>).map(([name, schema]) => {
     const meta = findMeta(schema);
-    if (!meta) throw new Error(`${definition.type}.${name}: build the field with fields.ts`);
+    if (!meta) throw new Error(`${definition.type}.${name}: fields must be built with fields.ts`);
     return {
       name,
       title: meta.title,
@@ -38,13 +38,13 @@ export function describeFields(definition: ConnectorDefinition): ConnectorField[
   });
 }
 
-/** The kinds a type can carry: some only where another one is selected too, some only where it is not. */
+/** The event types a connector type can carry. Some are carried only if another one is selected too, or only if it isn't. */
 export function carriedKinds(definition: ConnectorDefinition): EventKind[] {
   const every = new Set(EVENT_KINDS);
   return EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind])) || definition.carries(kind, every));
 }
 
-/** The config as it may be shown: secret fields as `••••` and their last four characters. */
+/** The config with its secrets shown as `••••` and their last four characters. */
 export function redactConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
   const secrets = new Set(
     describeFields(definition)
@@ -56,7 +56,7 @@ export function redactConfig(definition: ConnectorDefinition, config: ConnectorC
   );
 }
 
-/** The fields whose values are URLs that this service will call. */
+/** The fields with URLs that this service will call. */
 export function urlFields({ config }: ConnectorDefinition): string[] {
   const { shape } = config as unknown as z.ZodObject;
   return Object.keys(shape).filter((name) => findMeta(shape[name]!)?.url);
@@ -67,19 +67,19 @@ export function addressFields(definition: ConnectorDefinition): ConnectorField[]
   return describeFields(definition).filter(({ decidesAddress }) => decidesAddress);
 }
 
-/** The secret values of a config: what must never appear in an answer, a log or the history. */
+/** The secret values of a config, which must never appear in a response, a log or the history. */
 export function secretsOf(definition: ConnectorDefinition, config: ConnectorConfig): string[] {
   return secretFields(definition, config).map(({ value }) => value);
 }
 
-/** The same with the names of their fields. */
+/** The secret values of a config with the names of their fields. */
 export function secretFields(definition: ConnectorDefinition, config: ConnectorConfig) {
   return describeFields(definition)
     .filter(({ secret, name }) => secret && typeof config[name] === 'string')
     .map(({ name }) => ({ name, value: config[name] as string }));
 }
 
-/** The meta of a field, looked for through `.optional()`, unions and the like. */
+/** Finds a field's metadata through `.optional()`, unions and other wrappers. */
 function findMeta(schema: z.core.$ZodType): FieldMeta | undefined {
   const own = fieldMeta.get(schema as z.ZodType);
   if (own) return own;

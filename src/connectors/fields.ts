@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** What a form and the redaction need to know of a config field beyond its zod type. */
+/** What forms and redaction need to know about a config field beyond its zod type. */
 export type FieldMeta = {
   title: string;
   description: string;
-  /** Encrypted at rest, never read back in full. */
+  /** Encrypted at rest and never returned in full. */
   secret?: boolean;
-  /** A URL that this service will call: where it leads is checked as for webhooks. */
+  /** A URL that this service will call. It passes the same checks as the URL of a webhook. */
   url?: boolean;
-  /** Decides which host is called, and with that who gets the secrets: a change of it needs all of them again. */
+  /** Decides which host gets the secrets, so changing it requires entering all of them again. */
   decidesAddress?: boolean;
   example?: string;
   choices?: readonly string[];
@@ -17,29 +17,34 @@ export type FieldMeta = {
 export const fieldMeta = z.registry<FieldMeta>();
 
 const MAX_FIELD_LENGTH = 4096;
-// Half a surrogate pair is no character: neither the database nor a URL can hold it.
+// Neither the database nor a URL can hold half of a surrogate pair.
 const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u;
 
-/** Single-line text without control characters, trimmed by the caller, 1 to `maxLength` characters. */
+/** Single-line text of 1 to `maxLength` characters without control characters. The caller trims it. */
 export function textField(meta: FieldMeta & { pattern?: RegExp; hint?: string; maxLength?: number }): z.ZodString {
   const { pattern, hint, maxLength = MAX_FIELD_LENGTH, ...rest } = meta;
   let schema = z
     .string()
-    .regex(/\S/, 'Must not be empty.')
-    .max(maxLength, `Must have at most ${maxLength} characters.`)
-    .regex(ONE_LINE, 'Must not contain control characters.');
-  if (pattern) schema = schema.regex(pattern, hint ?? 'Does not have the expected form.');
+    .regex(/\S/, "Can't be empty.")
+    .max(maxLength, `Must be at most ${maxLength} characters.`)
+    .regex(ONE_LINE, "Can't contain control characters.");
+  if (pattern) schema = schema.regex(pattern, hint ?? 'Invalid format.');
   return schema.register(fieldMeta, rest);
 }
 
-/** A credential: as `textField`, and marked secret. */
+/** A text field for a credential. */
 export function secretField(meta: Omit<FieldMeta, 'secret'> & { pattern?: RegExp; hint?: string }): z.ZodString {
   return textField({ ...meta, secret: true });
 }
 
+/** A credential that is sent in a header: visible ASCII without spaces. */
+export function headerSecretField(meta: Omit<FieldMeta, 'secret'>): z.ZodString {
+  return secretField({ ...meta, pattern: /^[\x21-\x7e]+$/, hint: "Can't contain spaces or non-ASCII characters." });
+}
+
 /**
- * An https URL (port 443, no user info, no fragment) whose host and, if given, path the vendor really uses. A query is
- * refused unless `allowQuery` is set or `query` accepts it.
+ * An https URL (port 443, no user info, no fragment) with a host and, if given, a path that the vendor uses. A query
+ * string is rejected unless `allowQuery` is set or `query` accepts it.
  */
 export function vendorUrlField(
   meta: FieldMeta & {
@@ -54,11 +59,11 @@ export function vendorUrlField(
   const { host, path, query, hint, allowQuery = query !== undefined, allowPort = false, ...rest } = meta;
   return z
     .string()
-    .max(2048, 'Must have at most 2048 characters.')
+    .max(2048, 'Must be at most 2048 characters.')
     .refine((value) => {
       const url = URL.canParse(value) ? new URL(value) : undefined;
       if (url?.protocol !== 'https:' || url.username || url.password || url.hash) return false;
-      // URL parsers drop or translate these, so that another target would be reached than was read.
+      // URL parsers drop or translate these, so the URL would lead somewhere else than it appears to.
       if (/[\p{C}\p{Z}\\]/u.test(value) || (url.port !== '' && !allowPort) || (url.search !== '' && !allowQuery))
         return false;
       if (query && !query(url.searchParams)) return false;

@@ -117,7 +117,7 @@ function documentedRows(): Row[] {
 }
 
 /** What is said of a config's refused values; nothing when it is accepted. */
-function refusedFields(type: ConnectorType, config: unknown): FieldError[] {
+function rejectedFields(type: ConnectorType, config: unknown): FieldError[] {
   try {
     parseInput<unknown>(getConnector(type).config, config, '/config');
     return [];
@@ -128,7 +128,7 @@ function refusedFields(type: ConnectorType, config: unknown): FieldError[] {
 
 /** The pointers of a config's errors; empty when it is accepted. */
 function errorsOf(type: ConnectorType, config: unknown): string[] {
-  return refusedFields(type, config).map(({ pointer }) => pointer);
+  return rejectedFields(type, config).map(({ pointer }) => pointer);
 }
 
 it('the documented types, their categories and their fields are those of the registry', () => {
@@ -192,7 +192,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
 
     it('never repeats a value in what it says of it', () => {
       for (const { name } of fields) {
-        const refused = refusedFields(type, { ...full, [name]: `${MARK}\u0000wrong` });
+        const refused = rejectedFields(type, { ...full, [name]: `${MARK}\u0000wrong` });
         expect(refused).not.toEqual([]);
         expect(JSON.stringify(refused)).not.toContain(MARK);
       }

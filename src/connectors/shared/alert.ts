@@ -5,18 +5,18 @@ import { describeEvent } from './message.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
 /**
- * What on-call tools share: one alert an endpoint, opened by failures that the seller or this service has to mend and closed
- * by the next settled payment. Keyed by the event instead, every failed request would wake somebody up.
+ * What on-call tools share: one alert per endpoint, opened by failures that the seller or this service must fix and closed
+ * by the next settled payment. With one alert per event, every failed request would wake somebody up.
  */
 export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'payment.settled' }>;
 
 type FailedEvent = Extract<ConnectorEvent, { type: 'payment.failed' }>;
 
-/** An upstream that fails so often within so many minutes opens an alert, unless the config says otherwise. */
+/** This many upstream failures within this many minutes open an alert, unless the config says otherwise. */
 const UPSTREAM_FAILURE_COUNT = 5;
 const UPSTREAM_FAILURE_MINUTES = 5;
 
-/** Reasons by which an upstream gives no answer that can be passed on, whatever the buyer has sent. */
+/** Failure reasons that are the upstream's fault, whatever the buyer sent. */
 export const UPSTREAM_FAULTS: readonly string[] = [
   'upstream_timeout',
   'upstream_unreachable',
@@ -26,18 +26,18 @@ export const UPSTREAM_FAULTS: readonly string[] = [
   'interrupted',
 ];
 
-/** The settings of when an alert is opened, for the config of a type. */
+/** The config fields that decide when an alert opens. */
 export const alertFields = {
   upstreamFailureCount: textField({
-    title: 'Upstream failures',
-    description: `How many 5xx answers and timeouts of an endpoint's upstream open an alert. Default ${UPSTREAM_FAILURE_COUNT}.`,
+    title: 'Upstream failures before an alert',
+    description: `Number of 5xx responses and timeouts from an endpoint's upstream that opens an alert. Default: ${UPSTREAM_FAILURE_COUNT}.`,
     example: String(UPSTREAM_FAILURE_COUNT),
     pattern: /^[1-9]\d{0,2}$/,
     hint: 'Must be a whole number from 1 to 999.',
   }).optional(),
   upstreamFailureMinutes: textField({
-    title: 'Within minutes',
-    description: `Within how many minutes they must come. Default ${UPSTREAM_FAILURE_MINUTES}.`,
+    title: 'Time window (minutes)',
+    description: `The failures must happen within this many minutes. Default: ${UPSTREAM_FAILURE_MINUTES}.`,
     example: String(UPSTREAM_FAILURE_MINUTES),
     pattern: /^(?:[1-9]|[1-5]\d|60)$/,
     hint: 'Must be a whole number from 1 to 60.',
@@ -46,31 +46,31 @@ export const alertFields = {
 
 type AlertSettings = { upstreamFailureCount?: string | undefined; upstreamFailureMinutes?: string | undefined };
 
-/** Failed payments open alerts. A settled one closes them, so without those it would never have anything to do. */
+/** Failed payments open alerts and settled payments close them, so settled payments alone would have nothing to do. */
 export function carriesAlert(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
   return kind === 'payment.failed' || (kind === 'payment.settled' && selected.has('payment.failed'));
 }
 
-/** A failed payment is judged by the others of its endpoint. */
+/** Whether a failed payment opens an alert depends on the endpoint's other payments. */
 export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): HistoryQuestion | undefined {
   if (event.test || event.type !== 'payment.failed' || !faultOf(event)) return undefined;
   return { endpointId: event.data.endpointId, minutes: minutesOf(settings) };
 }
 
-/** What a failed payment asks for: nothing, with the reason; the alert; or that it be closed again. */
+/** What to do about a failed payment: nothing, for a reason; open the alert; or close it again. */
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
- * Whether a failed payment opens the endpoint's alert. That it does is announced before it is sent: a payment that settles
- * while it is under way then finds an alert to close, and whichever of the two comes last at the vendor closes it.
+ * Whether a failed payment opens the endpoint's alert. An opening is announced before it is sent. A payment that settles
+ * in the meantime then knows there is an alert to close, and whichever request reaches the vendor last closes it.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber } = context;
   const fault = faultOf(event);
-  if (!fault) return { skip: 'The buyer caused this failure, so no alert is opened.' };
+  if (!fault) return { skip: 'No alert opened: the buyer caused this failure.' };
   if (history?.settledAt) {
-    // An earlier try may have opened it without an answer.
-    return attemptNumber > 1 ? 'close' : { skip: 'A payment has settled at this endpoint since.' };
+    // An earlier attempt without a response may have opened the alert.
+    return attemptNumber > 1 ? 'close' : { skip: 'No alert opened: a later payment at this endpoint settled.' };
   }
   const openedBy = memory[memoryKey(event)] ?? '';
   if (fault === 'upstream' && !openedBy) {
@@ -79,13 +79,15 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
     const faults = (history?.upstreamFaults ?? [event.timestamp]).filter((timestamp) => timestamp > closedAt);
     const count = mostAround(event.timestamp, faults, minutesOf(settings));
     if (count < wanted) {
-      return { skip: `${count} of ${wanted} upstream failures within ${minutesOf(settings)} min: no alert yet.` };
+      return {
+        skip: `No alert opened yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
+      };
     }
   }
   return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
 }
 
-/** Failures of the seller's upstream are counted, those of settling are not. The rest is the buyer's or the payer's. */
+/** Who is at fault: the seller's upstream, whose failures are counted, or settlement. Otherwise the buyer or the payer. */
 function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
   const { stage, reason, upstreamStatusCode = 0 } = data;
   if (stage === 'settle' || reason.startsWith('facilitator_')) return 'settlement';
@@ -94,7 +96,7 @@ function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
     : undefined;
 }
 
-/** The most of these times that lie within so many minutes of each other, `at` among them. */
+/** The largest number of these times, including `at`, that fit into a window of `minutes`. */
 function mostAround(at: string, timestamps: readonly string[], minutes: number): number {
   const times = timestamps.map((timestamp) => Date.parse(timestamp));
   const own = Date.parse(at);
@@ -107,21 +109,21 @@ function minutesOf({ upstreamFailureMinutes }: AlertSettings): number {
   return Number(upstreamFailureMinutes ?? UPSTREAM_FAILURE_MINUTES);
 }
 
-/** The vendor's de-duplication key of the endpoint's alert. */
+/** The vendor's deduplication key for the endpoint's alert. */
 export function alertKey(event: PaymentEvent): string {
   return `tollgate:${event.data.endpointId}:payment_failed`;
 }
 
-/** The key of the alert that a test event opens and closes again. */
+/** The key of the alert that a test event opens and then closes. */
 export function testAlertKey(connectorId: string): string {
   return `tollgate:test:${connectorId}`;
 }
 
 /**
- * What to remember once the vendor took the event: an open alert by the time of the newest failure it stands for; the
- * empty text, which means forget, once it is closed, and when that was, since failures before it open no other one.
+ * What to remember once the vendor accepted the event. For an open alert, the time of its newest failure. For a closed
+ * alert, an empty string, which means forget, and the time it was closed, because earlier failures don't open another.
  *
- * @param closedAt when the payment settled that closed it.
+ * @param closedAt when the payment that closed the alert settled.
  */
 export function alertMemory(
   event: ConnectorEvent | undefined,
@@ -137,24 +139,25 @@ export function alertMemory(
 }
 
 /**
- * Why a settled payment must not close the endpoint's alert, if so. Only alerts this connector opened are closed: the
- * key may be in use elsewhere too. Events may be delivered out of order, and what settled before the failure says nothing.
+ * The reason if a settled payment must not close the endpoint's alert. Only alerts that this connector opened are closed,
+ * because the key may be in use elsewhere. Events can arrive out of order, and a payment that settled before the failure
+ * doesn't show that the problem is solved.
  */
 export function whyNotClose(event: PaymentEvent, memory: ConnectorMemory): string | undefined {
   const failedAt = memory[memoryKey(event)];
   if (!failedAt) return 'No alert is open for this endpoint.';
-  if (event.timestamp < failedAt) return 'The payment settled before the failure the open alert is about.';
+  if (event.timestamp < failedAt) return 'The payment settled before the failure that opened the alert.';
   return undefined;
 }
 
-/** One line that says what happened and at which endpoint, at most `maxLength` UTF-16 units. */
+/** One line that says what happened at which endpoint, at most `maxLength` UTF-16 units. */
 export function alertSummary(event: ConnectorEvent, context: BuildContext, maxLength: number): string {
   const { title } = describeEvent(event, context);
   const path = 'endpointPath' in event.data ? ` (${oneLine(event.data.endpointPath)})` : '';
   return shorten(title + path, maxLength);
 }
 
-/** The facts of the event and its ids under fixed names, values as text of at most 200 UTF-16 units. */
+/** The facts and ids of the event under fixed names. Values are at most 200 UTF-16 units long. */
 export function alertDetails(event: ConnectorEvent, context: BuildContext): Record<string, string> {
   const { facts } = describeEvent(event, context);
   return {

@@ -2,7 +2,7 @@ import type { EventKind } from '../../events/kinds.ts';
 import type { ConnectorEvent } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
-/** Event names in the style of Segment's and Mixpanel's own specifications. */
+/** Event names in the style that Segment and Mixpanel recommend. */
 const EVENT_NAMES: Record<EventKind, string> = {
   'payment.verified': 'Payment Verified',
   'payment.settled': 'Payment Settled',
@@ -15,9 +15,9 @@ const EVENT_NAMES: Record<EventKind, string> = {
 };
 
 /**
- * What leaves as a property, and under which name. Amounts are not here: they are sums only once, on a settled payment.
- * The prices and the milestone stay text, so that no report adds them up. Nothing may be called `token`, which Mixpanel
- * reads as the project token.
+ * The properties that are sent, and their names. Amounts are not among them: only a settled payment carries revenue.
+ * Prices and milestones stay text so that no report adds them up. No property may be called `token`, which Mixpanel would
+ * read as the project token.
  */
 const PROPERTY_NAMES: Readonly<Record<string, string>> = {
   paymentId: 'payment_id',
@@ -44,7 +44,7 @@ export function eventName(event: ConnectorEvent): string {
   return event.test ? 'Connector Test' : EVENT_NAMES[event.type];
 }
 
-/** The flat facts of an event: scalars with snake_case names, texts of one line with at most `maxTextLength` characters. */
+/** The event's properties: scalars with snake_case names. Text is one line of at most `maxTextLength` characters. */
 export function eventProperties(
   event: ConnectorEvent,
   maxTextLength: number,
@@ -65,8 +65,9 @@ export function eventProperties(
 }
 
 /**
- * Who did it: the payer's wallet in lower case, else the customer. A payment of an unknown payer stands for itself,
- * so that strangers are not taken for one busy user. Undefined for what the seller's project did, and for test events.
+ * The user behind an event: the payer's wallet in lower case, or else the customer. A payment by an unknown payer counts
+ * as its own user, so that strangers aren't merged into one busy user. Undefined for events that the seller caused and
+ * for test events.
  */
 export function actorOf(event: ConnectorEvent): string | undefined {
   if (event.test) return undefined;
@@ -74,7 +75,7 @@ export function actorOf(event: ConnectorEvent): string | undefined {
   return payer?.toLowerCase() ?? customerId ?? paymentId ?? undefined;
 }
 
-/** The dollars of a settled payment: the one event that carries money. Undefined for all others and for test events. */
+/** The US dollars of a settled payment, the only event that carries revenue. Undefined for all others and for tests. */
 export function revenueUsd(event: ConnectorEvent): number | undefined {
   return event.type === 'payment.settled' && !event.test ? Number(event.data.amountUsd) : undefined;
 }

@@ -4,39 +4,39 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import type { ConnectorEvent, Outcome } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
-/** What an accounting type books for one event. */
+/** What an accounting connector books for one event. */
 export type Booking = {
   /** UTC day, YYYY-MM-DD. */
   date: string;
-  /** US dollars and whole cents. */
+  /** US dollars, rounded to cents. */
   amountUsd: number;
   description: string;
-  /** The event id, by which a booking is recognised as ours. */
+  /** The event id, which marks a booking as ours. */
   reference: string;
   /**
-   * The document's number, at most 21 characters (the limit of QuickBooks). It comes from the project and the day or
-   * payment, not from the connector, so that a second connector or a replay makes the same number again.
+   * The document's number, at most 21 characters (the limit of QuickBooks). It is derived from the project and the day or
+   * payment, not from the connector, so a second connector or a replay gets the same number.
    */
   number: string;
-  /** The number of the day's total: while it stands in the books, a payment of that day must not be booked. */
+  /** The number of the day's total. Once that is booked, payments of the day must not be booked. */
   dayNumber: string;
   isDayTotal: boolean;
 };
 
 const MAX_DESCRIPTION_LENGTH = 400;
 
-/** A daily summary totals the payments of its day, so a payment is booked by itself only where no summary is. */
+/** A daily summary includes the day's payments, so single payments are booked only if no summaries are. */
 export function booksKind(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
   return kind === 'revenue.daily_summary' || (kind === 'payment.settled' && !selected.has('revenue.daily_summary'));
 }
 
-/** The booking of an event, or why there is none. */
+/** The booking for an event, or why there is none. */
 export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
-  if (event.test) return { skip: 'A test event books nothing. The connection test checks the access instead.' };
+  if (event.test) return { skip: "Test events aren't booked. Use the connection test to check access." };
   if (event.type === 'revenue.daily_summary') {
     const { date, totalUsd, paymentCount, customerCount } = event.data;
-    const counts = `${paymentCount} payments by ${customerCount} customers`;
-    return booking(event, { date, totalUsd, description: `Revenue of ${date} (UTC): ${counts}, ${totalUsd} USD` });
+    const counts = `${paymentCount} payments from ${customerCount} customers`;
+    return booking(event, { date, totalUsd, description: `Revenue for ${date} (UTC): ${counts}, ${totalUsd} USD` });
   }
   if (event.type === 'payment.settled') {
     const { amountUsd, endpointPath, transactionHash, paymentId } = event.data;
@@ -44,13 +44,13 @@ export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
     const date = new Date(event.timestamp).toISOString().slice(0, 10);
     return booking(event, { date, totalUsd: amountUsd, description, paymentId });
   }
-  return { skip: 'Only settled payments and daily totals are booked.' };
+  return { skip: 'Only settled payments and daily summaries are booked.' };
 }
 
 /**
- * What the documents of ours that stand in the books mean for a booking; undefined when it may be made. Nothing is
- * booked twice: not by a replay, not by a second connector, and not on a day whose payments were booked one by one
- * before daily totals were selected.
+ * The outcome if documents that are already in the books rule out a booking, or undefined if it can be made. Nothing is
+ * booked twice: not by a replay, not by a second connector, and not on a day whose payments were booked individually
+ * before daily summaries were selected.
  */
 export function judgeBooked(
   booking: Booking,
@@ -59,15 +59,15 @@ export function judgeBooked(
   const { date, number, dayNumber, reference } = booking;
   const own = documents.find((document) => document.number === number);
   if (own && String(own.reference).includes(reference))
-    return { kind: 'delivered', note: `${number} was booked already.` };
-  if (own) return { kind: 'drop', reason: `Another document has the number ${number}. Nothing was booked.` };
+    return { kind: 'delivered', note: `${number} is already booked.` };
+  if (own) return { kind: 'drop', reason: `Not booked: another document already has the number ${number}.` };
   if (documents.some((document) => document.number === dayNumber)) {
-    return { kind: 'delivered', note: `The payment is part of the total of its day, ${dayNumber}.` };
+    return { kind: 'delivered', note: `Already included in the daily total ${dayNumber}.` };
   }
   if (documents.length === 0) return undefined;
   return {
     kind: 'drop',
-    reason: `Payments of ${date} are booked one by one already. Book the rest of the day by hand.`,
+    reason: `Not booked: some payments of ${date} are already booked individually. Book the rest of that day manually.`,
   };
 }
 
@@ -76,7 +76,7 @@ function booking(
   facts: { date: string; totalUsd: string; description: string; paymentId?: string },
 ): Booking | { skip: string } {
   const cents = ((parseUsd(facts.totalUsd) ?? 0n) + 5_000n) / 10_000n;
-  if (cents === 0n) return { skip: `${facts.totalUsd} USD rounds to 0.00, so there is nothing to book.` };
+  if (cents === 0n) return { skip: `Nothing to book: ${facts.totalUsd} USD rounds to 0.00.` };
   const dayNumber = `X402${facts.date.slice(2).replaceAll('-', '')}${digest(event.projectId, 3)}`;
   return {
     date: facts.date,
@@ -89,7 +89,7 @@ function booking(
   };
 }
 
-/** So many upper-case letters and digits that stand for `text`. */
+/** A hash of `text` as `length` upper-case letters and digits. */
 function digest(text: string, length: number): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return BigInt(`0x${hex}`).toString(36).toUpperCase().padStart(50, '0').slice(-length);

@@ -9,44 +9,49 @@ const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 429]);
 export type StatusOptions = {
   /** The statuses that mean delivered. Default: every 2xx. */
   expected?: readonly number[];
-  /** What the vendor says is wrong, already passed through `vendorText`: appended to the reason. */
+  /** The vendor's error message, passed through `vendorText`. It is appended to the reason. */
   detail?: string;
-  /** Against which a date in `Retry-After` is counted when the answer has no `Date` of its own. */
+  /** The current time, used to read a date in `Retry-After` if the response has no `Date`. */
   now?: Date;
 };
 
 /**
- * What the status alone means: expected 2xx delivered; 408, 429 and 5xx retry (not before `Retry-After`); 401 and 403
- * pause, because the credential was refused; 404 and 410 disable, because the target is gone; everything else can
- * never be accepted and is dropped. A redirect is dropped too: none is followed.
+ * What the status alone means. An expected 2xx is delivered; 408, 429 and 5xx are retried (not before `Retry-After`); 401
+ * and 403 pause, because the credentials were rejected; 404 and 410 disable, because the destination no longer exists.
+ * Everything else is dropped, including redirects, which are never followed.
+ *
+ * @param service the vendor's name, for the reason.
  */
-export function classifyByStatus(response: ConnectorResponse, options: StatusOptions = {}): Outcome {
+export function classifyByStatus(service: string, response: ConnectorResponse, options: StatusOptions = {}): Outcome {
   const { statusCode } = response;
   const { expected, detail } = options;
   if (expected ? expected.includes(statusCode) : statusCode >= 200 && statusCode < 300) return { kind: 'delivered' };
   const because = (sentence: string) => reason(`${sentence} (HTTP ${statusCode})${detail ? `: ${detail}` : '.'}`);
   if (RETRYABLE_STATUSES.has(statusCode) || statusCode >= 500) {
     const sentence =
-      statusCode === 429 ? 'The service asked to slow down' : 'The service could not take the event just now';
+      statusCode === 429 ? `${service} is rate limiting requests` : `${service} couldn't accept the event right now`;
     return retry(because(sentence), retryAfterSeconds(response, options.now));
   }
   if (statusCode === 401 || statusCode === 403) {
-    return { kind: 'pause', reason: because('The credential was refused, replace it') };
+    return { kind: 'pause', reason: because(`${service} rejected the credentials; replace them`) };
   }
   if (statusCode === 404 || statusCode === 410) {
-    return { kind: 'disable', reason: because('The target no longer exists, check the settings') };
+    return {
+      kind: 'disable',
+      reason: because(`${service} can't find what this connector sends to; check its settings`),
+    };
   }
-  return { kind: 'drop', reason: because('The service did not accept the event') };
+  return { kind: 'drop', reason: because(`${service} rejected the event`) };
 }
 
-/** A `retry` outcome; `afterSeconds` is left out when unknown, rounded up to whole seconds and capped at a day. */
+/** A `retry` outcome. `afterSeconds` is rounded up to whole seconds, capped at a day, and omitted if unknown. */
 export function retry(text: string, afterSeconds?: number): Outcome {
   if (afterSeconds === undefined || !Number.isFinite(afterSeconds)) return { kind: 'retry', reason: reason(text) };
   const whole = Math.min(Math.max(Math.ceil(afterSeconds), 0), MAX_RETRY_AFTER_SECONDS);
   return { kind: 'retry', reason: reason(text), afterSeconds: whole };
 }
 
-/** `Retry-After` (RFC 9110 §10.2.3) in seconds, from its number or its date; undefined when absent or unreadable. */
+/** `Retry-After` (RFC 9110 §10.2.3) in seconds, from a number or a date. Undefined if absent or unreadable. */
 export function retryAfterSeconds(response: ConnectorResponse, now?: Date): number | undefined {
   const value = response.headers['retry-after']?.trim();
   if (!value) return undefined;
@@ -58,12 +63,12 @@ export function retryAfterSeconds(response: ConnectorResponse, now?: Date): numb
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
 }
 
-/** A probe that failed, told with the reason a delivery would have failed for. */
-export function failedProbe(outcome: Outcome): ProbeOutcome {
-  return { ok: false, message: 'reason' in outcome ? outcome.reason : 'The service gave an answer nobody expected.' };
+/** The result of a failed probe, with the reason a delivery would get. */
+export function failedProbe(service: string, outcome: Outcome): ProbeOutcome {
+  return { ok: false, message: 'reason' in outcome ? outcome.reason : `Unexpected response from ${service}.` };
 }
 
-/** The parsed body, or undefined when it is not JSON. */
+/** The parsed body, or undefined if it isn't JSON. */
 export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -72,7 +77,7 @@ export function parseJson(body: string): unknown {
   }
 }
 
-/** Whether a body begins like JSON. A long answer is cut off while it is read, so that the whole need not parse. */
+/** Whether a body starts like JSON. Long responses are cut off, so they may not parse. */
 export function looksLikeJson(body: string): boolean {
   return /^\s*[[{]/.test(body);
 }
@@ -88,15 +93,15 @@ export function valueAt(json: unknown, ...path: readonly (string | number)[]): u
 }
 
 /**
- * A vendor's own words made fit for a reason: one line, no control or invisible formatting characters, capped, and
- * with the `secrets` masked, since some vendors quote the credential back. Anything but a string or a number is ''.
+ * A vendor's message made safe for a reason: one line, capped, without control or invisible characters, and with the
+ * `secrets` masked, because some vendors quote the credentials back. Anything but a string or a number becomes ''.
  */
 export function vendorText(text: unknown, secrets: readonly string[] = [], maxLength = 120): string {
   if (typeof text !== 'string' && typeof text !== 'number') return '';
   return shorten(oneLine(scrub(String(text), secrets)), maxLength);
 }
 
-/** A reason as the seller sees it: one line of at most 200 characters. */
+/** A reason as shown to the seller: one line of at most 200 characters. */
 export function reason(text: string): string {
   return shorten(oneLine(text), MAX_REASON_LENGTH);
 }

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The id under which a vendor knows one event of one connector: 32 lower-case hex characters, the same on every try, so
- * that the vendor can drop the second copy. The connector is part of it because some vendors de-duplicate across all
- * their customers (Segment does), and two connectors must each get their own.
+ * The id of an event at the vendor: 32 lower-case hex characters, the same on every attempt, so that the vendor can drop
+ * duplicates. It includes the connector because some vendors (such as Segment) deduplicate across all their customers,
+ * and two connectors must each deliver their own copy.
  */
 export function derivedId(eventId: string, connectorId: string): string {
   return createHash('sha256').update(`${eventId}:${connectorId}`).digest('hex').slice(0, 32);
 }
 
-/** `derivedId` in the shape of a version 4 UUID (RFC 9562), for vendors that insist on one. */
+/** `derivedId` formatted as a version 4 UUID (RFC 9562), for vendors that require one. */
 export function derivedUuid(eventId: string, connectorId: string): string {
   const id = derivedId(eventId, connectorId);
   const variant = ((Number.parseInt(id[16]!, 16) & 0b0011) | 0b1000).toString(16);

@@ -10,11 +10,11 @@ export type Mail = { subject: string; text: string; html: string };
 const MAX_ADDRESS_LENGTH = 254;
 const ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63}$/;
 const NAMED = /^(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<plain>[^"<>,;:@\\]*))\s*<(?<email>[^<>\s]+)>$/;
-/** Characters that could begin another header, or are none. */
+/** Control characters, which could start another header, and halves of surrogate pairs. */
 export const UNWRITABLE = /[\p{Cc}\p{Cs}]/u;
 const MAILBOX_HINT = 'Must be an address such as "alerts@example.com" or "Alerts <alerts@example.com>".';
 
-const TONE_COLOURS: Readonly<Record<Tone, string>> = {
+const TONE_COLORS: Readonly<Record<Tone, string>> = {
   info: '#2f6fde',
   success: '#1a8a4f',
   warning: '#b7791f',
@@ -24,7 +24,7 @@ const TONE_COLOURS: Readonly<Record<Tone, string>> = {
 /**
  * Reads `a@b.example`, `Name <a@b.example>` or `"Doe, Jane" <a@b.example>` (RFC 5322 mailboxes without comments).
  *
- * @returns undefined when it is none of these, or could smuggle a second header or address.
+ * @returns undefined if it is none of these, or if it could inject a second header or address.
  */
 export function parseMailbox(text: string): Mailbox | undefined {
   const trimmed = text.trim();
@@ -36,7 +36,7 @@ export function parseMailbox(text: string): Mailbox | undefined {
   return name ? { email, name } : { email };
 }
 
-/** Splits a list at its commas, but not at those inside quotes: `"Doe, Jane" <j@x.example>, a@b.example` is two. */
+/** Splits a list at commas outside quotes: `"Doe, Jane" <j@x.example>, a@b.example` has two entries. */
 export function splitMailboxes(list: string): string[] {
   const parts = list.match(/(?:"(?:[^"\\]|\\.)*"?|[^",])+/g) ?? [];
   return parts.map((part) => part.trim()).filter((part) => part !== '');
@@ -50,16 +50,16 @@ export function mailboxField(meta: FieldMeta) {
     .register(fieldMeta, meta);
 }
 
-/** A config field for several recipients, as an array. */
+/** A config field for an array of recipients. */
 export function mailboxListField(meta: FieldMeta, maxRecipients: number) {
   return z
     .array(z.string().refine((value) => parseMailbox(value) !== undefined, MAILBOX_HINT))
-    .min(1, 'Must name at least one recipient.')
-    .max(maxRecipients, `Must name at most ${maxRecipients} recipients.`)
+    .min(1, 'Add at least one recipient.')
+    .max(maxRecipients, `Add at most ${maxRecipients} recipients.`)
     .register(fieldMeta, meta);
 }
 
-/** A message as mail. The text part comes first in meaning too: the HTML part adds layout, not facts. */
+/** A message as an email. The HTML part adds layout to the facts of the text part. */
 export function renderMail(message: Message): Mail {
   return { subject: message.title, text: renderText(message), html: renderHtml(message) };
 }
@@ -82,11 +82,11 @@ function renderHtml({ heading, detail, tone, facts, url, eventId, at }: Message)
       `<td style="padding:4px 0;word-break:break-word">${escapeHtml(value)}</td></tr>`,
   );
   const link = url
-    ? `<p style="margin:20px 0 0"><a href="${escapeHtml(url)}" style="color:${TONE_COLOURS[tone]}">Open in the console</a></p>`
+    ? `<p style="margin:20px 0 0"><a href="${escapeHtml(url)}" style="color:${TONE_COLORS[tone]}">Open in the console</a></p>`
     : '';
   return [
     '<!doctype html><html lang="en"><body style="margin:0;padding:24px;font:15px/1.5 -apple-system,\'Segoe UI\',Roboto,sans-serif">',
-    `<div style="max-width:560px;border-left:4px solid ${TONE_COLOURS[tone]};padding:4px 0 4px 20px">`,
+    `<div style="max-width:560px;border-left:4px solid ${TONE_COLORS[tone]};padding:4px 0 4px 20px">`,
     `<h1 style="margin:0;font-size:18px">${escapeHtml(heading)}</h1>`,
     `<p style="margin:4px 0 16px;font-size:16px">${escapeHtml(detail)}</p>`,
     `<table role="presentation" style="border-collapse:collapse">${rows.join('')}</table>`,

@@ -2,16 +2,15 @@ import type { EventPayload } from '../../events/kinds.ts';
 import type { BuildContext, ConnectorEvent } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
-/** How the event feels to the seller; each type has its colour for it. */
+/** Whether the event is good or bad news. Each connector type shows it in its own color. */
 export type Tone = 'info' | 'success' | 'warning' | 'danger';
 
 /** `label` is ours, `value` is data. */
 export type Fact = { label: string; value: string };
 
 /**
- * An event as every connector for people shows it. `heading` and the labels are fixed words of ours; `detail` and the
- * values are data that a payer or a seller may have written: one line, at most 200 UTF-16 units, not escaped, so each
- * type escapes them for its own markup.
+ * An event as a message for people. `heading` and the labels are fixed; `detail` and the values may come from a payer or
+ * the seller: one line, at most 200 UTF-16 units, not escaped. Each connector type escapes them for its own markup.
  */
 export type Message = {
   heading: string;
@@ -19,11 +18,11 @@ export type Message = {
   /** Heading and detail in one line, at most 150 UTF-16 units. */
   title: string;
   tone: Tone;
-  /** At most 8, none with an empty value. */
+  /** At most 8, without empty values. */
   facts: readonly Fact[];
-  /** The amount the event is about, for types with room for little else. */
+  /** The amount, for connector types that show little else. */
   amount?: string;
-  /** Where the event can be looked at. */
+  /** Link to the event in the console. */
   url?: string;
   eventId: string;
   /** ISO 8601 UTC. */
@@ -46,7 +45,7 @@ const NETWORK_NAMES: Readonly<Record<string, string>> = {
   'eip155:84532': 'Base Sepolia (test network)',
 };
 
-/** The message for people about an event. The same event always gives the same message, whatever the attempt. */
+/** Describes an event for people. The same event gives the same message on every attempt. */
 export function describeEvent(
   event: ConnectorEvent,
   context: Pick<BuildContext, 'projectName' | 'consoleUrl'>,
@@ -55,7 +54,7 @@ export function describeEvent(
   const heading = event.test ? `[Test] ${view.heading}` : view.heading;
   const detail = clean(view.detail);
   const facts = [
-    ...(event.test ? [fact('Test', 'Sent by hand with sample data. Nothing was paid.')] : []),
+    ...(event.test ? [fact('Test', 'Sent manually with sample data. No payment was made.')] : []),
     ...view.facts,
     fact('Project', context.projectName),
   ];
@@ -72,7 +71,7 @@ export function describeEvent(
   };
 }
 
-/** `2026-01-02 03:04:05 UTC`, for places that cannot show the reader's own time. */
+/** `2026-01-02 03:04:05 UTC`, for places that can't show the reader's local time. */
 export function utcTime(timestamp: string): string {
   return `${new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
@@ -215,13 +214,13 @@ function clean(value: string): string {
   return shorten(oneLine(value), MAX_VALUE_LENGTH);
 }
 
-/** `12.5`, `USDC` → `12.50 USDC`: two decimals at least, more only when they count. */
+/** `12.5`, `USDC` → `12.50 USDC`: at least two decimals, more only if the amount has them. */
 function money(amount: string, unit: string): string {
   const [whole, fraction = ''] = amount.split('.', 2);
   return `${whole}.${fraction.padEnd(2, '0')} ${unit}`;
 }
 
-/** `0x1F98431c8aD9…` → `0x1F98…F984`; anything else as it is. */
+/** `0x1F98431c8aD9…` → `0x1F98…F984`. Anything else is unchanged. */
 function shortHex(value: string | null | undefined): string {
   if (!value || !/^0x[0-9a-fA-F]{16,}$/.test(value)) return value ?? '';
   return `${value.slice(0, 6)}…${value.slice(-4)}`;
@@ -231,12 +230,12 @@ function networkName(network: string): string {
   return Object.hasOwn(NETWORK_NAMES, network) ? NETWORK_NAMES[network]! : network;
 }
 
-/** The host alone: path and query of an upstream may hold a credential of the seller. */
+/** Only the host, because the path and query of an upstream URL may contain the seller's credentials. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : '';
 }
 
-/** A stable code as words: `insufficient_funds` → `insufficient funds`. */
+/** An error code as words: `insufficient_funds` → `insufficient funds`. */
 function words(code: string): string {
   return code.replaceAll('_', ' ');
 }

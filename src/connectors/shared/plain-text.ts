@@ -1,7 +1,6 @@
 /**
- * Text of others made safe to show: one line, no control characters, and none that are invisible or turn the reading
- * direction around (a right-to-left override makes a reader see something else than what was sent). The two joiners
- * stay: several scripts and emoji need them.
+ * Makes untrusted text safe to show: one line, without control characters, invisible characters or direction overrides
+ * (which make a reader see something other than what was sent). The two joiners stay: several scripts and emoji need them.
  */
 export function oneLine(text: string): string {
   return text
@@ -11,14 +10,14 @@ export function oneLine(text: string): string {
     .trim();
 }
 
-/** At most `maxLength` UTF-16 units, ending in an ellipsis when cut, never in half a character. */
+/** Cuts to `maxLength` UTF-16 units with an ellipsis at the end, never in the middle of a character. */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /**
- * Escapes character by character and cuts so that the escaped text has at most `maxLength` UTF-16 units: cutting after
+ * Escapes character by character and cuts so that the escaped text has at most `maxLength` UTF-16 units. Cutting after
  * escaping could leave half an escape behind.
  */
 export function escapeWithin(text: string, escapeCharacter: (character: string) => string, maxLength: number): string {
@@ -40,7 +39,7 @@ const HTML_ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text as HTML, safe between tags and inside quoted attributes. */
+/** Escapes text for HTML, between tags and inside quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character]!);
 }

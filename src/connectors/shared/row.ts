@@ -1,30 +1,30 @@
 import type { ConnectorEvent } from '../definition.ts';
 
 /**
- * One event as a row of a table. The keys are the column names that sellers create (docs/connectors), so that every
- * data type stores the same event under the same names.
+ * An event as a table row. The keys are the column names that sellers create (see docs/connectors), so every data
+ * connector stores an event under the same names.
  */
 export type EventRow = {
   event_id: string;
-  /** The event kind; `test.` and the kind for a test event, so that no sum over a kind ever counts it. */
+  /** The event type, with the prefix `test.` for test events so that no sum over a type counts them. */
   kind: string;
-  /** ISO 8601 UTC. A daily summary happened at the end of its day, so it falls into the partition it describes. */
+  /** ISO 8601 UTC. A daily summary gets the end of its day, so it falls into the partition it describes. */
   occurred_at: string;
   payment_id: string | null;
   endpoint_id: string | null;
-  /** The payer's address in lower case: databases compare text by its bytes. */
+  /** The payer's address in lower case, because databases compare text by its bytes. */
   customer: string | null;
-  /** Only for `payment.*`. One payment has a row as verified and as settled, so sums filter on one kind. */
+  /** Only for `payment.*`. A payment has one row as verified and one as settled, so sums must filter on one type. */
   amount_usd: string | null;
   amount_atomic: string | null;
   currency: string | null;
   network: string | null;
   tx_hash: string | null;
-  /** The whole payload of the event, whatever its kind. */
+  /** The event's whole payload. */
   payload: Record<string, unknown>;
 };
 
-/** Maps an event to its row. Depends on the event alone, so a repeated delivery writes the same row. */
+/** Maps an event to its row. Repeated deliveries write the same row. */
 export function eventRow(event: ConnectorEvent): EventRow {
   const data: Record<string, unknown> = storable(event.data);
   const isMoney = event.type.startsWith('payment.') && !event.test;
@@ -45,8 +45,8 @@ export function eventRow(event: ConnectorEvent): EventRow {
 }
 
 /**
- * The payload as JSON of at most `maxLength` characters. Longer ones lose the ends of their longest texts, never their
- * syntax: a column of cut-off JSON could not be queried.
+ * The payload as JSON of at most `maxLength` characters. If it is longer, its longest texts are cut, so that the result
+ * is still valid JSON and can be queried.
  */
 export function payloadJson(payload: Record<string, unknown>, maxLength = Number.POSITIVE_INFINITY): string {
   for (const textLength of [Number.POSITIVE_INFINITY, 1000, 200, 40]) {
@@ -58,7 +58,7 @@ export function payloadJson(payload: Record<string, unknown>, maxLength = Number
   return '{"truncated":true}';
 }
 
-// PostgreSQL takes neither NUL nor half a surrogate pair, and one such row would block a whole batch.
+// PostgreSQL rejects NUL and half of a surrogate pair, and one such row would block a whole batch.
 function storable<T>(value: T): T {
   if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed() as T;
   if (Array.isArray(value)) return value.map(storable) as T;

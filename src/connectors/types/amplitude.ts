@@ -9,22 +9,23 @@ const URLS = {
   us: 'https://api2.amplitude.com/2/httpapi',
   eu: 'https://api.eu.amplitude.com/2/httpapi',
 } as const;
-// Amplitude cuts longer strings.
+// Amplitude truncates longer strings.
 const MAX_TEXT_LENGTH = 1024;
-// What its documentation asks for after a 429.
+// The wait after a 429 in Amplitude's documentation.
 const THROTTLE_SECONDS = 30;
 const DAILY_QUOTA_SECONDS = 60 * 60;
 
 const config = z.strictObject({
   apiKey: secretField({
     title: 'API key',
-    description: 'Amplitude: Settings, Organization settings, Projects, your project, API Key. Not the secret key.',
+    description:
+      'In Amplitude: Settings > Organization settings > Projects > your project. Use the API key, not the secret key.',
     pattern: /^[A-Za-z0-9]{16,64}$/,
-    hint: 'Paste the API key of the project: letters and digits only.',
+    hint: "Must be the project's API key: letters and digits only.",
   }),
   region: choiceField(['us', 'eu'], {
     title: 'Region',
-    description: 'Where the project keeps its data.',
+    description: 'The data region of your Amplitude project: us (default) or eu.',
     decidesAddress: true,
   }).optional(),
 });
@@ -34,7 +35,7 @@ export const amplitude = defineConnector({
   type: 'amplitude',
   title: 'Amplitude',
   category: 'Analytics',
-  description: 'Every event becomes an Amplitude event of the payer; settled payments carry the revenue.',
+  description: 'Sends every event to Amplitude, with the payer as the user. Settled payments carry revenue.',
   documentationUrl: 'https://amplitude.com/docs/apis/authentication',
   config,
   carries: () => true,
@@ -49,7 +50,7 @@ export const amplitude = defineConnector({
         events: [
           {
             event_type: event.test ? 'connector.test' : event.type,
-            // Amplitude slows down a single busy user, so payments never share one.
+            // Amplitude throttles single busy users, so payments by unknown payers never share one.
             user_id: actorOf(event) ?? event.projectId,
             insert_id: derivedId(event.id, connectorId),
             time: Date.parse(event.timestamp),
@@ -69,32 +70,31 @@ export const amplitude = defineConnector({
       case 200: {
         const ingested = valueAt(json, 'events_ingested');
         if (typeof ingested === 'number' && ingested >= 1) return { kind: 'delivered' };
-        if (json === undefined) return retry('Amplitude answered without confirming the event.');
-        return { kind: 'drop', reason: 'Amplitude answered 200 but took no event.' };
+        if (json === undefined) return retry('Amplitude responded without confirming the event.');
+        return { kind: 'drop', reason: 'Amplitude returned 200 but ingested no event.' };
       }
       case 400:
-        // A wrong key is a 400 here, as is an event that can never be taken.
+        // A wrong key and an unacceptable event both return 400.
         if (/api.?key/i.test(detail) || valueAt(json, 'missing_field') === 'api_key') {
-          return { kind: 'pause', reason: 'Amplitude does not know the API key (HTTP 400). Replace it.' };
+          return { kind: 'pause', reason: 'Amplitude rejected the API key (HTTP 400). Replace it.' };
         }
-        return classifyByStatus(response, { detail: [detail, invalidFields(json)].filter(Boolean).join(' ') });
+        return classifyByStatus('Amplitude', response, {
+          detail: [detail, invalidFields(json)].filter(Boolean).join(' '),
+        });
       case 403:
         return { kind: 'drop', reason: "Amplitude's firewall blocked the event (HTTP 403)." };
       case 429: {
         const overDailyQuota = Object.keys(Object(valueAt(json, 'exceeded_daily_quota_users'))).length > 0;
         const seconds = overDailyQuota ? DAILY_QUOTA_SECONDS : THROTTLE_SECONDS;
-        return retry(
-          'Amplitude takes no more events of this payer just now.',
-          retryAfterSeconds(response, now) ?? seconds,
-        );
+        return retry('Amplitude is throttling events of this payer.', retryAfterSeconds(response, now) ?? seconds);
       }
       default:
-        return classifyByStatus(response, { expected: [200], detail, now });
+        return classifyByStatus('Amplitude', response, { expected: [200], detail, now });
     }
   },
 });
 
-/** `price` times `quantity` is what Amplitude books; beside them a `revenue` field would be ignored. */
+/** Amplitude computes revenue as `price` times `quantity` and ignores a `revenue` field next to them. */
 function revenueProperties(event: ConnectorEvent) {
   const price = revenueUsd(event);
   if (price === undefined || event.type !== 'payment.settled') return {};

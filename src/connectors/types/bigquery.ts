@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { secretField, textField } from '../fields.ts';
-import { parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { headerSecretField, textField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
+import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 import { classifyGoogleError } from './google-error.ts';
 
-const HEADER_TEXT = /^[\x21-\x7e]+$/;
-/** A table that was just made answers 404 for some minutes, so the first tries wait for it. */
-const NEW_TABLE_TRIES = 3;
+/** BigQuery returns 404 for a new table for some minutes, so the first attempts wait for it. */
+const NEW_TABLE_ATTEMPTS = 3;
 const NEW_TABLE_WAIT_SECONDS = 300;
 const TRANSIENT_ROW_REASONS: ReadonlySet<string> = new Set([
   'stopped',
@@ -18,7 +18,7 @@ const TRANSIENT_ROW_REASONS: ReadonlySet<string> = new Set([
   'quotaExceeded',
 ]);
 
-/** The columns of the table (docs/connectors/bigquery.md): missing ones would be dropped without a word. */
+/** The columns of the table (docs/connectors/bigquery.md). BigQuery silently drops values of missing columns. */
 const COLUMNS = [
   'event_id',
   'kind',
@@ -39,27 +39,25 @@ const config = z.strictObject({
     description: 'The Google Cloud project that holds the dataset.',
     example: 'my-project-123',
     pattern: /^(?:[a-z0-9][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/,
-    hint: 'Must be a Google Cloud project ID, not its name or number.',
+    hint: 'Must be the ID of a Google Cloud project, not its name or number.',
   }),
   datasetId: textField({
     title: 'Dataset ID',
-    description: 'The dataset, without the project in front.',
+    description: 'The dataset, without the project ID.',
     example: 'payments',
     pattern: /^\w{1,1024}$/,
-    hint: 'Must consist of letters, digits and underscores.',
+    hint: 'Use letters, digits and underscores only.',
   }),
   tableId: textField({
     title: 'Table ID',
-    description: 'The table that receives one row per event. Create it first with the statement in the documentation.',
+    description: 'The table that gets one row per event. Create it first with the SQL statement in the documentation.',
     example: 'events',
     pattern: /^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd} ]{1,1024}$/u,
-    hint: 'Must be a table name without dots, quotes or slashes.',
+    hint: "Can't contain dots, quotes or slashes.",
   }),
-  accessToken: secretField({
+  accessToken: headerSecretField({
     title: 'Access token',
-    description: 'OAuth token with the scope bigquery.insertdata. Google tokens last about an hour.',
-    pattern: HEADER_TEXT,
-    hint: 'Must not contain spaces.',
+    description: 'An OAuth access token with the scope bigquery.insertdata. It expires after about an hour.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -80,15 +78,15 @@ export const bigquery = defineConnector<Config>({
     return {
       method: 'POST',
       url: `${tableUrl(config)}/insertAll`,
-      headers: { ...authorization(config), 'content-type': 'application/json' },
+      headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
       body: JSON.stringify({ skipInvalidRows: false, ignoreUnknownValues: true, rows: [row] }),
     };
   },
 
   classify(response, { config, attemptNumber, now }) {
-    if (response.statusCode === 404 && attemptNumber <= NEW_TABLE_TRIES) {
+    if (response.statusCode === 404 && attemptNumber <= NEW_TABLE_ATTEMPTS) {
       return retry(
-        'BigQuery does not find the table. Check the three names, or create the table.',
+        "BigQuery can't find the table. Check the project, dataset and table IDs, or create the table.",
         NEW_TABLE_WAIT_SECONDS,
       );
     }
@@ -100,26 +98,26 @@ export const bigquery = defineConnector<Config>({
     build: (config) => ({
       method: 'GET',
       url: `${tableUrl(config)}?fields=${encodeURIComponent('schema.fields(name)')}`,
-      headers: authorization(config),
+      headers: bearer(config.accessToken),
     }),
     classify(response, config) {
       if (response.statusCode !== 200) {
-        const outcome = classifyGoogleError(response, config.accessToken, new Date(0));
-        return { ok: false, message: 'reason' in outcome ? outcome.reason : 'BigQuery did not answer as expected.' };
+        return failedProbe('BigQuery', classifyGoogleError(response, config.accessToken, new Date(0)));
       }
       const fields = valueAt(parseJson(response.body), 'schema', 'fields');
       const names = new Set(Array.isArray(fields) ? fields.map((field) => valueAt(field, 'name')) : []);
       const missing = COLUMNS.filter((column) => !names.has(column));
-      if (missing.length > 0) return { ok: false, message: `The table lacks the columns ${missing.join(', ')}.` };
-      return { ok: true, message: 'The table was found and has every column.' };
+      if (missing.length > 0)
+        return { ok: false, message: `The table is missing these columns: ${missing.join(', ')}.` };
+      return { ok: true, message: 'BigQuery found the table, and it has all columns.' };
     },
   },
 });
 
-/** A 200 answer still reports the rows that were not stored. */
+/** Even a 200 response can report rows that weren't stored. */
 function classifyRowErrors(response: ConnectorResponse, { accessToken }: Config): Outcome {
   const json = parseJson(response.body);
-  if (json === undefined) return retry('BigQuery answered with something that is not JSON.');
+  if (json === undefined) return retry("BigQuery returned a response that isn't JSON.");
   const rowErrors = valueAt(json, 'insertErrors');
   if (!Array.isArray(rowErrors) || rowErrors.length === 0) return { kind: 'delivered' };
   const errors = rowErrors.flatMap((rowError): unknown[] => {
@@ -127,20 +125,16 @@ function classifyRowErrors(response: ConnectorResponse, { accessToken }: Config)
     return Array.isArray(list) ? list : [];
   });
   const permanent = errors.find((error) => !TRANSIENT_ROW_REASONS.has(String(valueAt(error, 'reason'))));
-  if (permanent === undefined) return retry('BigQuery could not store the row just now.');
+  if (permanent === undefined) return retry("BigQuery couldn't store the row right now.");
   const column = vendorText(valueAt(permanent, 'location'), [accessToken], 40);
   const message = vendorText(valueAt(permanent, 'message'), [accessToken]);
   return {
     kind: 'drop',
-    reason: reason(`The table does not accept the row${column && ` (column ${column})`}${message && `: ${message}`}`),
+    reason: reason(`BigQuery rejected the row${column && ` (column ${column})`}${message && `: ${message}`}`),
   };
 }
 
 function tableUrl({ projectId, datasetId, tableId }: Config): string {
   const [project, dataset, table] = [projectId, datasetId, tableId].map(encodeURIComponent);
   return `https://bigquery.googleapis.com/bigquery/v2/projects/${project}/datasets/${dataset}/tables/${table}`;
-}
-
-function authorization({ accessToken }: Config): Record<string, string> {
-  return { authorization: `Bearer ${accessToken}`, accept: 'application/json' };
 }

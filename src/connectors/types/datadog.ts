@@ -21,19 +21,19 @@ const ALERT_TYPES: Record<Tone, string> = { success: 'success', danger: 'error',
 const MAX_TITLE_LENGTH = 200;
 const MAX_TEXT_LENGTH = 4000;
 const MAX_KEY_LENGTH = 100;
-// Datadog refuses a `date_happened` of more than 18 hours ago; the hour is for clocks and for the way there.
+// Datadog rejects a `date_happened` more than 18 hours ago. The spare hour allows for clock skew and transit.
 const MAX_AGE_MILLISECONDS = 17 * 60 * 60 * 1000;
 
 const config = z.strictObject({
   apiKey: secretField({
     title: 'API key',
-    description: 'Datadog: Organization Settings, API Keys. An API key, not an application key.',
+    description: 'In Datadog: Organization Settings > API Keys. Use an API key, not an application key.',
     pattern: /^[A-Za-z0-9_-]{16,128}$/,
-    hint: 'Paste the API key: letters and digits only.',
+    hint: 'Must be an API key: letters and digits only.',
   }),
   site: choiceField(SITES, {
     title: 'Site',
-    description: 'The Datadog site of the organization, as in its address. Default: datadoghq.com.',
+    description: 'Your Datadog site, as in the address of the Datadog app. Default: datadoghq.com.',
     decidesAddress: true,
   }).optional(),
 });
@@ -43,7 +43,7 @@ export const datadog = defineConnector({
   type: 'datadog',
   title: 'Datadog',
   category: 'Monitoring',
-  description: 'Every event appears in the Events Explorer, tagged by kind, endpoint and network.',
+  description: 'Posts every event to the Events Explorer, tagged by type, endpoint and network.',
   documentationUrl: 'https://docs.datadoghq.com/account_management/api-app-keys/',
   config,
   carries: () => true,
@@ -54,7 +54,7 @@ export const datadog = defineConnector({
     const lines = [
       ...Object.entries(alertDetails(event, context)).map(([label, value]) => `- ${label}: ${literal(value)}`),
       `- Time: ${event.timestamp}`,
-      ...(url ? [`- [Event in the console](${url})`] : []),
+      ...(url ? [`- [Open in the console](${url})`] : []),
     ];
     return {
       method: 'POST',
@@ -79,14 +79,17 @@ export const datadog = defineConnector({
     const json = parseJson(response.body);
     const detail = vendorText(valueAt(json, 'errors', 0), [apiKey]);
     if (response.statusCode === 403) {
-      return { kind: 'pause', reason: 'Datadog refused the API key (HTTP 403). Replace it, or choose the right site.' };
+      return {
+        kind: 'pause',
+        reason: 'Datadog rejected the API key (HTTP 403). Replace the key or choose the right site.',
+      };
     }
     if (response.statusCode === 429) {
-      return retry('Datadog asked to slow down.', retryAfterSeconds(response, now) ?? resetSeconds(response));
+      return retry('Datadog is rate limiting requests.', retryAfterSeconds(response, now) ?? resetSeconds(response));
     }
     const isSuccess = response.statusCode === 200 || response.statusCode === 202;
-    if (isSuccess && json === undefined) return retry('Datadog answered without confirming the event.');
-    return classifyByStatus(response, { expected: [200, 202], detail, now });
+    if (isSuccess && json === undefined) return retry('Datadog responded without confirming the event.');
+    return classifyByStatus('Datadog', response, { expected: [200, 202], detail, now });
   },
 
   probe: {
@@ -97,17 +100,17 @@ export const datadog = defineConnector({
     }),
     classify({ statusCode, body }, { site = SITES[0] }) {
       if (statusCode === 200 && valueAt(parseJson(body), 'valid') === true) {
-        return { ok: true, message: `Datadog knows the API key at ${site}.` };
+        return { ok: true, message: `The API key is valid at ${site}.` };
       }
       if (statusCode === 200 || statusCode === 401 || statusCode === 403) {
-        return { ok: false, message: `Datadog does not know the API key at ${site}. Check the key and the site.` };
+        return { ok: false, message: `The API key isn't valid at ${site}. Check the key and the site.` };
       }
-      return { ok: false, message: `Datadog could not check the API key (HTTP ${statusCode}). Try again later.` };
+      return { ok: false, message: `Datadog couldn't check the API key (HTTP ${statusCode}). Try again later.` };
     },
   },
 });
 
-/** Tags of few values only: Datadog charges for and slows down by the number of different ones, so no wallets. */
+/** Only tags with few distinct values, because Datadog charges by their number. So no wallets. */
 function tags(event: ConnectorEvent): string[] {
   const { endpointId, network } = event.data as Readonly<Record<string, string | undefined>>;
   return [
@@ -119,18 +122,18 @@ function tags(event: ConnectorEvent): string[] {
   ];
 }
 
-/** Events of one endpoint are shown together. */
+/** Groups the events of an endpoint. */
 function aggregationKey(event: ConnectorEvent): string {
   if (event.test) return 'tollgate:test';
   return `tollgate:${'endpointId' in event.data ? event.data.endpointId : event.projectId}`;
 }
 
-/** A value as a code span: inside one Datadog's markdown reads nothing but the backtick. */
+/** A value as a code span, where the backtick is the only character that Datadog's Markdown interprets. */
 function literal(value: string): string {
   return `\`${unmentioned(value).replaceAll('`', "'").replaceAll('%%%', '%')}\``;
 }
 
-/** Datadog notifies whoever is named after an @ anywhere in an event, so a payer's @ becomes a look-alike. */
+/** Datadog notifies whoever is mentioned with an @ anywhere in an event, so each @ becomes a look-alike. */
 function unmentioned(text: string): string {
   return text.replaceAll('@', '＠');
 }

@@ -21,7 +21,7 @@ const BLOCKED_RETRY_SECONDS = 10 * 60;
 
 const WEBHOOK_PATH = /^\/api\/(?:v\d+\/)?webhooks\/(?<id>\d+)\/(?<token>[\w-]+)\/?$/;
 
-const TONE_COLOURS: Readonly<Record<Tone, number>> = {
+const TONE_COLORS: Readonly<Record<Tone, number>> = {
   info: 0x2f6fde,
   success: 0x2ecc71,
   warning: 0xf1a72c,
@@ -31,13 +31,13 @@ const TONE_COLOURS: Readonly<Record<Tone, number>> = {
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The URL of a channel webhook; `?thread_id=` at its end posts to that thread of the channel.',
+    description: 'The URL of a channel webhook. Append `?thread_id=<id>` to post to a thread.',
     secret: true,
     example: 'https://discord.com/api/webhooks/1234567890/AbCdEf',
     host: /^(?:(?:ptb|canary)\.)?discord\.com$|^discordapp\.com$/,
     path: WEBHOOK_PATH,
     query: (parameters) => /^\d*$/.test(parameters.get('thread_id') ?? ''),
-    hint: 'Must be a channel webhook, https://discord.com/api/webhooks/<id>/<token>, without /slack or /github.',
+    hint: 'Must be a channel webhook URL: https://discord.com/api/webhooks/<id>/<token>, without /slack or /github.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -45,20 +45,20 @@ type Config = z.infer<typeof config>;
 /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
 const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   10003: { kind: 'disable', reason: 'The Discord channel or thread no longer exists.' },
-  10015: { kind: 'disable', reason: 'The Discord webhook was deleted. Create a new one.' },
-  40333: retry('Discord blocks requests from this service at the moment.', BLOCKED_RETRY_SECONDS),
-  50027: { kind: 'pause', reason: 'Discord refused the token in the webhook URL. Copy the URL again.' },
+  10015: { kind: 'disable', reason: 'The Discord webhook was deleted. Create a new one and save its URL.' },
+  40333: retry('Discord is blocking requests from this service.', BLOCKED_RETRY_SECONDS),
+  50027: { kind: 'pause', reason: 'Discord rejected the token in the webhook URL. Copy the URL again.' },
   50083: { kind: 'disable', reason: 'The Discord thread is archived or locked.' },
-  200000: { kind: 'drop', reason: 'The moderation of the Discord server blocked the message.' },
-  220001: { kind: 'pause', reason: 'This is a forum channel: add ?thread_id=<thread> to the webhook URL.' },
-  240000: { kind: 'drop', reason: 'The link filter of Discord blocked the message.' },
+  200000: { kind: 'drop', reason: 'The moderation settings of the Discord server blocked the message.' },
+  220001: { kind: 'pause', reason: 'This is a forum channel. Append ?thread_id=<id> to the webhook URL.' },
+  240000: { kind: 'drop', reason: "Discord's link filter blocked the message." },
 };
 
 export const discord = defineConnector({
   type: 'discord',
   title: 'Discord',
   category: 'Communication',
-  description: 'Posts an embed for every event to one Discord channel.',
+  description: 'Posts every event to a Discord channel as an embed.',
   documentationUrl: 'https://support.discord.com/hc/en-us/articles/228383668-Intro-to-Webhooks',
   config,
   carries: () => true,
@@ -71,16 +71,16 @@ export const discord = defineConnector({
     build: (settings) => webhookRequest(settings, 'GET', false),
     classify: (response) => {
       if (response.statusCode === 200 && typeof valueAt(parseJson(response.body), 'id') === 'string') {
-        return { ok: true, message: 'Discord knows this webhook.' };
+        return { ok: true, message: 'The Discord webhook works. Nothing was posted.' };
       }
-      return failedProbe(classify(response));
+      return failedProbe('Discord', classify(response));
     },
   },
 });
 
 /**
- * The URL is built anew because a pasted one has no version in it, which means the deprecated version 6. `wait=true`
- * makes Discord answer after the message is stored; without it a lost message is answered like a stored one.
+ * Rebuilds the URL with an API version: without one, Discord uses the deprecated version 6. `wait=true` makes Discord
+ * respond after it has stored the message; without it, lost and stored messages get the same response.
  */
 function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute: boolean): ConnectorRequest {
   const pasted = new URL(webhookUrl);
@@ -94,7 +94,7 @@ function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute:
     url: url.href,
     headers: {
       ...(execute && { 'content-type': 'application/json' }),
-      // Discord may block clients that name themselves in another form.
+      // Discord may block clients whose user agent has another form.
       'user-agent': 'DiscordBot (https://tollgate.example, 1.0)',
     },
   };
@@ -105,25 +105,24 @@ function classify(response: ConnectorResponse, now?: Date): Outcome {
   const json = parseJson(response.body);
   const code = valueAt(json, 'code');
   if (statusCode === 200 && typeof valueAt(json, 'id') === 'string') return { kind: 'delivered' };
-  if (statusCode === 204) return { kind: 'delivered', note: 'Discord did not confirm that the message was stored.' };
-  if (statusCode < 300) return retry('Discord answered without confirming the message.');
+  if (statusCode === 204) return { kind: 'delivered', note: "Discord didn't confirm that it stored the message." };
+  if (statusCode < 300) return retry('Discord responded without confirming the message.');
   if (statusCode === 429) {
     const seconds = valueAt(json, 'retry_after');
     const afterSeconds = typeof seconds === 'number' ? seconds : retryAfterSeconds(response, now);
-    return retry('Discord asked to slow down (HTTP 429).', afterSeconds);
+    return retry('Discord is rate limiting requests (HTTP 429).', afterSeconds);
   }
   if (typeof code === 'number' && statusCode < 500 && Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code]!;
   if (statusCode === 403 && json === undefined) {
-    return retry('Discord blocks requests from this service at the moment.', BLOCKED_RETRY_SECONDS);
+    return retry('Discord is blocking requests from this service.', BLOCKED_RETRY_SECONDS);
   }
-  if (code === 50035)
-    return { kind: 'drop', reason: reason(`Discord did not accept the message${refusedField(json)}.`) };
+  if (code === 50035) return { kind: 'drop', reason: reason(`Discord rejected the message${rejectedField(json)}.`) };
   const detail = typeof code === 'number' ? `code ${vendorText(code)}` : undefined;
-  return classifyByStatus(response, { detail, now });
+  return classifyByStatus('Discord', response, { detail, now });
 }
 
-/** Discord names what it refused as a tree, `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */
-function refusedField(json: unknown): string {
+/** Discord names the rejected field as a tree, `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */
+function rejectedField(json: unknown): string {
   const path: string[] = [];
   let node = valueAt(json, 'errors');
   while (typeof node === 'object' && node !== null && path.length < 6) {
@@ -144,7 +143,7 @@ function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Messa
         title: escapeWithin(heading, escapeMarkdown, MAX_TITLE_LENGTH),
         ...(url && { url }),
         ...(detail && { description: markdown(detail, MAX_DESCRIPTION_LENGTH) }),
-        color: TONE_COLOURS[tone],
+        color: TONE_COLORS[tone],
         fields: facts.map(({ label, value }) => ({
           name: label,
           value: markdown(value, MAX_FIELD_VALUE_LENGTH),
@@ -157,7 +156,7 @@ function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Messa
   };
 }
 
-/** Data as Markdown that shows it as it is: no formatting, no masked or plain links, no lists. */
+/** Escapes Markdown so that data shows up unchanged: no formatting, links or lists. */
 function markdown(text: string, maxLength: number): string {
   return escapeWithin(text, escapeMarkdown, maxLength)
     .replace(/^([-+])(?=\s)/, '\\$1')

@@ -6,15 +6,15 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { choiceField, secretField, textField } from '../fields.ts';
-import { classifyByStatus, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { choiceField, headerSecretField, textField } from '../fields.ts';
+import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_URL = 'https://api.dune.com/api/v1';
 const DEFAULT_TABLE = 'x402_events';
 const NAME = /^[A-Za-z]\w{0,127}$/;
 
-/** Every line has exactly these keys: Dune refuses a file that does not match the schema of its table. */
+/** Every line has exactly these keys, because Dune rejects a file that doesn't match the table's schema. */
 const SCHEMA = [
   { name: 'event_id', type: 'varchar', nullable: false },
   { name: 'kind', type: 'varchar', nullable: false },
@@ -31,29 +31,28 @@ const SCHEMA = [
 ] as const;
 
 const config = z.strictObject({
-  apiKey: secretField({
+  apiKey: headerSecretField({
     title: 'API key',
-    description: 'A Dune API key with the scope Read/Write.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
+    description: 'A Dune API key with the Read/Write scope.',
   }),
   namespace: textField({
     title: 'Namespace',
-    description: 'Your Dune user or team handle. Found out by itself when the account has an upload already.',
+    description: 'Your Dune user or team handle. Detected automatically if the account already has an upload.',
     example: 'my_team',
     pattern: /^[A-Za-z0-9][\w-]{0,127}$/,
-    hint: 'Must be a Dune handle.',
+    hint: 'Must be a Dune user or team handle.',
   }).optional(),
   table: textField({
     title: 'Table',
-    description: `The table that receives one row per event; made if it is missing. Default: ${DEFAULT_TABLE}.`,
+    description: `The table that gets one row per event. Created if it doesn't exist. Default: ${DEFAULT_TABLE}.`,
     example: DEFAULT_TABLE,
     pattern: NAME,
-    hint: 'Must start with a letter and consist of letters, digits and underscores.',
+    hint: 'Use letters, digits and underscores only, starting with a letter.',
   }).optional(),
   visibility: choiceField(['private', 'public'], {
     title: 'Visibility',
-    description: 'Who can query the table once it is made. Default: private, which some Dune plans do not offer.',
+    description:
+      "Who can query the table. Applies when the table is created. Default: private, which some Dune plans don't offer.",
   }).optional(),
 });
 type Config = z.infer<typeof config>;
@@ -63,11 +62,11 @@ export const dune = defineConnector<Config>({
   type: 'dune',
   title: 'Dune',
   category: 'Data',
-  description: 'Adds one row per event to a Dune table, in batches every five minutes.',
+  description: 'Adds a row per event to a Dune table, in batches every five minutes.',
   documentationUrl: 'https://docs.dune.com/api-reference/overview/authentication',
   config,
   carries: () => true,
-  // Every insert costs at least one credit and the free plan allows 15 a minute.
+  // Every insert costs at least one credit, and the free plan allows 15 per minute.
   batch: { maxEvents: 1000, windowSeconds: 300 },
   timeoutSeconds: 30,
 
@@ -89,27 +88,27 @@ export const dune = defineConnector<Config>({
     }
     if (response.statusCode === 404) {
       if (step === 'insert') return { kind: 'next', request: createTable(namespace, config) };
-      return retry('Dune does not find the table it has just made.', 60);
+      return retry("Dune can't find the table it just created.", 60);
     }
     if (response.statusCode !== 200) return classifyFailure(response, config, now);
-    const isAnswer = parseJson(response.body) !== undefined;
-    return isAnswer ? { kind: 'delivered' } : retry('Dune answered without confirming the rows.');
+    const isConfirmed = parseJson(response.body) !== undefined;
+    return isConfirmed ? { kind: 'delivered' } : retry('Dune responded without confirming the rows.');
   },
 
   probe: {
     build: findNamespace,
     classify(response, config) {
       if (response.statusCode !== 200) {
-        const outcome = classifyFailure(response, config, new Date(0));
-        return { ok: false, message: 'reason' in outcome ? outcome.reason : 'Dune did not answer as expected.' };
+        return failedProbe('Dune', classifyFailure(response, config, new Date(0)));
       }
       if (!config.namespace && !handleOf(response)) return { ok: false, message: NAMESPACE_NEEDED };
-      return { ok: true, message: 'The key works. Whether it may write shows with the first events.' };
+      return { ok: true, message: 'The key works. The first events will show whether it has write access.' };
     },
   },
 });
 
-const NAMESPACE_NEEDED = 'The account has no upload to learn its namespace from. Set the namespace in the settings.';
+const NAMESPACE_NEEDED =
+  "Dune couldn't determine the namespace, because the account has no uploads yet. Enter it in the connector's settings.";
 
 function findNamespace(config: Config): ConnectorRequest {
   return { method: 'GET', url: `${API_URL}/uploads?limit=1`, headers: authorization(config), step: 'namespace' };
@@ -148,7 +147,7 @@ function insert(
 
 function line(event: ConnectorEvent, config: Config): string {
   const row = eventRow(event);
-  // The address behind the gateway is nobody's business but the seller's.
+  // The upstream URL must not become public.
   const { upstreamUrl, ...open } = row.payload;
   const payload = payloadJson(config.visibility === 'public' ? open : row.payload);
   return JSON.stringify({ ...row, amount_usd: row.amount_usd === null ? null : Number(row.amount_usd), payload });
@@ -166,19 +165,20 @@ function handleOf(response: ConnectorResponse): string | undefined {
   return typeof handle === 'string' && /^[\w-]{1,128}$/.test(handle) ? handle : undefined;
 }
 
-/** A table that is there already is as good as a new one, however the answer puts it. */
+/** Whether the table exists now. Dune may report an existing table in several ways. */
 function isCreated(response: ConnectorResponse): boolean {
   if (response.statusCode === 200 || response.statusCode === 201) return true;
   return [400, 409, 422].includes(response.statusCode) && /already.?exist/i.test(response.body);
 }
 
-/** A free plan may not offer private tables; a table is made public only when the seller says so. */
+/** A free plan may not offer private tables. A table is made public only if the seller chose that. */
 function classifyCreateFailure(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const isAboutPrivacy = config.visibility !== 'public' && /private/i.test(response.body);
   if (isAboutPrivacy && response.statusCode >= 400 && response.statusCode < 500) {
     return {
       kind: 'pause',
-      reason: 'Dune did not make a private table: the plan may lack them. Set visibility to public.',
+      reason:
+        "Dune didn't create a private table. Your plan may not include private tables: set visibility to public or upgrade.",
     };
   }
   return classifyFailure(response, config, now);
@@ -187,18 +187,21 @@ function classifyCreateFailure(response: ConnectorResponse, config: Config, now:
 function classifyFailure(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome {
   const { statusCode } = response;
   if (statusCode === 402) {
-    return { kind: 'pause', reason: 'Dune says the credits are used up. Add credits, then save this connector again.' };
+    return { kind: 'pause', reason: 'Your Dune credits are used up. Add credits, then resume this connector.' };
   }
   if (statusCode === 401 || statusCode === 403) {
-    return { kind: 'pause', reason: 'Dune refused the key. Save one with the scope Read/Write for this namespace.' };
+    return {
+      kind: 'pause',
+      reason: 'Dune rejected the API key. Save a key with the Read/Write scope for this namespace.',
+    };
   }
-  // Dune writes all rows or none, and two writers of one table may meet: nothing was stored.
-  if (statusCode === 409) return retry('Another write to the Dune table was under way.', 30);
+  // Dune stores all rows or none, so a conflict with another writer means nothing was stored.
+  if (statusCode === 409) return retry('Another write to the Dune table was in progress.', 30);
   const detail = vendorText(valueAt(parseJson(response.body), 'error'), [apiKey]);
-  return classifyByStatus(response, { expected: [200], ...(detail && { detail }), now });
+  return classifyByStatus('Dune', response, { expected: [200], ...(detail && { detail }), now });
 }
 
-/** Remembers for which table the creation was seen to work. */
+/** The memory key for a table that is known to exist. */
 function tableKey(namespace: string, config: Config): string {
   return `table:${namespace}/${config.table ?? DEFAULT_TABLE}`;
 }

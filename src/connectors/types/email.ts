@@ -13,23 +13,23 @@ const HOSTS = { global: 'https://api.sendgrid.com', eu: 'https://api.eu.sendgrid
 const config = z.strictObject({
   apiKey: secretField({
     title: 'API key',
-    description: 'A SendGrid API key that may send mail ("Mail Send").',
+    description: 'A SendGrid API key with the "Mail Send" permission.',
     example: 'SG.xxxxxxxxxxxxxxxxxxxxxx.yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy',
     pattern: /^SG\.[\w.-]+$/,
-    hint: 'Must be a SendGrid key, which begins with "SG.". For a key that begins with "re_" use the type resend.',
+    hint: 'Must be a SendGrid key, which starts with "SG.". For a key that starts with "re_", use the Resend connector.',
   }),
   from: mailboxField({
     title: 'From',
-    description: 'The sender: an address or domain that is verified in SendGrid.',
+    description: 'The sender. Its address or domain must be verified in SendGrid.',
     example: 'Payments <payments@example.com>',
   }),
   to: mailboxListField(
-    { title: 'To', description: 'Each recipient gets a mail of their own.', example: 'team@example.com' },
+    { title: 'To', description: 'Each recipient gets a separate email.', example: 'team@example.com' },
     MAX_RECIPIENTS,
   ),
   region: choiceField(['global', 'eu'], {
     title: 'Region',
-    description: '"eu" for subusers whose data is kept in the EU. Default "global".',
+    description: 'Choose eu for subusers in the EU region. Default: global.',
     example: 'global',
     decidesAddress: true,
   }).optional(),
@@ -40,7 +40,7 @@ export const email = defineConnector({
   type: 'email',
   title: 'Email (SendGrid)',
   category: 'Communication',
-  description: 'Sends a mail for every event through your SendGrid account.',
+  description: 'Sends an email for every event through your SendGrid account.',
   documentationUrl: 'https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys',
   config,
   carries: () => true,
@@ -51,11 +51,11 @@ export const email = defineConnector({
       url: `${HOSTS[region]}/v3/mail/send`,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        // One each: recipients in one personalization see each other's addresses.
+        // One personalization each, so that recipients don't see each other's addresses.
         personalizations: to.map((recipient) => ({ to: [parseMailbox(recipient)] })),
         from: parseMailbox(from),
         subject: mail.subject,
-        // SendGrid refuses the parts in the other order.
+        // SendGrid requires this order.
         content: [
           { type: 'text/plain', value: mail.text },
           { type: 'text/html', value: mail.html },
@@ -75,14 +75,14 @@ export const email = defineConnector({
     classify: (response) => {
       const scopes = valueAt(parseJson(response.body), 'scopes');
       if (response.statusCode !== 200 || !Array.isArray(scopes)) {
-        return { ok: false, message: `SendGrid did not accept the API key (HTTP ${response.statusCode}).` };
+        return { ok: false, message: `SendGrid rejected the API key (HTTP ${response.statusCode}).` };
       }
       return scopes.includes('mail.send')
         ? {
             ok: true,
-            message: 'The SendGrid key may send mail. Whether the sender is verified shows with the first mail.',
+            message: 'The API key can send email. SendGrid checks the sender when the first email goes out.',
           }
-        : { ok: false, message: 'The SendGrid key may not send mail: give it "Mail Send".' };
+        : { ok: false, message: 'The API key can\'t send email. Give it the "Mail Send" permission.' };
     },
   },
 });
@@ -93,21 +93,21 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   const error = valueAt(parseJson(response.body), 'errors', 0);
   const detail = vendorText(valueAt(error, 'message'), [context.config.apiKey]);
   if (statusCode === 200) {
-    return { kind: 'drop', reason: 'SendGrid only checked the mail (sandbox mode) and sent nothing.' };
+    return { kind: 'drop', reason: "SendGrid is in sandbox mode: it validated the email but didn't send it." };
   }
   if (statusCode === 429) {
     const resetAtSeconds = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
     const waitSeconds = resetAtSeconds - context.now.getTime() / 1000;
     return Number.isNaN(waitSeconds)
-      ? classifyByStatus(response, { now: context.now })
-      : retry('SendGrid asked to slow down (HTTP 429).', waitSeconds);
+      ? classifyByStatus('SendGrid', response, { now: context.now })
+      : retry('SendGrid is rate limiting requests (HTTP 429).', waitSeconds);
   }
-  // SendGrid answers 401 to a good key when the plan's mails are used up.
+  // SendGrid returns 401 for a valid key once the plan's emails are used up.
   if (statusCode === 401 && /credits exceeded/i.test(detail)) {
     return retry(
-      'The mails of your SendGrid plan are used up. Raise the plan, or wait for its reset.',
+      'Your SendGrid plan has no emails left. Upgrade the plan or wait for it to reset.',
       CREDITS_RETRY_SECONDS,
     );
   }
-  return classifyByStatus(response, { expected: [202], detail, now: context.now });
+  return classifyByStatus('SendGrid', response, { expected: [202], detail, now: context.now });
 }

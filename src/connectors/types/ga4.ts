@@ -13,7 +13,7 @@ const MAX_PARAM_LENGTH = 100;
 const MAX_AGE_MILLISECONDS = 72 * 60 * 60 * 1000;
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Google takes letters, digits and underscores only, and knows `purchase`. */
+/** Google only accepts letters, digits and underscores. `purchase` is one of its standard events. */
 const EVENT_NAMES: Record<EventKind, string> = {
   'payment.verified': 'payment_verified',
   'payment.settled': 'purchase',
@@ -28,20 +28,21 @@ const EVENT_NAMES: Record<EventKind, string> = {
 const config = z.strictObject({
   measurementId: textField({
     title: 'Measurement ID',
-    description: 'Google Analytics: Admin, Data streams, your web stream. Not the stream ID.',
+    description:
+      'In Google Analytics: Admin > Data streams > your web stream. Use the measurement ID, not the stream ID.',
     example: 'G-1A2B3C4D5E',
     pattern: /^G-[A-Z0-9]{4,20}$/,
-    hint: 'Must look like G-1A2B3C4D5E.',
+    hint: 'Must be a measurement ID such as G-1A2B3C4D5E.',
   }),
   apiSecret: secretField({
     title: 'API secret',
-    description: 'The same page: Measurement Protocol API secrets, Create.',
+    description: 'On the same page: Measurement Protocol API secrets > Create.',
     pattern: /^[\w-]{8,128}$/,
-    hint: 'Paste the secret value: letters, digits, - and _ only.',
+    hint: 'Must be the secret value: letters, digits, - and _ only.',
   }),
   region: choiceField(['global', 'eu'], {
     title: 'Region',
-    description: 'Choose eu to have Google take the data in inside the European Union.',
+    description: 'Choose eu to have Google collect the data in the European Union. Default: global.',
     decidesAddress: true,
   }).optional(),
 });
@@ -52,14 +53,14 @@ export const ga4 = defineConnector({
   type: 'ga4',
   title: 'Google Analytics 4',
   category: 'Analytics',
-  description: 'Every event becomes a Google Analytics event; a settled payment is a purchase.',
+  description: 'Sends every event to Google Analytics. A settled payment is a purchase.',
   documentationUrl: 'https://developers.google.com/analytics/devguides/collection/protocol/ga4/sending-events',
   config,
   carries: () => true,
 
   build([event], settings, { now }) {
     if (now.getTime() - Date.parse(event.timestamp) > MAX_AGE_MILLISECONDS) {
-      return { skip: 'Google Analytics takes no events that are older than 72 hours.' };
+      return { skip: "Google Analytics doesn't accept events older than 72 hours." };
     }
     return request('/mp/collect', event, settings);
   },
@@ -67,30 +68,39 @@ export const ga4 = defineConnector({
   classify(response, { events: [event], config: { apiSecret }, now }) {
     const { statusCode } = response;
     if (statusCode >= 200 && statusCode < 300) {
-      return { kind: 'delivered', note: 'Google answers 204 to everything, also to a wrong secret.' };
+      return {
+        kind: 'delivered',
+        note: 'Sent. Google returns 204 even if the API secret is wrong, so check Realtime in Google Analytics.',
+      };
     }
-    // Google knows a second copy only of a purchase, so others are tried again only where the first was turned away.
+    // Google deduplicates only purchases, so other events are retried only if Google can't have counted them.
     const isPurchase = event !== undefined && revenueUsd(event) !== undefined;
     if (!isPurchase && statusCode >= 500 && statusCode !== 503) {
-      return { kind: 'drop', reason: `Google Analytics may have counted the event already (HTTP ${statusCode}).` };
+      return {
+        kind: 'drop',
+        reason: `Not retried, because Google Analytics may have counted the event already (HTTP ${statusCode}).`,
+      };
     }
-    return classifyByStatus(response, { detail: vendorText(messageOf(response.body), [apiSecret]), now });
+    return classifyByStatus('Google Analytics', response, {
+      detail: vendorText(messageOf(response.body), [apiSecret]),
+      now,
+    });
   },
 
-  // Google never says whether ID and secret are right; its validation server at least checks the shape of an event.
+  // Google never says whether the ID and secret are right, but its validation server checks the format of an event.
   probe: {
     build: (settings) => request('/debug/mp/collect', SAMPLE_PURCHASE, settings, { validated: true }),
     classify({ statusCode, body }, { apiSecret }) {
       const problems = valueAt(parseJson(body), 'validationMessages');
       if (statusCode !== 200 || !Array.isArray(problems)) {
-        return { ok: false, message: `Google could not check the event (HTTP ${statusCode}). Try again later.` };
+        return { ok: false, message: `Google couldn't validate the event (HTTP ${statusCode}). Try again later.` };
       }
       const problem = vendorText(valueAt(problems, 0, 'description'), [apiSecret]);
-      if (problem) return { ok: false, message: `Google would not accept the events: ${problem}` };
+      if (problem) return { ok: false, message: `Google would reject the events: ${problem}` };
       return {
         ok: true,
         message:
-          'Google accepts the shape of the events, but never says whether ID and secret are right: look in Realtime.',
+          "The event format is valid, but Google doesn't check the ID and secret. Send a test event and look for it in Realtime.",
       };
     },
   },
@@ -107,7 +117,7 @@ function request(path: string, event: ConnectorEvent, settings: Config, options:
     url: `https://${HOSTS[region]}${path}?${query}`,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      // The form of the ids in Google's own cookies. Wallets are personal data to Google, so only a hash leaves.
+      // The format of the ids in Google's cookies. Google forbids personal data such as wallets, so only a hash is sent.
       client_id: `${hash.readUInt32BE(0)}.${hash.readUInt32BE(4)}`,
       ...(actorOf(event) ? { user_id: hash.toString('hex').slice(0, 32) } : {}),
       ...(options.validated
@@ -121,7 +131,7 @@ function request(path: string, event: ConnectorEvent, settings: Config, options:
 function params(event: ConnectorEvent) {
   const seconds = Math.floor(Date.parse(event.timestamp) / 1000);
   return {
-    // Without these two Google leaves the user out of most reports. One UTC day is one session.
+    // Without these two, Google leaves the user out of most reports. A session is one UTC day.
     session_id: String(seconds - (seconds % DAY_SECONDS)),
     engagement_time_msec: 1,
     ...(event.test ? { debug_mode: 1 } : {}),

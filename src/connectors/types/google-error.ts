@@ -9,7 +9,7 @@ import {
   vendorText,
 } from '../shared/classify.ts';
 
-/** Quotas of Google's APIs are counted by the minute; asking again sooner only spends more of them. */
+/** Google's API quotas are per minute, and retrying sooner uses up more of them. */
 const QUOTA_WAIT_SECONDS = 60;
 const QUOTA_REASONS: ReadonlySet<string> = new Set([
   'rateLimitExceeded',
@@ -21,7 +21,7 @@ const QUOTA_REASONS: ReadonlySet<string> = new Set([
 
 export type GoogleError = { reasons: string[]; message: string };
 
-/** The reasons and the message of a Google API error body (https://cloud.google.com/apis/design/errors), empty if none. */
+/** The reasons and message of a Google API error (https://cloud.google.com/apis/design/errors), empty if there are none. */
 export function googleError(body: string, secrets: readonly string[]): GoogleError {
   const error = valueAt(parseJson(body), 'error');
   const entries = [valueAt(error, 'errors'), valueAt(error, 'details')].flatMap((list) =>
@@ -34,25 +34,27 @@ export function googleError(body: string, secrets: readonly string[]): GoogleErr
   };
 }
 
-/** What an answer other than 200 of a Google API means: expired token, missing right, quota, or the status's own class. */
+/** What a response other than 200 from a Google API means: an expired token, a missing permission, a quota, or its status. */
 export function classifyGoogleError(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
   const { reasons, message } = googleError(response.body, [accessToken]);
   const detail = message ? { detail: message } : {};
   if (response.statusCode === 401) {
     return {
       kind: 'pause',
-      reason: 'Google refused the access token. Tokens last about an hour: save a new one in the settings.',
+      reason: 'Google rejected the access token. Tokens expire after about an hour: save a new one.',
     };
   }
   if (response.statusCode === 429 || reasons.some((entry) => QUOTA_REASONS.has(entry))) {
     const wait = Math.max(retryAfterSeconds(response, now) ?? 0, QUOTA_WAIT_SECONDS);
-    return retry('The quota of the Google API is used up for now.', wait);
+    return retry('The Google API quota is used up.', wait);
   }
   if (response.statusCode === 403) {
     return {
       kind: 'pause',
-      reason: reason(`Google denied access. Check the account's rights and billing${message ? `: ${message}` : '.'}`),
+      reason: reason(
+        `Google denied access. Check the account's permissions and billing${message ? `: ${message}` : '.'}`,
+      ),
     };
   }
-  return classifyByStatus(response, { expected: [], ...detail, now });
+  return classifyByStatus('Google', response, { expected: [], ...detail, now });
 }

@@ -7,17 +7,18 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { secretField, textField } from '../fields.ts';
-import { parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { headerSecretField, textField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
+import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { describeEvent } from '../shared/message.ts';
 import { eventRow } from '../shared/row.ts';
 import { classifyGoogleError, googleError } from './google-error.ts';
 
 const DEFAULT_SHEET = 'Sheet1';
 /**
- * The read-back looks at the ids from so many rows above the last row we wrote, in case rows were deleted since. When
- * that row is unknown, it looks at the end of the grid, where a new sheet keeps 1,000 blank rows. Answers are capped, so
- * it never reads the whole column.
+ * The read-back starts this many rows above the last row we wrote, in case rows were deleted. If that row is unknown, it
+ * reads the end of the grid, where a new sheet has 1,000 blank rows. It never reads the whole column, because the size of
+ * responses is limited.
  */
 const ROWS_ABOVE_LAST_WRITTEN = 1000;
 const ROWS_ABOVE_END_OF_GRID = 1900;
@@ -25,21 +26,19 @@ const ROWS_ABOVE_END_OF_GRID = 1900;
 const config = z.strictObject({
   spreadsheetId: textField({
     title: 'Spreadsheet ID',
-    description: 'The long part of the address between /d/ and /edit.',
+    description: "The part of the spreadsheet's URL between /d/ and /edit.",
     example: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms',
     pattern: /^[A-Za-z0-9_-]{20,}$/,
-    hint: 'Must be the ID out of the address, not the address itself.',
+    hint: 'Must be the ID from the URL, not the whole URL.',
     maxLength: 200,
   }),
-  accessToken: secretField({
+  accessToken: headerSecretField({
     title: 'Access token',
-    description: 'OAuth token with the scope spreadsheets. Google tokens last about an hour.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
+    description: 'An OAuth access token with the scope spreadsheets. It expires after about an hour.',
   }),
   sheetName: textField({
     title: 'Sheet name',
-    description: `The tab that receives one row per event. Default: ${DEFAULT_SHEET}.`,
+    description: `The sheet (tab) that gets one row per event. Default: ${DEFAULT_SHEET}.`,
     example: DEFAULT_SHEET,
     maxLength: 100,
   }).optional(),
@@ -51,17 +50,17 @@ export const googleSheets = defineConnector<Config>({
   type: 'google-sheets',
   title: 'Google Sheets',
   category: 'Data',
-  description: 'Adds one row per event to a Google spreadsheet.',
+  description: 'Adds a row per event to a Google spreadsheet.',
   documentationUrl: 'https://developers.google.com/workspace/sheets/api/guides/authorizing',
   config,
   carries: () => true,
-  // 60 writes a minute and user: rows are gathered for some seconds and written together.
+  // Google allows 60 writes per minute and user, so rows are collected for some seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },
   timeoutSeconds: 30,
 
   build(events, config, context) {
     const { previousAttemptAmbiguous, attemptNumber, memory } = context;
-    // An answer of 5xx, too, may have come after the rows were written, so every later try looks first.
+    // Even a 5xx may come after the rows were written, so every retry looks first.
     if (!previousAttemptAmbiguous && attemptNumber === 1) return append(events, config, context);
     const lastRow = Number(memory[memoryKey(config)] ?? 0);
     return lastRow > 0 ? readBack(config, lastRow - ROWS_ABOVE_LAST_WRITTEN) : findTabs(config, 'grid');
@@ -80,13 +79,13 @@ export const googleSheets = defineConnector<Config>({
     }
     if (step === 'read-back') {
       const missing = events.filter((event) => !response.body.includes(`"${event.id}"`));
-      if (missing.length === 0) return { kind: 'delivered', note: 'The rows were there already.' };
+      if (missing.length === 0) return { kind: 'delivered', note: 'The rows already existed.' };
       return { kind: 'next', request: append(missing, config, context, 'append-missing') };
     }
     const updates = valueAt(parseJson(response.body), 'updates');
     const rowCount = Number(valueAt(updates, 'updatedRows') ?? 0);
     if (rowCount === 0 || (step === 'append' && rowCount !== events.length)) {
-      return retry('Google Sheets did not confirm every row.');
+      return retry("Google Sheets didn't confirm every row.");
     }
     const lastRow = /:[A-Z]+(\d+)$/.exec(String(valueAt(updates, 'updatedRange')))?.[1];
     return { kind: 'delivered', ...(lastRow && { remember: { [memoryKey(config)]: lastRow } }) };
@@ -96,11 +95,10 @@ export const googleSheets = defineConnector<Config>({
     build: (config) => findTabs(config),
     classify(response, config) {
       if (response.statusCode !== 200) {
-        const outcome = classifyError(response, config, new Date(0));
-        return { ok: false, message: 'reason' in outcome ? outcome.reason : 'Google did not answer as expected.' };
+        return failedProbe('Google Sheets', classifyError(response, config, new Date(0)));
       }
       if (!tabsOf(response).has(sheetName(config))) return { ok: false, message: noSuchTab(config) };
-      return { ok: true, message: 'The spreadsheet and its tab were found.' };
+      return { ok: true, message: 'Google Sheets found the spreadsheet and its sheet.' };
     },
   },
 });
@@ -114,7 +112,7 @@ function append(
   return {
     method: 'POST',
     url: `${spreadsheetUrl(config)}/values/${range(config, 'A1')}:append?valueInputOption=RAW&insertDataOption=INSERT_ROWS`,
-    headers: { ...authorization(config), 'content-type': 'application/json' },
+    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
     body: JSON.stringify({ majorDimension: 'ROWS', values: events.map((event) => cells(event, context)) }),
     step,
   };
@@ -125,7 +123,7 @@ function readBack(config: Config, firstRow: number): ConnectorRequest {
   return {
     method: 'GET',
     url: `${spreadsheetUrl(config)}/values/${ids}?majorDimension=COLUMNS&prettyPrint=false`,
-    headers: authorization(config),
+    headers: bearer(config.accessToken),
     step: 'read-back',
   };
 }
@@ -135,12 +133,12 @@ function findTabs(config: Config, step?: string): ConnectorRequest {
   return {
     method: 'GET',
     url: `${spreadsheetUrl(config)}?fields=${encodeURIComponent(fields)}`,
-    headers: authorization(config),
+    headers: bearer(config.accessToken),
     ...(step && { step }),
   };
 }
 
-/** The row counts of the tabs by their titles. */
+/** The number of rows of each sheet, by title. */
 function tabsOf(response: ConnectorResponse): Map<unknown, number> {
   const sheets = valueAt(parseJson(response.body), 'sheets');
   if (!Array.isArray(sheets)) return new Map();
@@ -160,7 +158,7 @@ function cells(event: ConnectorEvent, context: BuildContext): (string | number)[
     row.occurred_at,
     text(row.endpoint_id),
     text(row.customer),
-    // RAW stores a string as text, which SUM passes over; a number of at most 6 decimals is exact enough for a sheet.
+    // RAW stores a string as text, which SUM ignores. A number with up to 6 decimals is exact enough for a sheet.
     row.amount_usd === null ? '' : Number(row.amount_usd),
     text(row.currency),
     text(row.network),
@@ -169,7 +167,7 @@ function cells(event: ConnectorEvent, context: BuildContext): (string | number)[
   ];
 }
 
-/** RAW never runs a formula here, but the sheet may be exported to a program that would (OWASP, CSV injection). */
+/** RAW never runs formulas, but the sheet may be exported to a program that does (OWASP, CSV injection). */
 function text(value: string | null): string {
   return value === null ? '' : value.replace(/^(?=[=+\-@\t\r\n])/, "'");
 }
@@ -180,13 +178,13 @@ function classifyError(response: ConnectorResponse, config: Config, now: Date): 
     return { kind: 'pause', reason: reason(noSuchTab(config)) };
   }
   if (response.statusCode === 400 && /limit of .*cells/i.test(message)) {
-    return { kind: 'pause', reason: 'The spreadsheet is full. Point the connector to a new one.' };
+    return { kind: 'pause', reason: 'The spreadsheet is full. Set the connector to a new one.' };
   }
   return classifyGoogleError(response, config.accessToken, now);
 }
 
 function noSuchTab(config: Config): string {
-  return `The spreadsheet has no tab named "${vendorText(sheetName(config))}". Add it or correct the sheet name.`;
+  return `The spreadsheet has no sheet named "${vendorText(sheetName(config))}". Add it or correct the sheet name.`;
 }
 
 function sheetName({ sheetName = DEFAULT_SHEET }: Config): string {
@@ -199,10 +197,6 @@ function range(config: Config, cellRange: string): string {
 
 function spreadsheetUrl({ spreadsheetId }: Config): string {
   return `https://sheets.googleapis.com/v4/spreadsheets/${encodeURIComponent(spreadsheetId)}`;
-}
-
-function authorization({ accessToken }: Config): Record<string, string> {
-  return { authorization: `Bearer ${accessToken}`, accept: 'application/json' };
 }
 
 function memoryKey(config: Config): string {

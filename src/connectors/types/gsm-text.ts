@@ -1,4 +1,4 @@
-/** Characters of the GSM 7-bit extension table: each takes the room of two (3GPP TS 23.038 §6.2.1.1). */
+/** Characters of the GSM 7-bit extension table, which count as two (3GPP TS 23.038 §6.2.1.1). */
 const DOUBLE_WIDTH = /[\^{}[\]~|\\]/;
 
 const REPLACEMENTS: Readonly<Record<string, string>> = {
@@ -17,8 +17,8 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Text as an SMS carries it cheapest: ASCII that is in the GSM 7-bit alphabet. One character outside of it would turn
- * the whole SMS into UCS-2, where 70 characters fit instead of 160. Accents are dropped, what has no likeness is `?`.
+ * Reduces text to ASCII in the GSM 7-bit alphabet. A single other character would switch the whole SMS to UCS-2, which
+ * fits 70 characters instead of 160. Accents are dropped, and characters without an equivalent become `?`.
  */
 export function toGsmText(text: string): string {
   const plain = text.replace(/[‘’`“”–—…→ß₿€]/g, (character) => REPLACEMENTS[character]!);
@@ -28,12 +28,12 @@ export function toGsmText(text: string): string {
     .replace(/[^\x20-\x5f\x61-\x7e\n]+/gu, '?');
 }
 
-/** How much of the 160 an ASCII text takes. */
+/** How many of the 160 characters an ASCII text uses. */
 export function gsmLength(text: string): number {
   return Array.from(text).reduce((length, character) => length + (DOUBLE_WIDTH.test(character) ? 2 : 1), 0);
 }
 
-/** Cuts to a length in GSM characters, with dots at the end when something was cut. */
+/** Cuts text to a length in GSM characters, with dots at the end if anything was cut. */
 export function cutGsmText(text: string, maxLength: number): string {
   if (gsmLength(text) <= maxLength) return text;
   let kept = text;

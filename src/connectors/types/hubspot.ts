@@ -6,17 +6,18 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { secretField } from '../fields.ts';
-import { classifyByStatus, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { headerSecretField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
+import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 
 const API_URL = 'https://api.hubapi.com';
-/** HubSpot versions its paths by date and supports each for 18 months (https://developers.hubspot.com/docs/developer-tooling/platform/versioning). */
+/** HubSpot versions its paths by date and supports each version for 18 months (https://developers.hubspot.com/docs/developer-tooling/platform/versioning). */
 const API_VERSION = '2026-03';
 const WALLET = 'x402_wallet';
 const BURST_WAIT_SECONDS = 10;
 const DAILY_QUOTA_WAIT_SECONDS = 3600;
 
-/** The contact properties, made on first use. The wallet is unique: it is how a contact is found again. */
+/** The contact properties, created on first use. The wallet is unique and identifies the contact. */
 const PROPERTIES = [
   { name: WALLET, label: 'x402 wallet', type: 'string', fieldType: 'text', hasUniqueValue: true },
   { name: 'x402_first_payment_at', label: 'x402 first payment', type: 'datetime', fieldType: 'date' },
@@ -26,12 +27,10 @@ const PROPERTIES = [
 ].map((property) => ({ ...property, groupName: 'contactinformation' }));
 
 const config = z.strictObject({
-  accessToken: secretField({
+  accessToken: headerSecretField({
     title: 'Access token',
     description:
       'A service key or private app token with the scopes crm.objects.contacts.write and crm.schemas.contacts.write.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -41,16 +40,16 @@ export const hubspot = defineConnector<Config>({
   type: 'hubspot',
   title: 'HubSpot',
   category: 'CRM',
-  description: 'Keeps one contact per paying customer, with the first payment, the total and the last milestone.',
+  description: 'Keeps a contact for each paying customer, with first payment, total spend and latest milestone.',
   documentationUrl:
     'https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/account-service-keys',
   config,
   carries: (kind) => kind === 'customer.first_payment' || kind === 'customer.milestone',
 
   build([event], config) {
-    if (event.test) return { skip: 'A test event makes no contact. The connection test checks the token instead.' };
+    if (event.test) return { skip: "Test events don't create contacts. Use the connection test to check the token." };
     const properties = contactProperties(event);
-    if (!properties) return { skip: 'HubSpot receives first payments and milestones of customers only.' };
+    if (!properties) return { skip: 'Only first payments and milestones are sent to HubSpot.' };
     return upsert(event, properties, config);
   },
 
@@ -64,25 +63,24 @@ export const hubspot = defineConnector<Config>({
     build: (config) => ({
       method: 'GET',
       url: `${API_URL}/crm/properties/${API_VERSION}/contacts/${WALLET}`,
-      headers: authorization(config),
+      headers: bearer(config.accessToken),
     }),
     classify(response, config) {
       if (response.statusCode === 200 && valueAt(parseJson(response.body), 'name') === WALLET) {
-        return { ok: true, message: 'The token works and the properties are there.' };
+        return { ok: true, message: 'The token works and the contact properties exist.' };
       }
       if (response.statusCode === 404) {
-        return { ok: true, message: 'The token works. The contact properties are made with the first event.' };
+        return { ok: true, message: 'The token works. The contact properties will be created with the first event.' };
       }
-      const outcome = classifyUpsert(response, config, 1, new Date(0));
-      return { ok: false, message: 'reason' in outcome ? outcome.reason : 'HubSpot did not answer as expected.' };
+      return failedProbe('HubSpot', classifyUpsert(response, config, 1, new Date(0)));
     },
   },
 });
 
-/** Totals so far, never increments: writing the same event twice changes nothing. */
+/** Totals, never increments, so writing the same event twice changes nothing. */
 function contactProperties(event: ConnectorEvent): Record<string, string> | undefined {
   if (event.type === 'customer.first_payment') {
-    // No total here: when this event comes late, the contact already has a higher one.
+    // No total: if this event arrives late, the contact already has a higher one.
     return { [WALLET]: event.data.payer.toLowerCase(), x402_first_payment_at: event.timestamp };
   }
   if (event.type !== 'customer.milestone') return undefined;
@@ -104,7 +102,7 @@ function upsert(
   return {
     method: 'POST',
     url: `${API_URL}/crm/objects/${API_VERSION}/contacts/batch/upsert`,
-    headers: { ...authorization(config), 'content-type': 'application/json' },
+    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
     body: JSON.stringify({ inputs: [input] }),
     step,
   };
@@ -114,13 +112,13 @@ function createProperties(config: Config): ConnectorRequest {
   return {
     method: 'POST',
     url: `${API_URL}/crm/properties/${API_VERSION}/contacts/batch/create`,
-    headers: { ...authorization(config), 'content-type': 'application/json' },
+    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
     body: JSON.stringify({ inputs: PROPERTIES }),
     step: 'create-properties',
   };
 }
 
-/** Some of the properties may have existed before (207, 409): whether the contact can be written now, writing it shows. */
+/** Some properties may already exist (207, 409). Writing the contact shows whether that is enough. */
 function afterProperties(
   response: ConnectorResponse,
   event: ConnectorEvent | undefined,
@@ -144,7 +142,7 @@ function isUnknownProperty(response: ConnectorResponse): boolean {
 function classifyUpsert(response: ConnectorResponse, config: Config, attemptNumber: number, now: Date): Outcome {
   const { statusCode } = response;
   const json = parseJson(response.body);
-  // Even a single contact that fails comes as 207, with the reason inside.
+  // HubSpot returns 207 even if the only contact fails, with the reason in the body.
   const isPartial = statusCode === 207 || Number(valueAt(json, 'numErrors') ?? 0) > 0;
   const problem = isPartial ? valueAt(json, 'errors', 0) : json;
   const category = String(valueAt(problem, 'category') ?? '');
@@ -152,39 +150,35 @@ function classifyUpsert(response: ConnectorResponse, config: Config, attemptNumb
   if (isUnknownProperty(response)) {
     return {
       kind: 'pause',
-      reason: 'HubSpot lacks the x402 contact properties. Create them as the documentation shows.',
+      reason: 'The x402 contact properties are missing in HubSpot. Create them as described in the documentation.',
     };
   }
   if (statusCode === 429) {
     const isDaily = valueAt(json, 'policyName') === 'DAILY';
-    const outcome = classifyByStatus(response, { now });
+    const outcome = classifyByStatus('HubSpot', response, { now });
     const wait = isDaily ? DAILY_QUOTA_WAIT_SECONDS : BURST_WAIT_SECONDS;
     return outcome.kind === 'retry' ? { ...outcome, afterSeconds: outcome.afterSeconds ?? wait } : outcome;
   }
   if (statusCode === 401 || statusCode === 403) {
     return {
       kind: 'pause',
-      reason: reason(`HubSpot refused the token. Check it and its scopes${detail ? `: ${detail}` : '.'}`),
+      reason: reason(`HubSpot rejected the token. Check the token and its scopes${detail ? `: ${detail}` : '.'}`),
     };
   }
-  // 423: the account is locked by a bulk job; 477: it is being moved to another data centre.
-  if (statusCode === 423 || statusCode === 477) return retry('The HubSpot account is busy with another job.', 60);
+  // 423: a bulk job has locked the account. 477: it is being moved to another data center.
+  if (statusCode === 423 || statusCode === 477) return retry('The HubSpot account is locked by another job.', 60);
   if (statusCode === 409 || (isPartial && category === 'CONFLICT')) {
-    if (attemptNumber === 1) return retry('HubSpot was changing the same contact.', BURST_WAIT_SECONDS);
+    if (attemptNumber === 1) return retry('HubSpot was already updating this contact.', BURST_WAIT_SECONDS);
     return {
       kind: 'drop',
-      reason: reason(`HubSpot reports a conflict with another contact${detail && `: ${detail}`}`),
+      reason: reason(`HubSpot reported a conflict with another contact${detail && `: ${detail}`}`),
     };
   }
   if (isPartial) {
     if (category === 'VALIDATION_ERROR')
-      return { kind: 'drop', reason: reason(`HubSpot did not accept the contact: ${detail}`) };
-    return retry('HubSpot could not write the contact just now.');
+      return { kind: 'drop', reason: reason(`HubSpot rejected the contact: ${detail}`) };
+    return retry("HubSpot couldn't save the contact right now.");
   }
-  if (statusCode === 200 && json === undefined) return retry('HubSpot answered without confirming the contact.');
-  return classifyByStatus(response, { expected: [200], ...(detail && { detail }), now });
-}
-
-function authorization({ accessToken }: Config): Record<string, string> {
-  return { authorization: `Bearer ${accessToken}`, accept: 'application/json' };
+  if (statusCode === 200 && json === undefined) return retry('HubSpot responded without confirming the contact.');
+  return classifyByStatus('HubSpot', response, { expected: [200], ...(detail && { detail }), now });
 }

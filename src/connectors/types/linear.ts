@@ -7,9 +7,10 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { secretField, textField } from '../fields.ts';
+import { headerSecretField, textField } from '../fields.ts';
 import {
   classifyByStatus,
+  failedProbe,
   parseJson,
   reason,
   retry,
@@ -31,15 +32,13 @@ const RATE_LIMIT_WAIT_SECONDS = 300;
 const PASSING: ReadonlySet<string> = new Set(['internal error', 'lock timeout', 'network error', 'bootstrap error']);
 
 const config = z.strictObject({
-  apiKey: secretField({
+  apiKey: headerSecretField({
     title: 'API key',
-    description: 'A personal API key (lin_api_…) or an OAuth access token, with the right to create issues.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
+    description: 'A personal API key (lin_api_…) or an OAuth access token that can create issues.',
   }),
   teamId: textField({
     title: 'Team ID',
-    description: 'The team that receives the issues: its UUID, from "Copy model UUID" in the command menu of Linear.',
+    description: 'The UUID of the team that gets the issues: "Copy model UUID" in Linear\'s command menu.',
     example: '9cfb482a-81e3-4154-b5b9-2c805e70a02d',
     pattern: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
     hint: 'Must be the UUID of the team, not its key.',
@@ -47,13 +46,13 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** Issues for what needs a person (https://linear.app/developers/graphql). */
+/** Opens issues for what needs a person (https://linear.app/developers/graphql). */
 export const linear = defineConnector<Config>({
   type: 'linear',
   title: 'Linear',
   category: 'Project Management',
   description:
-    'Opens an issue for failing payments (one per endpoint, reason and day), customer milestones and price changes.',
+    'Opens issues for failed payments (one per endpoint, reason and day), customer milestones and price changes.',
   documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
   config,
   carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone' || kind === 'endpoint.pricing_changed',
@@ -73,8 +72,8 @@ export const linear = defineConnector<Config>({
     const problem = classifyProblem(response, config, now);
     if (problem) return problem;
     const created = valueAt(parseJson(response.body), 'data', 'issueCreate');
-    if (created === undefined) return retry('Linear did not answer as expected.');
-    if (valueAt(created, 'success') !== true) return { kind: 'drop', reason: 'Linear did not create the issue.' };
+    if (created === undefined) return retry('Linear returned an unexpected response.');
+    if (valueAt(created, 'success') !== true) return { kind: 'drop', reason: "Linear didn't create the issue." };
     const identifier = vendorText(valueAt(created, 'issue', 'identifier'), [config.apiKey], 40);
     return { kind: 'delivered', ...(identifier && { note: `Issue ${identifier}.` }) };
   },
@@ -83,16 +82,15 @@ export const linear = defineConnector<Config>({
     build: (config) => graphql(config, FIND_TEAM, { id: config.teamId }),
     classify(response, config) {
       const problem = classifyProblem(response, config, new Date(0));
-      if (problem)
-        return { ok: false, message: 'reason' in problem ? problem.reason : 'Linear did not answer as expected.' };
+      if (problem) return failedProbe('Linear', problem);
       const name = vendorText(valueAt(parseJson(response.body), 'data', 'team', 'name'), [config.apiKey], 60);
-      if (!name) return { ok: false, message: 'The key works, but the team was not found.' };
-      return { ok: true, message: `The key works and can see the team ${name}.` };
+      if (!name) return { ok: false, message: "The key works, but Linear can't find the team." };
+      return { ok: true, message: `The key works and has access to the team ${name}.` };
     },
   },
 });
 
-/** A broken endpoint fails for every payer: its failures of one reason and day are one issue, not hundreds. */
+/** A broken endpoint fails for every payer, so failures with the same reason and day share one issue. */
 function issueKey(event: ConnectorEvent): string {
   if (event.type !== 'payment.failed' || event.test) return event.id;
   return `payment.failed:${event.data.endpointId}:${event.data.reason}:${event.timestamp.slice(0, 10)}`;
@@ -106,7 +104,7 @@ function titleOf(event: ConnectorEvent, context: BuildContext): string {
   );
 }
 
-/** Values stand in code spans, where Linear neither formats text nor turns addresses into mentions. */
+/** Values are in code spans, where Linear doesn't format text or create mentions. */
 function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
   const message = describeEvent(event, context);
   const lines = message.facts.map(({ label, value }) => `- **${label}:** ${code(value)}`);
@@ -114,7 +112,7 @@ function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
   if (event.type === 'payment.failed') {
     lines.push(
       '',
-      'This is the first failure of its kind today. Further ones on this endpoint do not open another issue.',
+      "This is today's first failure with this reason at this endpoint. More of them won't open another issue today.",
     );
   }
   if (message.url) lines.push('', `[Open the event](<${message.url}>)`);
@@ -130,7 +128,7 @@ function graphql(config: Config, query: string, variables: Record<string, unknow
     method: 'POST',
     url: API_URL,
     headers: {
-      // A personal key stands alone; only an OAuth token is a bearer token.
+      // A personal key is sent without the prefix of OAuth tokens.
       authorization: config.apiKey.startsWith('lin_api_') ? config.apiKey : `Bearer ${config.apiKey}`,
       'content-type': 'application/json',
     },
@@ -138,7 +136,7 @@ function graphql(config: Config, query: string, variables: Record<string, unknow
   };
 }
 
-/** Errors come with 200 and 400 alike, so the body decides. Undefined: there is none. */
+/** The error in a response, if any. Linear returns errors with 200 as well as 400, so the body decides. */
 function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome | undefined {
   const errors = valueAt(parseJson(response.body), 'errors');
   const error = Array.isArray(errors) && errors.length > 0 ? errors[0] : undefined;
@@ -146,28 +144,31 @@ function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: D
   const errorCode = String(valueAt(error, 'extensions', 'code') ?? '').toUpperCase();
   const message = vendorText(valueAt(error, 'message'), [apiKey]);
   const shown = vendorText(valueAt(error, 'extensions', 'userPresentableMessage'), [apiKey]) || message;
-  if (/conflict on insert of issue/i.test(message)) return { kind: 'delivered', note: 'The issue was open already.' };
+  if (/conflict on insert of issue/i.test(message)) return { kind: 'delivered', note: 'The issue already existed.' };
   if (response.statusCode === 429 || errorCode === 'RATELIMITED' || kind === 'ratelimited') {
-    return retry('The rate limit of Linear is used up.', waitSeconds(response, now));
+    return retry('Linear is rate limiting requests.', waitSeconds(response, now));
   }
   if (response.statusCode === 401 || errorCode === 'AUTHENTICATION_ERROR' || kind === 'authentication error') {
-    return { kind: 'pause', reason: 'Linear refused the API key. Save a current one.' };
+    return { kind: 'pause', reason: 'Linear rejected the API key. Save a new one.' };
   }
   if (response.statusCode === 403 || errorCode === 'FORBIDDEN' || kind === 'forbidden') {
-    return { kind: 'pause', reason: 'The API key may not create issues in this team.' };
+    return { kind: 'pause', reason: "The API key can't create issues in this team. Check its permissions in Linear." };
   }
   if (kind === 'usage limit exceeded')
-    return { kind: 'pause', reason: 'The issue limit of the Linear plan is reached.' };
-  if (error && PASSING.has(kind)) return retry(`Linear could not take the issue just now: ${shown}`);
-  if (response.statusCode >= 500) return classifyByStatus(response, { now });
+    return {
+      kind: 'pause',
+      reason: 'Your Linear plan has reached its issue limit. Upgrade it or archive issues, then resume this connector.',
+    };
+  if (error && PASSING.has(kind)) return retry(`Linear couldn't accept the issue right now: ${shown}`);
+  if (response.statusCode >= 500) return classifyByStatus('Linear', response, { now });
   if (error && /entity not found: team/i.test(`${message} ${shown}`)) {
-    return { kind: 'disable', reason: 'Linear does not find the team. Check the team ID.' };
+    return { kind: 'disable', reason: "Linear can't find the team. Check the team ID." };
   }
-  if (error) return { kind: 'drop', reason: reason(`Linear did not accept the issue: ${shown}`) };
-  return response.statusCode === 200 ? undefined : classifyByStatus(response, { expected: [], now });
+  if (error) return { kind: 'drop', reason: reason(`Linear rejected the issue: ${shown}`) };
+  return response.statusCode === 200 ? undefined : classifyByStatus('Linear', response, { expected: [], now });
 }
 
-/** `x-ratelimit-requests-reset` is the moment, in milliseconds, at which the budget is full again. */
+/** `x-ratelimit-requests-reset` is the time, in milliseconds, when the limit resets. */
 function waitSeconds(response: ConnectorResponse, now: Date): number {
   const reset = Number(response.headers['x-ratelimit-requests-reset']);
   const untilReset = reset > 0 ? (reset - now.getTime()) / 1000 : RATE_LIMIT_WAIT_SECONDS;

@@ -7,12 +7,12 @@ import { eventEnvelope } from '../shared/envelope.ts';
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'Make: a scenario that starts with Webhooks, Custom webhook; copy its address.',
+    description: 'The URL of a custom webhook that starts a Make scenario.',
     secret: true,
     example: 'https://hook.eu2.make.com/abcdefghijklmnopqrstuvwxyz012345',
     host: /^hook\.((eu1|eu2|us1|us2)\.make\.com|(eu1|us1)\.make\.celonis\.com)$/,
     path: /^\/[a-z0-9]{20,64}$/,
-    hint: 'Must be the address of a custom webhook: https://hook.eu2.make.com/… without a query.',
+    hint: 'Must be the URL of a custom webhook, https://hook.eu2.make.com/…, without a query string.',
   }),
 });
 
@@ -26,11 +26,11 @@ export const make = defineConnector({
   type: 'make',
   title: 'Make',
   category: 'Automation',
-  description: 'Every event is sent to a custom webhook and can start a scenario.',
+  description: 'Sends every event to a custom webhook, which can start a scenario.',
   documentationUrl: 'https://apps.make.com/gateway',
   config,
   carries: () => true,
-  // A scenario with a Webhook response module holds the connection until it has run.
+  // A scenario with a Webhook response module keeps the connection open until it has run.
   timeoutSeconds: 30,
 
   build([event], { webhookUrl }) {
@@ -47,22 +47,25 @@ export const make = defineConnector({
     const detail = vendorText(body, [webhookUrl, new URL(webhookUrl).pathname.slice(1)]);
     const after = retryAfterSeconds(response, now);
     if (statusCode >= 200 && statusCode < 300) {
-      return { kind: 'delivered', note: 'Make took the event; whether the scenario ran is in its history.' };
+      return {
+        kind: 'delivered',
+        note: 'Make accepted the event. Check the history of the scenario to see whether it ran.',
+      };
     }
     if (statusCode === 400 && /queue is full/i.test(body)) {
       return retry('The queue of the Make webhook is full.', after ?? QUEUE_FULL_SECONDS);
     }
     if (statusCode === 410) {
-      return retry('The Make scenario is switched off or deleted. Switch it on again.', after ?? SWITCHED_OFF_SECONDS);
+      return retry('The Make scenario is turned off or was deleted. Turn it on again.', after ?? SWITCHED_OFF_SECONDS);
     }
-    if (statusCode === 429) return retry('Make asked to slow down.', after ?? THROTTLE_SECONDS);
+    if (statusCode === 429) return retry('Make is rate limiting requests.', after ?? THROTTLE_SECONDS);
     if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {
-      // The scenario ran each time, at the seller's cost, and will not do better by itself.
+      // The scenario ran each time, at the seller's cost, and is unlikely to succeed now.
       return {
         kind: 'drop',
-        reason: `The Make scenario failed ${MAX_FAILED_RUNS} times on this event. Check its history.`,
+        reason: `The Make scenario failed ${MAX_FAILED_RUNS} times for this event. Check its history in Make.`,
       };
     }
-    return classifyByStatus(response, { detail, now });
+    return classifyByStatus('Make', response, { detail, now });
   },
 });

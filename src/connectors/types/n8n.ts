@@ -5,7 +5,7 @@ import { secretField, textField, vendorUrlField } from '../fields.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { eventEnvelope } from '../shared/envelope.ts';
 
-// Headers that belong to the HTTP connection or are ours to set.
+// Headers that HTTP or this connector sets.
 const RESERVED_HEADERS =
   'host|connection|content-length|content-type|content-encoding|transfer-encoding|expect|te|trailer|upgrade|' +
   'keep-alive|proxy-.*|x-event-id|x-event-signature';
@@ -13,35 +13,35 @@ const RESERVED_HEADERS =
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'n8n: the Production URL of a Webhook node whose HTTP Method is POST, in an active workflow.',
+    description: 'The Production URL of a Webhook node with the HTTP method POST, in an active workflow.',
     secret: true,
     example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
-    // n8n is mostly self-hosted: any public host, on any port and under any path.
+    // n8n is often self-hosted, so any public host, port and path is allowed.
     host: /./,
     path: /^\/(?!.*webhook-test(\/|$))./,
-    hint: 'Must be an https Production URL. The Test URL (/webhook-test/) works for one call only.',
+    hint: 'Must be an https Production URL. The Test URL (/webhook-test/) only works once.',
     allowPort: true,
     allowQuery: true,
   }),
   authHeaderName: textField({
     title: 'Authentication header',
-    description: 'Name of the header the Webhook node checks (Header Auth). Default: Authorization.',
+    description: 'The header that the Webhook node checks (Header Auth). Default: Authorization.',
     example: 'X-Api-Key',
     maxLength: 64,
     pattern: new RegExp(`^(?!(?:${RESERVED_HEADERS})$)[\\w!#$%&'*+.^\`|~-]+$`, 'i'),
-    hint: 'Must be a header name that is not used by HTTP or by the event itself.',
+    hint: "Must be a header name that HTTP and this connector don't use.",
   }).optional(),
   authHeaderValue: secretField({
     title: 'Authentication header value',
-    description: 'What the header must say. For Basic Auth: Basic, a space, and user:password in base64.',
+    description: 'The value of that header. For Basic Auth: Basic, a space, and user:password in base64.',
     pattern: /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/,
-    hint: 'Must be printable ASCII without spaces at its ends.',
+    hint: 'Must be printable ASCII without leading or trailing spaces.',
   }).optional(),
   signingSecret: secretField({
     title: 'Signing secret',
-    description: 'Any secret you choose: X-Event-Signature then carries the HMAC-SHA256 of the body under it.',
+    description: 'A secret of your choice. Requests then carry X-Event-Signature, the HMAC-SHA256 of the body.',
     pattern: /^.{16,}$/u,
-    hint: 'Must have at least 16 characters.',
+    hint: 'Must be at least 16 characters.',
   }).optional(),
 });
 
@@ -53,11 +53,11 @@ export const n8n = defineConnector({
   type: 'n8n',
   title: 'n8n',
   category: 'Automation',
-  description: 'Every event is sent to a Webhook node and can start a workflow.',
+  description: 'Sends every event to a Webhook node, which can start a workflow.',
   documentationUrl: 'https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/',
   config,
   carries: () => true,
-  // A node that answers with the last node's data holds the connection until the workflow has run.
+  // A node that responds when the last node finishes keeps the connection open until the workflow has run.
   timeoutSeconds: 30,
 
   build([event], { webhookUrl, authHeaderName = 'authorization', authHeaderValue, signingSecret }) {
@@ -81,21 +81,24 @@ export const n8n = defineConnector({
     const secrets = [webhookUrl, ...longPathSegments(webhookUrl), authHeaderValue, signingSecret];
     const detail = vendorText(valueAt(parseJson(body), 'message'), secrets);
     if (statusCode === 404) {
-      // n8n forgets the webhook while the workflow is switched off; the address is the same again afterwards.
-      const sentence = 'n8n has no active workflow with a POST webhook at this URL';
-      return retry(`${sentence}${detail && `: ${detail}`}`, retryAfterSeconds(response, now) ?? INACTIVE_SECONDS);
+      // n8n returns 404 while the workflow is inactive. The URL works again afterwards.
+      const sentence = 'n8n has no active workflow with a POST webhook at this URL. Activate the workflow';
+      return retry(
+        `${sentence}${detail ? `. n8n returned: ${detail}` : '.'}`,
+        retryAfterSeconds(response, now) ?? INACTIVE_SECONDS,
+      );
     }
     if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {
       return {
         kind: 'drop',
-        reason: `The n8n workflow failed ${MAX_FAILED_RUNS} times on this event. Check its executions.`,
+        reason: `The n8n workflow failed ${MAX_FAILED_RUNS} times for this event. Check its executions in n8n.`,
       };
     }
-    return classifyByStatus(response, { detail, now });
+    return classifyByStatus('n8n', response, { detail, now });
   },
 });
 
-/** n8n quotes the path of the webhook, and who knows the path may call it. */
+/** n8n quotes the path of the webhook in errors, and whoever knows the path can call it. */
 function longPathSegments(url: string): string[] {
   return new URL(url).pathname.split('/').filter((segment) => segment.length >= 8);
 }

@@ -33,7 +33,7 @@ import { oneLine, shorten } from '../shared/plain-text.ts';
 const ALERT_URLS = {
   us: 'https://api.opsgenie.com/v2/alerts',
   eu: 'https://api.eu.opsgenie.com/v2/alerts',
-  // Opsgenie ends in 2027; its successor takes the same body and header.
+  // Opsgenie shuts down in 2027. Its successor accepts the same body and header.
   jsm: 'https://api.atlassian.com/jsm/ops/integration/v2/alerts',
 } as const;
 type Region = keyof typeof ALERT_URLS;
@@ -44,13 +44,14 @@ const MAX_ENTITY_LENGTH = 512;
 const config = z.strictObject({
   apiKey: secretField({
     title: 'API key',
-    description: 'Opsgenie: your team, Integrations, API. Jira Service Management: Operations, your team, API.',
+    description:
+      'In Opsgenie: your team > Integrations > API. In Jira Service Management: Operations > your team > Integrations > API.',
     pattern: /^[A-Za-z0-9-]{20,128}$/,
-    hint: 'Paste the key of an API integration: letters, digits and - only.',
+    hint: 'Must be the key of an API integration: letters, digits and - only.',
   }),
   region: choiceField(['us', 'eu', 'jsm'], {
     title: 'Service',
-    description: 'us or eu: Opsgenie there; left out, both are tried. jsm: Jira Service Management, its successor.',
+    description: 'us or eu for Opsgenie, jsm for Jira Service Management. If empty, us and eu are both tried.',
     decidesAddress: true,
   }).optional(),
   ...alertFields,
@@ -62,7 +63,8 @@ export const opsgenie = defineConnector<Config>({
   type: 'opsgenie',
   title: 'Opsgenie',
   category: 'Monitoring',
-  description: 'Failing settlements and upstreams open one alert an endpoint, and the next settled payment closes it.',
+  description:
+    'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment closes it.',
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
   config,
   carries: carriesAlert,
@@ -84,36 +86,36 @@ export const opsgenie = defineConnector<Config>({
     const remember = { ...(settings.region ? {} : { region }), ...alertMemory(event, memory, closedAt) };
     const { statusCode } = response;
     if (statusCode === 202) {
-      if (!valueAt(parseJson(response.body), 'requestId')) return retry('Opsgenie answered 202 without a request id.');
+      if (!valueAt(parseJson(response.body), 'requestId')) return retry('Opsgenie returned 202 without a request id.');
       if (event?.test && action !== 'test-close') {
         const request = close(testAlertKey(connectorId), settings, region);
         return { kind: 'next', request: { ...request, step: `test-close:${region}` } };
       }
-      // Its settlement may have been at Opsgenie before the alert was.
+      // The payment that settled may have reached Opsgenie before this alert.
       if (event?.type === 'payment.failed' && !event.test && action !== 'close' && history?.settledAt) {
         const request = close(alertKey(event), settings, region);
         return { kind: 'next', request: { ...request, step: `close:${region}` } };
       }
-      return { kind: 'delivered', note: 'Opsgenie took the request and works on it in the background.', remember };
+      return { kind: 'delivered', note: 'Opsgenie accepted the request and processes it in the background.', remember };
     }
     const isClose = action === 'close' || event?.type === 'payment.settled';
     if (statusCode === 404 && (event?.test ? action === 'test-close' : isClose)) {
-      return { kind: 'delivered', note: 'The alert was closed already.', remember };
+      return { kind: 'delivered', note: 'The alert was already closed.', remember };
     }
     if ((statusCode === 401 || statusCode === 403) && event && otherRegion && region === firstRegion) {
       const request = requestFor(event, settings, context, otherRegion);
-      // A key belongs to one region and does not show which; the one that takes it is remembered.
+      // A key belongs to one region but doesn't show which. The region that accepts it is remembered.
       if (!('skip' in request)) return { kind: 'next', request };
     }
     if (statusCode === 429) {
       const period = Number(response.headers['x-ratelimit-period-in-sec']) || undefined;
-      return retry('Opsgenie asked to slow down.', retryAfterSeconds(response, now) ?? period);
+      return retry('Opsgenie is rate limiting requests.', retryAfterSeconds(response, now) ?? period);
     }
     const detail = vendorText(valueAt(parseJson(response.body), 'message'), [settings.apiKey]);
     if (statusCode === 422 && /\bkey\b/i.test(detail)) {
-      return { kind: 'pause', reason: reason(`Opsgenie refused the API key (HTTP 422): ${detail}`) };
+      return { kind: 'pause', reason: reason(`Opsgenie rejected the API key (HTTP 422): ${detail}`) };
     }
-    return classifyByStatus(response, { expected: [202], detail, now });
+    return classifyByStatus('Opsgenie', response, { expected: [202], detail, now });
   },
 
   probe: {
@@ -126,10 +128,13 @@ export const opsgenie = defineConnector<Config>({
         if (otherRegion && region === firstRegion) return { next: probeRequest(settings, otherRegion) };
         return {
           ok: false,
-          message: 'The API key was refused, or it may not read alerts. Send a test event to be sure.',
+          message: "Opsgenie rejected the API key, or the key can't read alerts. Send a test event to find out.",
         };
       }
-      return { ok: false, message: `The API key could not be checked (HTTP ${statusCode}). Send a test event.` };
+      return {
+        ok: false,
+        message: `Opsgenie couldn't check the API key (HTTP ${statusCode}). Send a test event instead.`,
+      };
     },
   },
 });
@@ -159,14 +164,14 @@ function requestFor(event: ConnectorEvent, settings: Config, context: BuildConte
       return skip ? { skip } : close(alertKey(event), settings, region);
     }
     default:
-      return { skip: `Opsgenie does not carry ${event.type}.` };
+      return { skip: `${event.type} events aren't sent to Opsgenie.` };
   }
 }
 
 function create(event: ConnectorEvent, alert: object, settings: Config, context: BuildContext, region: Region) {
   const details = alertDetails(event, context);
   const description = Object.entries(details).map(([label, value]) => `${label}: ${withoutMarkup(value)}`);
-  if (context.consoleUrl) description.push(`Event in the console: ${context.consoleUrl}`);
+  if (context.consoleUrl) description.push(`Open in the console: ${context.consoleUrl}`);
   const body = {
     message: alertSummary(event, context, MAX_MESSAGE_LENGTH),
     ...alert,
@@ -201,13 +206,13 @@ function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
   };
 }
 
-/** The service to call, and the one to try when that refuses the key. */
+/** The region to call, and the one to try if that rejects the key. */
 function regions({ region }: Config, memory: ConnectorMemory): [Region, Region?] {
   if (region) return [region];
   return memory.region === 'eu' ? ['eu', 'us'] : ['us', 'eu'];
 }
 
-/** The description is shown as HTML in places. */
+/** Opsgenie shows the description as HTML in places. */
 function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('>', '›');
 }

@@ -29,19 +29,19 @@ const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as c
 const CHANGES: ReadonlySet<EventKind> = new Set(['endpoint.created', 'endpoint.pricing_changed']);
 const MAX_SUMMARY_LENGTH = 1024;
 const MAX_SOURCE_LENGTH = 255;
-/** Resolves what a failed payment has opened, since one has settled meanwhile. */
+/** The step that resolves a failed payment's alert, because another payment has settled since. */
 const CLOSE = 'close';
 
 const config = z.strictObject({
   routingKey: secretField({
     title: 'Integration key',
-    description: 'PagerDuty: your service, Integrations, Events API v2, Integration Key.',
+    description: 'In PagerDuty: your service > Integrations > Events API V2 > Integration Key.',
     pattern: /^[A-Za-z0-9]{32}$/,
-    hint: 'Must have 32 letters and digits.',
+    hint: 'Must be 32 letters and digits.',
   }),
   region: choiceField(['us', 'eu'], {
     title: 'Service region',
-    description: 'Where the PagerDuty account lives: eu if its address is …eu.pagerduty.com.',
+    description: 'us (default), or eu if the address of your PagerDuty account ends in eu.pagerduty.com.',
     decidesAddress: true,
   }).optional(),
   ...alertFields,
@@ -54,7 +54,7 @@ export const pagerduty = defineConnector<Config>({
   title: 'PagerDuty',
   category: 'Monitoring',
   description:
-    'Failing settlements and upstreams open one alert an endpoint, the next settled payment resolves it; changes are recorded.',
+    'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment resolves it. New endpoints and prices are change events.',
   documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
   config,
   carries: (kind, selected) => CHANGES.has(kind) || carriesAlert(kind, selected),
@@ -75,10 +75,10 @@ export const pagerduty = defineConnector<Config>({
       }
       case 'endpoint.created':
       case 'endpoint.pricing_changed':
-        if (isRulesetKey(settings)) return { skip: 'Keys of event rules take no change events.' };
+        if (isRulesetKey(settings)) return { skip: "Integration keys of event rules don't accept change events." };
         return change(event, settings, context);
       default:
-        return { skip: `PagerDuty does not carry ${event.type}.` };
+        return { skip: `${event.type} events aren't sent to PagerDuty.` };
     }
   },
 
@@ -86,29 +86,29 @@ export const pagerduty = defineConnector<Config>({
     const [event] = events;
     const json = parseJson(response.body);
     if (response.statusCode === 202) {
-      if (valueAt(json, 'status') !== 'success') return retry('PagerDuty answered 202 without confirming the event.');
+      if (valueAt(json, 'status') !== 'success') return retry('PagerDuty returned 202 without confirming the event.');
       if (step === 'test-trigger') {
         return { kind: 'next', request: { ...resolve(testAlertKey(connectorId), settings), step: 'test-resolve' } };
       }
-      // Its settlement may have been at PagerDuty before the trigger was.
+      // The payment that settled may have reached PagerDuty before this trigger.
       if (event?.type === 'payment.failed' && !event.test && step !== CLOSE && history?.settledAt) {
         return { kind: 'next', request: { ...resolve(alertKey(event), settings), step: CLOSE } };
       }
       const closedAt = step === CLOSE ? (history?.settledAt ?? now.toISOString()) : null;
-      const note = 'PagerDuty took the event; rules of the service may still suppress it.';
+      const note = 'PagerDuty accepted the event. Rules of the service may still suppress it.';
       return { kind: 'delivered', note, remember: alertMemory(event, memory, closedAt) };
     }
     if (response.statusCode === 429) {
-      // No Retry-After is documented; PagerDuty counts calls by the minute and asks for a back-off of minutes.
+      // PagerDuty documents no Retry-After. It limits calls per minute and asks clients to back off for minutes.
       const seconds = attemptNumber <= 3 ? 30 : 300;
-      return retry('PagerDuty asked to slow down.', retryAfterSeconds(response, now) ?? seconds);
+      return retry('PagerDuty is rate limiting requests.', retryAfterSeconds(response, now) ?? seconds);
     }
     const problem = valueAt(json, 'errors', 0) ?? valueAt(json, 'message');
     const detail = vendorText(problem, [settings.routingKey]);
     if (response.statusCode === 400 && /routing.?key/i.test(detail)) {
-      return { kind: 'pause', reason: reason(`PagerDuty refused the integration key: ${detail}`) };
+      return { kind: 'pause', reason: reason(`PagerDuty rejected the integration key: ${detail}`) };
     }
-    return classifyByStatus(response, { expected: [202], detail, now });
+    return classifyByStatus('PagerDuty', response, { expected: [202], detail, now });
   },
 });
 
@@ -145,7 +145,7 @@ function change(event: ConnectorEvent, settings: Config, context: BuildContext) 
   });
 }
 
-/** A test pages nobody: a change event, or where those are not taken an `info` alert that is resolved at once. */
+/** A test pages nobody. It is a change event or, if the key doesn't accept those, an `info` alert that is resolved at once. */
 function testRequest(event: ConnectorEvent, settings: Config, context: BuildContext): ConnectorRequest {
   if (!isRulesetKey(settings)) return change(event, settings, context);
   const request = post('/v2/enqueue', settings, {
@@ -163,7 +163,7 @@ function testRequest(event: ConnectorEvent, settings: Config, context: BuildCont
   return { ...request, step: 'test-trigger' };
 }
 
-/** An event without a source is refused, and a name may consist of nothing that can be seen. */
+/** PagerDuty requires a source, but a name may have no visible characters. */
 function sourceOf(name: string): string {
   return shorten(oneLine(name), MAX_SOURCE_LENGTH) || 'tollgate';
 }
@@ -178,10 +178,10 @@ function post(path: string, { routingKey, region = 'us' }: Config, body: object)
 }
 
 function links({ consoleUrl }: BuildContext) {
-  return consoleUrl ? { links: [{ href: consoleUrl, text: 'Event in the console' }] } : {};
+  return consoleUrl ? { links: [{ href: consoleUrl, text: 'Open in the console' }] } : {};
 }
 
-/** Keys of global rulesets start with R; ordinary ones are hexadecimal. */
+/** Keys of global rulesets start with R; others are hexadecimal. */
 function isRulesetKey({ routingKey }: Config): boolean {
   return routingKey.startsWith('R');
 }

@@ -17,19 +17,19 @@ const THROTTLED = '3001';
 const THROTTLE_WAIT_SECONDS = 60;
 
 const HOLDING: Readonly<Record<string, string>> = {
-  3200: 'QuickBooks refused the access token. Tokens last one hour: save a new one in the settings.',
-  3100: 'The token has no access to this company. Check the company ID and the environment.',
-  6190: 'The QuickBooks subscription has ended or is suspended.',
+  3200: 'QuickBooks rejected the access token. Tokens expire after an hour: save a new one.',
+  3100: 'The access token has no access to this company. Check the company ID and the environment.',
+  6190: 'The QuickBooks subscription has ended or is suspended. Renew it, then resume this connector.',
 };
 
 export type Fault = { type: string; code: string; message: unknown };
 
-/** An answer of 200 may carry a fault, too. */
+/** Whether a response has a fault. Even a 200 can have one. */
 export function hasFault(response: ConnectorResponse): boolean {
   return response.statusCode !== 200 || faultOf(response) !== undefined;
 }
 
-/** The fault in an answer. Intuit's gateway writes `fault` where the accounting API writes `Fault`. */
+/** The fault in a response. Intuit's gateway writes `fault` where the accounting API writes `Fault`. */
 export function faultOf(response: ConnectorResponse): Fault | undefined {
   const json = parseJson(response.body);
   const fault = valueAt(json, 'Fault') ?? valueAt(json, 'fault');
@@ -44,20 +44,20 @@ export function faultOf(response: ConnectorResponse): Fault | undefined {
   };
 }
 
-/** What an answer with a fault, or with a status other than 200, means. */
+/** What a response with a fault, or with a status other than 200, means. */
 export function classifyFault(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
   const { statusCode } = response;
   const { type, code, message } = faultOf(response) ?? { type: '', code: '', message: undefined };
   if (statusCode === 429 || code === THROTTLED) {
-    return retry('QuickBooks asked to slow down.', retryAfterSeconds(response, now) ?? THROTTLE_WAIT_SECONDS);
+    return retry('QuickBooks is rate limiting requests.', retryAfterSeconds(response, now) ?? THROTTLE_WAIT_SECONDS);
   }
   if (statusCode === 401 || type.startsWith('authentication')) return { kind: 'pause', reason: HOLDING[3200]! };
   if (statusCode === 403 || type.startsWith('authorization')) return { kind: 'pause', reason: HOLDING[3100]! };
   if (Object.hasOwn(HOLDING, code)) return { kind: 'pause', reason: HOLDING[code]! };
   if (statusCode >= 500 || type.startsWith('system') || type.startsWith('service')) {
-    return retry('QuickBooks could not take the booking just now.', retryAfterSeconds(response, now));
+    return retry("QuickBooks couldn't accept the receipt right now.", retryAfterSeconds(response, now));
   }
-  if (!type && !code) return classifyByStatus(response, { expected: [], now });
+  if (!type && !code) return classifyByStatus('QuickBooks', response, { expected: [], now });
   const detail = vendorText(message, [accessToken]) || `code ${vendorText(code, [], 20)}`;
-  return { kind: 'drop', reason: reason(`QuickBooks did not accept the booking: ${detail}`) };
+  return { kind: 'drop', reason: reason(`QuickBooks rejected the receipt: ${detail}`) };
 }

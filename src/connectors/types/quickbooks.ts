@@ -7,9 +7,10 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { choiceField, secretField, textField } from '../fields.ts';
+import { choiceField, headerSecretField, textField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
-import { parseJson, retry, valueAt } from '../shared/classify.ts';
+import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
 import { derivedUuid } from '../shared/derived-id.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
 import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE } from './quickbooks-fault.ts';
@@ -17,25 +18,23 @@ import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE }
 const HOSTS = { production: 'quickbooks.api.intuit.com', sandbox: 'sandbox-quickbooks.api.intuit.com' } as const;
 const MINOR_VERSION = '75';
 const ITEM_NAME = 'x402 API revenue';
-const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then switch this connector on again.`;
+const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then resume this connector.`;
 
 const config = z.strictObject({
-  accessToken: secretField({
+  accessToken: headerSecretField({
     title: 'Access token',
-    description: 'OAuth 2.0 access token with the scope com.intuit.quickbooks.accounting. It lasts one hour.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
+    description: 'An OAuth 2.0 access token with the scope com.intuit.quickbooks.accounting. It expires after an hour.',
   }),
   realmId: textField({
     title: 'Company ID',
-    description: 'The realm ID of the company, shown with the token and under Account and Settings, Billing.',
+    description: "The company's realm ID, shown with the token and under Account and Settings > Billing.",
     example: '9130355377388383',
     pattern: /^\d{5,25}$/,
-    hint: 'Must consist of digits only.',
+    hint: 'Must be digits only.',
   }),
   environment: choiceField(['production', 'sandbox'], {
     title: 'Environment',
-    description: 'Sandbox for a test company of an Intuit developer account. Default: production.',
+    description: 'Choose sandbox for a test company of an Intuit developer account. Default: production.',
     decidesAddress: true,
   }).optional(),
 });
@@ -44,7 +43,7 @@ type Context = ClassifyContext<Config> & { booking: Booking };
 
 const FOUND = {
   ok: true,
-  message: `The company was found. Make sure that it has a service item named "${ITEM_NAME}".`,
+  message: `The token works. Make sure the company has a service item named "${ITEM_NAME}".`,
 };
 
 /** Sales receipts (https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/salesreceipt). */
@@ -52,8 +51,7 @@ export const quickbooks = defineConnector<Config>({
   type: 'quickbooks',
   title: 'QuickBooks Online',
   category: 'Accounting',
-  description:
-    'Books the revenue of each day, or each payment where daily totals are not selected, as a sales receipt.',
+  description: "Books a sales receipt for each day's revenue, or for each payment if daily summaries aren't selected.",
   documentationUrl: 'https://developer.intuit.com/app/developer/qbo/docs/develop/authentication-and-authorization',
   config,
   carries: booksKind,
@@ -75,8 +73,8 @@ export const quickbooks = defineConnector<Config>({
     if (step === 'rate') return afterRate(response, home, { ...context, booking });
     if (step === 'item') return afterItem(response, { ...context, booking });
     const id = valueAt(parseJson(response.body), 'SalesReceipt', 'Id');
-    // The next try finds the receipt by its number in case this odd answer hid a success.
-    if (typeof id !== 'string') return retry('QuickBooks did not confirm the sales receipt.');
+    // If the receipt was created after all, the next attempt finds it by its number.
+    if (typeof id !== 'string') return retry("QuickBooks didn't confirm the sales receipt.");
     return { kind: 'delivered', note: `Sales receipt ${booking.number}.` };
   },
 
@@ -84,17 +82,17 @@ export const quickbooks = defineConnector<Config>({
     build: (config) => get(config, `companyinfo/${config.realmId}`, 'company'),
     classify(response, config, name) {
       if (hasFault(response))
-        return { ok: false, message: messageOf(classifyFault(response, config.accessToken, new Date(0))) };
+        return failedProbe('QuickBooks', classifyFault(response, config.accessToken, new Date(0)));
       const { step, home: known } = partsOf(name);
       if (step === 'rate') {
         const rate = rateOf(response, known, 'today');
-        return typeof rate === 'number' ? FOUND : { ok: false, message: messageOf(rate) };
+        return typeof rate === 'number' ? FOUND : failedProbe('QuickBooks', rate);
       }
       const json = parseJson(response.body);
       if (step === 'company' && valueAt(json, 'CompanyInfo')) return { next: getPreferences(config) };
-      if (!valueAt(json, 'Preferences')) return { ok: false, message: 'QuickBooks did not answer as expected.' };
+      if (!valueAt(json, 'Preferences')) return { ok: false, message: 'QuickBooks returned an unexpected response.' };
       const home = homeCurrencyOf(response, config.accessToken);
-      if (typeof home !== 'string') return { ok: false, message: messageOf(home) };
+      if (typeof home !== 'string') return failedProbe('QuickBooks', home);
       return home === BOOKED_CURRENCY ? FOUND : { next: getRate(config, home) };
     },
   },
@@ -117,14 +115,14 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** The first question that is still open, or the receipt when there is none. */
+/** The next lookup that is missing, or the receipt if there is none. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
   const { booking, config } = context;
   const home = memory[currencyKey(config)];
   if (!isCurrency(home)) return getPreferences(config);
   if (!memory[itemKey(config)]) return findItem(config);
   if (home === BOOKED_CURRENCY) return createReceipt(context, memory);
-  // The rate of the day is asked for each time: it is the company's to correct.
+  // The rate is read each time, because the company may correct it.
   if (rate === undefined) return getRate(config, home, booking.date);
   return createReceipt(context, memory, { CurrencyRef: { value: BOOKED_CURRENCY }, ExchangeRate: rate });
 }
@@ -143,7 +141,7 @@ function afterRate(response: ConnectorResponse, home: string, context: Context):
 
 function afterItem(response: ConnectorResponse, context: Context): Outcome {
   const id = valueAt(parseJson(response.body), 'QueryResponse', 'Item', 0, 'Id');
-  // Making the item would mean choosing an income account, which is the bookkeeper's to decide.
+  // Creating the item would mean choosing an income account, which is up to the bookkeeper.
   if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) return { kind: 'pause', reason: ITEM_NEEDED };
   const remember = { [itemKey(context.config)]: id };
   return { kind: 'next', request: nextRequest(context, { ...context.memory, ...remember }), remember };
@@ -152,7 +150,7 @@ function afterItem(response: ConnectorResponse, context: Context): Outcome {
 function createReceipt(context: Context, memory: ConnectorMemory, currency: object = {}): ConnectorRequest {
   const { booking, config, connectorId } = context;
   const { amountUsd, date, description, number, reference } = booking;
-  // Without ItemRef the line is taken for a remark and the receipt is zero.
+  // Without ItemRef, QuickBooks treats the line as a comment and the receipt is zero.
   const detail = { ItemRef: { value: memory[itemKey(config)] }, Qty: 1, UnitPrice: amountUsd };
   const line = {
     DetailType: 'SalesItemLineDetail',
@@ -161,12 +159,12 @@ function createReceipt(context: Context, memory: ConnectorMemory, currency: obje
     SalesItemLineDetail: detail,
   };
   const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks answers a repeated id as it did the first time, so another item needs another id.
+  // QuickBooks repeats its first response for a known id, so a different item needs a different id.
   url.searchParams.set('requestid', derivedUuid(`${reference}:${memory[itemKey(config)]}`, connectorId));
   return {
     method: 'POST',
     url: url.href,
-    headers: { ...authorization(config), 'content-type': 'application/json' },
+    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
     body: JSON.stringify({
       TxnDate: date,
       DocNumber: number,
@@ -186,14 +184,14 @@ function getPreferences(config: Config): ConnectorRequest {
   return get(config, 'preferences', 'preferences');
 }
 
-/** @param date left out for today. */
+/** @param date defaults to today. */
 function getRate(config: Config, home: string, date?: string): ConnectorRequest {
   const request = get(config, 'exchangerate', `rate:${home}`);
   const day = date === undefined ? '' : `&asofdate=${date}`;
   return { ...request, url: `${request.url}&sourcecurrencycode=${BOOKED_CURRENCY}${day}` };
 }
 
-/** The question about the rate carries the currency it is asked for. */
+/** Splits a step: that of the exchange rate includes the currency. */
 function partsOf(name: string): { step: string; home: string } {
   const [step = '', home = ''] = name.split(':');
   return { step, home };
@@ -205,7 +203,7 @@ function query(config: Config, statement: string, step: string): ConnectorReques
 }
 
 function get(config: Config, path: string, step: string): ConnectorRequest {
-  return { method: 'GET', url: apiUrl(config, path).href, headers: authorization(config), step };
+  return { method: 'GET', url: apiUrl(config, path).href, headers: bearer(config.accessToken), step };
 }
 
 function afterFault(response: ConnectorResponse, context: Context): Outcome {
@@ -213,32 +211,27 @@ function afterFault(response: ConnectorResponse, context: Context): Outcome {
   const { step, home } = partsOf(context.step);
   const code = faultOf(response)?.code;
   if (step === 'send' && code === DUPLICATE_NUMBER && attemptNumber < 3) {
-    return retry(`QuickBooks has a document ${booking.number} already. The next try compares it.`, 60);
+    return retry(
+      `QuickBooks already has a document ${booking.number}. The next attempt checks whether it is this receipt.`,
+      60,
+    );
   }
   if (step === 'send' && code && MISSING_REFERENCE.has(code)) {
     return {
       kind: 'retry',
-      reason: 'The item is gone. It will be looked up again.',
+      reason: 'The QuickBooks item was deleted or is inactive. The next attempt looks it up again.',
       remember: { [itemKey(config)]: '' },
     };
   }
   const outcome = classifyFault(response, config.accessToken, now);
-  // While the currency or its rate is unknown the booking waits: no other event would fare better.
+  // While the currency or its rate is unknown, bookings wait, because no other event would succeed either.
   const isFinal = outcome.kind === 'drop' || outcome.kind === 'disable';
   if (isFinal && step === 'rate') return withoutRate(home, booking.date);
   return isFinal && step === 'preferences' ? { kind: 'pause', reason: outcome.reason } : outcome;
 }
 
-function messageOf(outcome: Outcome): string {
-  return 'reason' in outcome ? outcome.reason : 'QuickBooks did not answer as expected.';
-}
-
 function apiUrl({ environment = 'production', realmId }: Config, path: string): URL {
   return new URL(`https://${HOSTS[environment]}/v3/company/${realmId}/${path}?minorversion=${MINOR_VERSION}`);
-}
-
-function authorization({ accessToken }: Config): Record<string, string> {
-  return { authorization: `Bearer ${accessToken}`, accept: 'application/json' };
 }
 
 function itemKey({ realmId }: Config): string {

@@ -26,7 +26,7 @@ import { twilio } from './twilio.ts';
 import { xero } from './xero.ts';
 import { zapier } from './zapier.ts';
 
-/** Every connector type. A new one is a file in `types/` and a line here. */
+/** Every connector type. To add one, create a file in `types/` and add it here. */
 const DEFINITIONS = [
   slack,
   discord,
@@ -58,20 +58,20 @@ const DEFINITIONS = [
 
 const BY_TYPE = new Map<string, ConnectorDefinition>(DEFINITIONS.map((definition) => [definition.type, definition]));
 
-/** All definitions, in the order of the documented list. */
+/** All definitions, in the order of `CONNECTOR_TYPES`. */
 export function listConnectors(): readonly ConnectorDefinition[] {
   return CONNECTOR_TYPES.flatMap((type) => BY_TYPE.get(type) ?? []);
 }
 
-/** The definition of a type, or undefined when there is none. */
+/** The definition of a type, or undefined if there is none. */
 export function findConnector(type: string): ConnectorDefinition | undefined {
   return BY_TYPE.get(type);
 }
 
-/** @throws Error for a type that is none: types are checked where they come in. */
+/** @throws Error for an unknown type. Input is checked before it gets here. */
 export function getConnector(type: string): ConnectorDefinition {
   const definition = BY_TYPE.get(type);
-  if (!definition) throw new Error(`There is no connector type ${type}`);
+  if (!definition) throw new Error(`Unknown connector type ${type}`);
   return definition;
 }
 

@@ -20,21 +20,21 @@ const MONTHLY_QUOTA_RETRY_SECONDS = 24 * 60 * 60;
 
 const toMeta = {
   title: 'To',
-  description: 'One or more recipients, as a list or separated by commas. They see each other.',
+  description: 'One or more recipients, as a list or separated by commas. They can see each other.',
   example: 'team@example.com',
 };
 
 const config = z.strictObject({
   apiKey: secretField({
     title: 'API key',
-    description: 'A Resend API key; "sending access" is enough.',
+    description: 'A Resend API key with at least "Sending access".',
     example: 're_123456789',
     pattern: /^re_\w+$/,
-    hint: 'Must be a Resend key, which begins with "re_". For a key that begins with "SG." use the type email.',
+    hint: 'Must be a Resend key, which starts with "re_". For a key that starts with "SG.", use the Email (SendGrid) connector.',
   }),
   from: mailboxField({
     title: 'From',
-    description: 'The sender: an address of a domain that is verified in Resend.',
+    description: 'The sender. Its domain must be verified in Resend.',
     example: 'Payments <payments@example.com>',
   }),
   to: z
@@ -57,29 +57,29 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** By `name` in the body: the status alone cannot tell these apart. https://resend.com/docs/api-reference/errors */
+/** Outcomes by the `name` in the body, because the status alone isn't enough. https://resend.com/docs/api-reference/errors */
 const ERROR_NAMES: Readonly<Record<string, Outcome>> = {
-  concurrent_idempotent_requests: retry('Resend is still working on the first try of this mail.'),
+  concurrent_idempotent_requests: retry('Resend is still processing an earlier attempt to send this email.'),
   invalid_idempotent_request: {
     kind: 'drop',
-    reason: 'Resend already took this mail with other content or recipients and does not take it again.',
+    reason: "Resend already accepted this email with different content or recipients, and won't accept it again.",
   },
   daily_quota_exceeded: retry(
-    'The daily quota of your Resend plan is used up. Raise the plan, or wait for tomorrow.',
+    'Your Resend plan has reached its daily quota. Upgrade the plan or wait until tomorrow.',
     DAILY_QUOTA_RETRY_SECONDS,
   ),
   monthly_quota_exceeded: retry(
-    'The monthly quota of your Resend plan is used up. Raise the plan.',
+    'Your Resend plan has reached its monthly quota. Upgrade the plan.',
     MONTHLY_QUOTA_RETRY_SECONDS,
   ),
-  invalid_from_address: { kind: 'pause', reason: 'Resend does not accept the sender address. Correct "from".' },
+  invalid_from_address: { kind: 'pause', reason: 'Resend rejected the sender address. Correct "From".' },
 };
 
 export const resend = defineConnector({
   type: 'resend',
   title: 'Resend',
   category: 'Communication',
-  description: 'Sends a mail for every event through your Resend account.',
+  description: 'Sends an email for every event through your Resend account.',
   documentationUrl: 'https://resend.com/docs/dashboard/api-keys/introduction',
   config,
   carries: () => true,
@@ -99,7 +99,7 @@ export const resend = defineConnector({
         subject: mail.subject,
         text: mail.text,
         html: mail.html,
-        // Tag values take no dots.
+        // Resend doesn't allow dots in tag values.
         tags: [{ name: 'event', value: event.type.replaceAll('.', '_') }],
       }),
     };
@@ -113,15 +113,15 @@ export const resend = defineConnector({
     }),
     classify: (response) => {
       const name = valueAt(parseJson(response.body), 'name');
-      // A key that may only send is refused everywhere else, with this name.
+      // Other calls reject a key with sending access only, with this name.
       const isListed = response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'data'));
       if (isListed || name === 'restricted_api_key') {
         return {
           ok: true,
-          message: 'Resend knows the API key. Whether the sender is verified shows with the first mail.',
+          message: 'The API key is valid. Resend checks the sender when the first email goes out.',
         };
       }
-      return { ok: false, message: `Resend did not accept the API key (HTTP ${response.statusCode}).` };
+      return { ok: false, message: `Resend rejected the API key (HTTP ${response.statusCode}).` };
     },
   },
 });
@@ -132,16 +132,16 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   if (response.statusCode === 200) {
     return typeof valueAt(json, 'id') === 'string'
       ? { kind: 'delivered' }
-      : retry('Resend answered without confirming the mail.');
+      : retry('Resend responded without confirming the email.');
   }
   if (typeof name === 'string' && Object.hasOwn(ERROR_NAMES, name)) {
     const outcome = ERROR_NAMES[name]!;
     const seconds = outcome.kind === 'retry' ? retryAfterSeconds(response, context.now) : undefined;
-    // A short `retry-after` is about the rate and not about a quota: the longer of the two waits counts.
+    // A short `retry-after` is about the rate limit, not the quota, so the longer wait wins.
     return outcome.kind === 'retry' && seconds !== undefined
       ? retry(outcome.reason, Math.max(seconds, outcome.afterSeconds ?? 0))
       : outcome;
   }
   const detail = vendorText(valueAt(json, 'message'), [context.config.apiKey]);
-  return classifyByStatus(response, { expected: [], detail, now: context.now });
+  return classifyByStatus('Resend', response, { expected: [], detail, now: context.now });
 }

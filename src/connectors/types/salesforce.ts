@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { secretField, vendorUrlField } from '../fields.ts';
-import { classifyByStatus, looksLikeJson, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { headerSecretField, vendorUrlField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
+import {
+  classifyByStatus,
+  failedProbe,
+  looksLikeJson,
+  parseJson,
+  reason,
+  retry,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_VERSION = 'v66.0';
@@ -22,15 +32,15 @@ const MAX_PAYLOAD_LENGTH = 32_000;
 const DAILY_QUOTA_WAIT_SECONDS = 3600;
 const LOCK_WAIT_SECONDS = 30;
 
-/** Error codes (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm) that a later try can outlive. */
+/** Error codes (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm) that pass after some time. */
 const PASSING: Readonly<Record<string, number>> = {
   REQUEST_LIMIT_EXCEEDED: DAILY_QUOTA_WAIT_SECONDS,
   UNABLE_TO_LOCK_ROW: LOCK_WAIT_SECONDS,
-  // Two writers met at the unique event id; the next try updates the row that the other one made.
+  // Another attempt is inserting the same event id. The retry updates that record.
   DUPLICATE_VALUE: LOCK_WAIT_SECONDS,
   SERVER_UNAVAILABLE: LOCK_WAIT_SECONDS,
 };
-/** Codes that mean that the object is not made as documented, or the organisation is full: nothing passes until it is changed. */
+/** Codes that mean that the object isn't set up as documented or the org is full, so every event would fail. */
 const HOLDING: ReadonlySet<string> = new Set([
   'INVALID_FIELD',
   'INVALID_FIELD_FOR_INSERT_UPDATE',
@@ -40,18 +50,16 @@ const HOLDING: ReadonlySet<string> = new Set([
 const config = z.strictObject({
   instanceUrl: vendorUrlField({
     title: 'Instance URL',
-    description: 'The My Domain address of the organisation.',
+    description: "Your org's My Domain URL.",
     example: 'https://acme.my.salesforce.com',
     host: /^(?:[a-z0-9-]+\.)+my\.salesforce\.(?:com|mil)$/,
     path: /^\/$/,
-    hint: 'Must be the My Domain address, like https://acme.my.salesforce.com.',
+    hint: 'Must be a My Domain URL such as https://acme.my.salesforce.com.',
   }),
-  accessToken: secretField({
+  accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'OAuth access token of a user who may create X402 events. It ends with the session, after 2 hours by default.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
+      'An OAuth access token of a user who can create X402 events. It expires with the session, after 2 hours by default.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -61,7 +69,7 @@ export const salesforce = defineConnector<Config>({
   type: 'salesforce',
   title: 'Salesforce',
   category: 'CRM',
-  description: 'Writes one X402 Event record per event.',
+  description: 'Creates an X402 Event record for every event.',
   documentationUrl: 'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/quickstart_oauth.htm',
   config,
   carries: () => true,
@@ -71,7 +79,7 @@ export const salesforce = defineConnector<Config>({
     return {
       method: 'PATCH',
       url: `${objectUrl(config)}/${ID_FIELD}/${encodeURIComponent(event.id)}`,
-      headers: { ...authorization(config), 'content-type': 'application/json' },
+      headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
       body: JSON.stringify({
         Kind__c: row.kind,
         Occurred_At__c: row.occurred_at,
@@ -91,16 +99,15 @@ export const salesforce = defineConnector<Config>({
     build: (config) => ({
       method: 'GET',
       url: `${objectUrl(config)}/describe`,
-      headers: authorization(config),
+      headers: bearer(config.accessToken),
     }),
     classify(response, config) {
       if (response.statusCode === 404)
-        return { ok: false, message: `The object ${OBJECT} was not found. Create it first.` };
+        return { ok: false, message: `Salesforce can't find the object ${OBJECT}. Create it first.` };
       if (response.statusCode !== 200) {
-        const outcome = classify(response, config, new Date(0));
-        return { ok: false, message: 'reason' in outcome ? outcome.reason : 'Salesforce did not answer as expected.' };
+        return failedProbe('Salesforce', classify(response, config, new Date(0)));
       }
-      return describeProblem(response.body) ?? { ok: true, message: 'The object was found and may be written.' };
+      return describeProblem(response.body) ?? { ok: true, message: 'The token works and the object has all fields.' };
     },
   },
 });
@@ -113,37 +120,41 @@ function classify(response: ConnectorResponse, { accessToken }: Config, now: Dat
   const code = String(valueAt(error, 'errorCode') ?? valueAt(error, 'statusCode') ?? '');
   const detail = vendorText(valueAt(error, 'message'), [accessToken]);
   const wait = Object.hasOwn(PASSING, code) ? PASSING[code] : undefined;
-  if (wait !== undefined) return retry(`Salesforce could not take the event just now (${code}).`, wait);
-  if (HOLDING.has(code)) return { kind: 'pause', reason: reason(`Salesforce cannot store events: ${detail}`) };
+  if (wait !== undefined) return retry(`Salesforce couldn't accept the event right now (${code}).`, wait);
+  if (HOLDING.has(code))
+    return {
+      kind: 'pause',
+      reason: reason(`Salesforce can't store events. Fix the object or free up storage: ${detail}`),
+    };
   if (response.statusCode === 300) {
-    return { kind: 'pause', reason: `Make ${ID_FIELD} unique in Salesforce: several records have the same event id.` };
+    return { kind: 'pause', reason: `Several records have the same event id. Make ${ID_FIELD} unique in Salesforce.` };
   }
   if (response.statusCode === 401) {
-    return { kind: 'pause', reason: 'The Salesforce session has ended. Save a new access token.' };
+    return { kind: 'pause', reason: 'The Salesforce session has expired. Save a new access token.' };
   }
   if (response.statusCode === 403) {
     return {
       kind: 'pause',
-      reason: reason(`Salesforce denied access${detail ? `: ${detail}` : '. Check the rights of the user.'}`),
+      reason: reason(`Salesforce denied access. Check the user's permissions${detail ? `: ${detail}` : '.'}`),
     };
   }
   if (isSuccess && valueAt(json, 'success') === false) {
-    return { kind: 'drop', reason: reason(`Salesforce did not accept the event: ${detail}`) };
+    return { kind: 'drop', reason: reason(`Salesforce rejected the event: ${detail}`) };
   }
-  // A page that asks to sign in, for example.
-  if (isSuccess) return retry('Salesforce answered without confirming the event.');
-  return classifyByStatus(response, { expected: [], ...(detail && { detail }), now });
+  // Such as a sign-in page.
+  if (isSuccess) return retry('Salesforce responded without confirming the event.');
+  return classifyByStatus('Salesforce', response, { expected: [], ...(detail && { detail }), now });
 }
 
-/** What keeps events out according to the description of the object; undefined when it is as documented or cut off. */
+/** What is wrong with the object's description. Undefined if nothing is, or if the description was cut off. */
 function describeProblem(body: string): { ok: false; message: string } | undefined {
   const list = valueAt(parseJson(body), 'fields');
-  if (!looksLikeJson(body)) return { ok: false, message: 'Salesforce did not answer as expected.' };
+  if (!looksLikeJson(body)) return { ok: false, message: 'Salesforce returned an unexpected response.' };
   if (!Array.isArray(list)) return undefined;
   const fields = new Map(list.map((field) => [valueAt(field, 'name'), field]));
   const missing = [ID_FIELD, ...FIELDS].filter((name) => valueAt(fields.get(name), 'createable') !== true);
   if (missing.length > 0)
-    return { ok: false, message: `These fields are missing or may not be written: ${missing.join(', ')}.` };
+    return { ok: false, message: `These fields are missing or read-only: ${missing.join(', ')}.` };
   const idField = fields.get(ID_FIELD);
   if (valueAt(idField, 'externalId') !== true || valueAt(idField, 'unique') !== true) {
     return { ok: false, message: `${ID_FIELD} must be marked as External ID and Unique.` };
@@ -153,8 +164,4 @@ function describeProblem(body: string): { ok: false; message: string } | undefin
 
 function objectUrl({ instanceUrl }: Config): string {
   return `${new URL(instanceUrl).origin}/services/data/${API_VERSION}/sobjects/${OBJECT}`;
-}
-
-function authorization({ accessToken }: Config): Record<string, string> {
-  return { authorization: `Bearer ${accessToken}`, accept: 'application/json' };
 }

@@ -22,20 +22,21 @@ const URLS = {
 const config = z.strictObject({
   writeKey: secretField({
     title: 'Write key',
-    description: 'Segment: Connections, Sources, your HTTP API source, Settings, API Keys.',
+    description: 'In Segment: Connections > Sources > your HTTP API source > Settings > API Keys.',
     pattern: /^[\w-]{8,128}$/,
-    hint: 'Paste the write key of the source: letters, digits, - and _ only.',
+    hint: 'Must be the write key of the source: letters, digits, - and _ only.',
   }),
   region: choiceField(['us', 'eu'], {
     title: 'Region',
-    description: 'Where the workspace keeps its data. With the wrong one Segment answers 200 and shows nothing.',
+    description:
+      'The region of your workspace: us (default) or eu. In the wrong region, Segment returns 200 but discards the event.',
     decidesAddress: true,
   }).optional(),
 });
 
-// An event may have 32 KB.
+// Segment limits an event to 32 KB.
 const MAX_TEXT_LENGTH = 500;
-// What Segment's own library repeats beyond 408, 429 and 5xx, and the server errors it takes for final.
+// Statuses that Segment's own library retries besides 408, 429 and 5xx, and server errors that it doesn't retry.
 const ALSO_RETRIED: ReadonlySet<number> = new Set([410, 460]);
 const FINAL_SERVER_ERRORS: ReadonlySet<number> = new Set([501, 505, 511]);
 const DEFAULT_THROTTLE_SECONDS = 60;
@@ -45,7 +46,7 @@ export const segment = defineConnector({
   type: 'segment',
   title: 'Segment',
   category: 'Analytics',
-  description: 'Every event becomes a track call of a Segment source; a settled payment is an Order Completed.',
+  description: 'Sends every event to a Segment source as a track call. A settled payment is an Order Completed.',
   documentationUrl: 'https://segment.com/docs/connections/find-writekey/',
   config,
   carries: () => true,
@@ -57,7 +58,7 @@ export const segment = defineConnector({
       headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`${writeKey}:`)}` },
       body: JSON.stringify({
         userId: actorOf(event) ?? event.projectId,
-        // Segment's ready-made mappings to other tools record revenue from this name and no other.
+        // Segment's built-in mappings to other tools record revenue only from events with this name.
         event: event.type === 'payment.settled' && !event.test ? 'Order Completed' : eventName(event),
         messageId: derivedId(event.id, connectorId),
         timestamp: event.timestamp,
@@ -71,19 +72,19 @@ export const segment = defineConnector({
     const { statusCode } = response;
     if (statusCode === 200) {
       if (valueAt(parseJson(response.body), 'success') !== true) {
-        return retry('Segment answered 200 without confirming the event.');
+        return retry('Segment returned 200 without confirming the event.');
       }
-      return { kind: 'delivered', note: 'Segment confirms every event, also one with an unknown write key.' };
+      return { kind: 'delivered', note: 'Segment confirms every event, even with an unknown write key.' };
     }
     if (statusCode === 429) {
-      return retry('Segment asked to slow down.', retryAfterSeconds(response, now) ?? DEFAULT_THROTTLE_SECONDS);
+      return retry('Segment is rate limiting requests.', retryAfterSeconds(response, now) ?? DEFAULT_THROTTLE_SECONDS);
     }
-    if (ALSO_RETRIED.has(statusCode)) return retry(`Segment could not take the event (HTTP ${statusCode}).`);
+    if (ALSO_RETRIED.has(statusCode)) return retry(`Segment couldn't accept the event right now (HTTP ${statusCode}).`);
     if (FINAL_SERVER_ERRORS.has(statusCode)) {
-      return { kind: 'drop', reason: `Segment does not support the call (HTTP ${statusCode}).` };
+      return { kind: 'drop', reason: `Segment doesn't support this request (HTTP ${statusCode}).` };
     }
     const detail = vendorText(valueAt(parseJson(response.body), 'message'), [writeKey]);
-    return classifyByStatus(response, { expected: [200], detail, now });
+    return classifyByStatus('Segment', response, { expected: [200], detail, now });
   },
 
   probe: {
@@ -93,11 +94,11 @@ export const segment = defineConnector({
       headers: {},
     }),
     classify({ statusCode, body }) {
-      if (statusCode === 200 && looksLikeJson(body)) return { ok: true, message: 'Segment knows the write key.' };
+      if (statusCode === 200 && looksLikeJson(body)) return { ok: true, message: 'The write key is valid.' };
       if (statusCode === 404 || statusCode === 400) {
-        return { ok: false, message: 'Segment does not know the write key. Copy it again from the source.' };
+        return { ok: false, message: "The write key isn't valid. Copy it again from the source." };
       }
-      return { ok: false, message: `Segment could not check the write key (HTTP ${statusCode}). Try again later.` };
+      return { ok: false, message: `Segment couldn't check the write key (HTTP ${statusCode}). Try again later.` };
     },
   },
 });

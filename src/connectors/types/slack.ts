@@ -12,48 +12,48 @@ const FACTS_PER_SECTION = 5;
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The URL of an incoming webhook of your Slack app. Whoever knows it can post to the channel.',
+    description: 'The URL of an incoming webhook of your Slack app. Anyone who has it can post to the channel.',
     secret: true,
     example: 'https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX',
     host: /^hooks\.slack(-gov)?\.com$/,
     path: /^\/services\/T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]+$/,
-    hint: 'Must be an incoming webhook, https://hooks.slack.com/services/T…/B…/…; Workflow Builder URLs (/triggers/, /workflows/) take other messages.',
+    hint: "Must be an incoming webhook URL: https://hooks.slack.com/services/T…/B…/…. Workflow Builder URLs (/triggers/, /workflows/) don't work.",
   }),
 });
 
 /**
- * The words Slack answers with as plain text, and what each means. A status of 200 with one of them is a failure too.
+ * Slack's plain-text error codes and what they mean. They are failures even with status 200.
  * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks#handling_errors
  */
 const ERROR_WORDS: Readonly<Record<string, Outcome>> = {
   ...sameFor(['invalid_payload', 'invalid_blocks', 'no_text', 'msg_blocks_too_long', 'too_many_attachments'], {
     kind: 'drop',
-    reason: 'Slack did not accept the message.',
+    reason: 'Slack rejected the message.',
   }),
   ...sameFor(['invalid_token', 'token_revoked'], {
     kind: 'pause',
-    reason: 'Slack no longer accepts this webhook URL. Create a new incoming webhook and replace it.',
+    reason: 'Slack no longer accepts this webhook URL. Create a new incoming webhook and save its URL.',
   }),
   ...sameFor(['action_prohibited', 'posting_to_general_channel_denied'], {
     kind: 'pause',
-    reason: 'A Slack administrator does not allow posting to this channel. Ask them, or use another webhook.',
+    reason: "A Slack admin doesn't allow posting to this channel. Ask them to allow it, or use another channel.",
   }),
   ...sameFor(['channel_not_found', 'channel_is_archived', 'user_not_found'], {
     kind: 'disable',
-    reason: 'The Slack channel is gone or archived. Create an incoming webhook for another channel.',
+    reason: 'The Slack channel was deleted or archived. Create an incoming webhook for another channel.',
   }),
   ...sameFor(['no_service', 'no_service_id', 'no_active_hooks', 'no_team', 'team_disabled'], {
     kind: 'disable',
     reason: 'The Slack webhook or its workspace was removed or disabled. Create a new incoming webhook.',
   }),
-  rollup_error: { kind: 'retry', reason: 'Slack could not take the message just now.' },
+  rollup_error: { kind: 'retry', reason: "Slack couldn't accept the message right now." },
 };
 
 export const slack = defineConnector({
   type: 'slack',
   title: 'Slack',
   category: 'Communication',
-  description: 'Posts a message for every event to one Slack channel.',
+  description: 'Posts every event to a Slack channel.',
   documentationUrl: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
   config,
   carries: () => true,
@@ -65,7 +65,7 @@ export const slack = defineConnector({
   }),
   classify: (response, { now }) => classify(response, now),
   probe: {
-    // Slack checks the URL before the body, so a body that is no JSON tells whether the URL works and posts nothing.
+    // Slack checks the URL before the body, so invalid JSON tests the URL without posting anything.
     build: ({ webhookUrl }) => ({
       method: 'POST',
       url: webhookUrl,
@@ -74,9 +74,9 @@ export const slack = defineConnector({
     }),
     classify: (response) => {
       if (response.statusCode === 400 && response.body.trim() === 'invalid_payload') {
-        return { ok: true, message: 'Slack knows this webhook. Nothing was posted.' };
+        return { ok: true, message: 'The Slack webhook works. Nothing was posted.' };
       }
-      return failedProbe(classify(response));
+      return failedProbe('Slack', classify(response));
     },
   },
 });
@@ -85,15 +85,15 @@ function classify(response: ConnectorResponse, now?: Date): Outcome {
   const word = response.body.trim();
   if (Object.hasOwn(ERROR_WORDS, word)) return ERROR_WORDS[word]!;
   if (response.statusCode < 300 && !(response.statusCode === 200 && word === 'ok')) {
-    return retry('Slack answered without confirming the message; something in between may have answered for it.');
+    return retry('Slack responded without confirming the message. A proxy may have sent the response.');
   }
   const detail = /^[a-z_]{1,40}$/.test(word) ? vendorText(word) : undefined;
-  return classifyByStatus(response, { detail, now });
+  return classifyByStatus('Slack', response, { detail, now });
 }
 
 /**
- * Labels and values stand side by side in two columns. Slack has no escape for its `*bold*` marks, so whatever is data
- * goes into `plain_text` objects, which know no marks, no mentions and no links.
+ * Labels and values are in two columns. Slack has no escape for its `*bold*` markup, so data goes into `plain_text`
+ * objects, which have no markup, mentions or links.
  */
 function renderMessage({ title, facts, url, eventId, at }: Message) {
   const context = [
@@ -102,7 +102,7 @@ function renderMessage({ title, facts, url, eventId, at }: Message) {
     ...(url ? [`<${escapeSlack(url).replaceAll('|', '%7C')}|Open in the console>`] : []),
   ];
   return {
-    // Shown in notifications and by clients that cannot show blocks.
+    // Shown in notifications and by clients that can't show blocks.
     text: escapeSlack(title),
     unfurl_links: false,
     unfurl_media: false,
@@ -115,7 +115,7 @@ function renderMessage({ title, facts, url, eventId, at }: Message) {
           plainText(value, MAX_FIELD_LENGTH),
         ]),
       })),
-      // A link and not a button: a button's click is sent to the app, which has nobody to answer it and shows a warning.
+      // Not a button: Slack sends clicks on buttons to the app and shows a warning if it doesn't respond.
       { type: 'context', elements: [{ type: 'mrkdwn', text: context.join('  ·  '), verbatim: true }] },
     ],
   };
@@ -125,7 +125,7 @@ function plainText(text: string, maxLength: number) {
   return { type: 'plain_text', text: escapeWithin(text, escapeSlack, maxLength), emoji: false };
 }
 
-/** The three characters Slack wants escaped, and no others: it decodes nothing else. */
+/** Escapes the only three characters that Slack decodes. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

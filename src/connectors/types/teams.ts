@@ -14,19 +14,19 @@ const TONE_STYLES: Readonly<Record<Tone, string>> = {
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Workflow URL',
-    description: 'The URL of a Teams workflow that starts "When a Teams webhook request is received".',
+    description: 'The URL of a Teams workflow with the trigger "When a Teams webhook request is received".',
     secret: true,
     example:
       'https://default0123.45.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0123/triggers/manual/paths/invoke?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=…',
     host: /^[a-z0-9.-]+\.environment\.api\.powerplatform\.com$|^prod-\d+\.[a-z0-9-]+\.logic\.azure\.com$/,
     path: /^(?:\/powerautomate\/automations\/direct(?:\/[a-z]{1,3}\/\d+)?)?\/workflows\/[A-Za-z0-9-]+\/triggers\/[\w-]+\/paths\/invoke\/?$/,
     query: (parameters) => Boolean(parameters.get('sig')),
-    hint: 'Must be a workflow URL on powerplatform.com that anyone may call (with sig= in it). The webhook.office.com connectors were retired.',
+    hint: 'Must be a workflow URL on powerplatform.com that anyone can trigger (it contains sig=). Microsoft retired webhook.office.com.',
   }),
   envelope: choiceField(['message', 'card'], {
     title: 'Envelope',
     description:
-      '"message" (the default) fits the workflow templates of Teams. "card" sends the bare card, for a workflow you built with "Post card" yourself.',
+      'Use message (default) with the workflow templates in Teams. Use card if you built the workflow yourself and it passes the body to "Post card".',
     example: 'message',
   }).optional(),
 });
@@ -35,20 +35,24 @@ const config = z.strictObject({
 const ERROR_CODES: Readonly<Record<string, Outcome>> = {
   DirectApiAuthorizationRequired: {
     kind: 'pause',
-    reason: 'The workflow wants a sign-in or another signature. Let anyone trigger it and copy its URL again.',
+    reason:
+      'The workflow requires a sign-in or has a new signature. Allow anyone to trigger it and copy its URL again.',
   },
   WorkflowTriggerIsNotEnabled: {
     kind: 'pause',
     reason: 'The workflow is turned off in Power Automate. Turn it on, then resume this connector.',
   },
-  WorkflowNotFound: { kind: 'disable', reason: 'The workflow was deleted in Power Automate.' },
+  WorkflowNotFound: {
+    kind: 'disable',
+    reason: 'The workflow was deleted in Power Automate. Create a new one and save its URL.',
+  },
 };
 
 export const teams = defineConnector({
   type: 'teams',
   title: 'Microsoft Teams',
   category: 'Communication',
-  description: 'Posts an Adaptive Card for every event to a Teams channel or chat, through a workflow.',
+  description: 'Posts every event to a Teams channel or chat as an Adaptive Card, through a workflow.',
   documentationUrl:
     'https://support.microsoft.com/en-us/office/create-incoming-webhooks-with-workflows-for-microsoft-teams-8ae491c7-0394-4861-ba59-055e33f75498',
   config,
@@ -71,11 +75,11 @@ function classify(response: ConnectorResponse, now: Date): Outcome {
     return ERROR_CODES[code]!;
   }
   const detail = typeof code === 'string' && /^[A-Za-z]{1,60}$/.test(code) ? code : undefined;
-  const outcome = classifyByStatus(response, { detail, now });
+  const outcome = classifyByStatus('Teams', response, { detail, now });
   if (outcome.kind !== 'delivered') return outcome;
   return {
     kind: 'delivered',
-    note: 'Power Automate started the workflow; it does not say whether the card was posted.',
+    note: "Power Automate started the workflow. It doesn't report whether the card was posted.",
   };
 }
 
@@ -87,9 +91,9 @@ function inMessage(card: object) {
 }
 
 /**
- * Facts are rich text and not a FactSet: text blocks and fact sets read Markdown, which has no dependable escape, and
- * rich text does not (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need an
- * entity list that the card does not have.
+ * Facts are rich text, not a FactSet: text blocks and fact sets interpret Markdown, which can't be escaped reliably, and
+ * rich text doesn't (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need an
+ * entity list, which the card doesn't have.
  */
 function renderCard({ heading, detail, tone, facts, url, eventId, at }: Message) {
   return {

@@ -14,38 +14,41 @@ import { escapeHtml } from '../shared/plain-text.ts';
 const config = z.strictObject({
   botToken: secretField({
     title: 'Bot token',
-    description: 'The token BotFather gave you for the bot. The bot must be a member of the chat.',
+    description: 'The bot token from BotFather. The bot must be a member of the chat.',
     example: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1',
     pattern: /^\d+:[\w-]{30,}$/,
-    hint: 'Must be the whole token of BotFather, such as 110201543:AAHdqTcv….',
+    hint: 'Must be the whole token from BotFather, such as 110201543:AAHdqTcv….',
   }),
   chatId: textField({
-    title: 'Chat',
-    description: 'The number of the chat (groups and channels begin with -100) or the @name of a public one.',
+    title: 'Chat ID',
+    description: 'The numeric ID of the chat (groups and channels start with -100), or the @name of a public one.',
     example: '-1001234567890',
     pattern: /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/,
-    hint: 'Must be a number such as -1001234567890, or a public name such as @my_channel.',
+    hint: 'Must be a number such as -1001234567890 or a public name such as @my_channel.',
   }),
 });
 type Config = z.infer<typeof config>;
 
-/** What Telegram says in `description`; it has no codes beyond the status. The first that fits counts. */
+/** Outcomes by Telegram's `description`, because it has no error codes besides the status. The first match counts. */
 const REFUSALS: readonly { says: RegExp; outcome: Outcome }[] = [
   {
     says: /bot was blocked|bot was kicked|user is deactivated|bot is not a member|can't initiate conversation/i,
-    outcome: { kind: 'disable', reason: 'The Telegram bot is no longer in the chat or was blocked. Add it again.' },
+    outcome: { kind: 'disable', reason: 'The Telegram bot was removed from the chat or blocked. Add it again.' },
   },
   {
     says: /chat not found|group chat was deleted|PEER_ID_INVALID|CHANNEL_(INVALID|PRIVATE)/i,
-    outcome: { kind: 'disable', reason: 'Telegram knows no such chat for this bot. Check the chat id.' },
+    outcome: {
+      kind: 'disable',
+      reason: "Telegram can't find the chat. Check the chat ID, and that the bot is a member.",
+    },
   },
   {
     says: /not enough rights|have no rights|CHAT_WRITE_FORBIDDEN|TOPIC_CLOSED|need administrator rights/i,
-    outcome: { kind: 'disable', reason: 'The Telegram bot may not write in the chat. Give it the right to post.' },
+    outcome: { kind: 'disable', reason: "The Telegram bot can't post in this chat. Give it permission to post." },
   },
   {
     says: /can't parse entities|message is too long|message text is empty/i,
-    outcome: { kind: 'drop', reason: 'Telegram did not accept the message.' },
+    outcome: { kind: 'drop', reason: 'Telegram rejected the message.' },
   },
 ];
 
@@ -53,7 +56,7 @@ export const telegram = defineConnector({
   type: 'telegram',
   title: 'Telegram',
   category: 'Communication',
-  description: 'Sends a message for every event to one Telegram chat, group or channel.',
+  description: 'Sends every event to a Telegram chat, group or channel.',
   documentationUrl: 'https://core.telegram.org/bots/features#botfather',
   config,
   carries: () => true,
@@ -68,19 +71,19 @@ export const telegram = defineConnector({
     build: ({ botToken }) => ({ method: 'GET', url: methodUrl(botToken, 'getMe'), headers: {}, step: 'bot' }),
     classify: (response, { botToken, chatId }, step) => {
       const json = parseJson(response.body);
-      if (valueAt(json, 'ok') !== true) return failedProbe(classifyRefusal(response, json, botToken));
+      if (valueAt(json, 'ok') !== true) return failedProbe('Telegram', classifyRefusal(response, json, botToken));
       if (step === 'bot') {
         const url = `${methodUrl(botToken, 'getChat')}?chat_id=${encodeURIComponent(chatId)}`;
         return { next: { method: 'GET', url, headers: {}, step: 'chat' } };
       }
-      return { ok: true, message: 'The Telegram bot works and sees the chat. Nothing was posted.' };
+      return { ok: true, message: 'The Telegram bot works and has access to the chat. Nothing was posted.' };
     },
   },
 });
 
 /**
- * A group that becomes a supergroup gets another id. Telegram names it in the refusal, so the message goes there at
- * once and later ones too.
+ * A group that becomes a supergroup gets a new id. Telegram returns it with the error, so this message and later ones go
+ * to the new id.
  */
 function classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   const json = parseJson(response.body);
@@ -101,24 +104,28 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
 }
 
 function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: string, now?: Date): Outcome {
-  // A proxy may hide the status, so the code in the body counts as well.
+  // A proxy may hide the status, so the code in the body counts too.
   const code = valueAt(json, 'error_code');
   const statusCode = response.statusCode === 200 && typeof code === 'number' ? code : response.statusCode;
   const description = vendorText(valueAt(json, 'description'), [botToken]);
   const wait = valueAt(json, 'parameters', 'retry_after');
-  if (statusCode === 429 && typeof wait === 'number') return retry('Telegram asked to slow down (HTTP 429).', wait);
+  if (statusCode === 429 && typeof wait === 'number')
+    return retry('Telegram is rate limiting requests (HTTP 429).', wait);
   if (statusCode === 401 || (statusCode === 404 && json !== undefined)) {
-    return { kind: 'pause', reason: 'Telegram does not know this bot token. Ask BotFather for it and replace it.' };
+    return {
+      kind: 'pause',
+      reason: 'Telegram rejected the bot token. Get the current token from BotFather and save it.',
+    };
   }
   if (statusCode === 400 || statusCode === 403) {
     const refusal = REFUSALS.find(({ says }) => says.test(description));
     if (refusal) return refusal.outcome;
   }
-  // The token is the only credential and was accepted: a 403 is about the chat.
+  // The token is the only credential and was accepted, so this 403 is about the chat.
   if (statusCode === 403 && description)
-    return { kind: 'disable', reason: 'Telegram does not let the bot write in this chat.' };
-  if (statusCode < 300) return retry('Telegram answered without confirming the message.');
-  return classifyByStatus({ ...response, statusCode }, { detail: description, now });
+    return { kind: 'disable', reason: "Telegram doesn't allow the bot to post in this chat. Check its permissions." };
+  if (statusCode < 300) return retry('Telegram responded without confirming the message.');
+  return classifyByStatus('Telegram', { ...response, statusCode }, { detail: description, now });
 }
 
 function sendMessage(botToken: string, chatId: string, message: Message): ConnectorRequest {
@@ -136,8 +143,8 @@ function sendMessage(botToken: string, chatId: string, message: Message): Connec
 }
 
 /**
- * Telegram turns `@names`, `#tags`, `/commands` and addresses in plain text into links, and a name of a member into a
- * ping. Nothing is looked for inside `<code>`, so everything that is data stands there.
+ * Telegram turns `@names`, `#tags`, `/commands` and URLs in plain text into links, and notifies members by name. It
+ * doesn't do so inside `<code>`, so all data goes there.
  */
 function renderText({ heading, detail, facts, url, eventId, at }: Message): string {
   return [

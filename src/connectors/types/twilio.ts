@@ -6,7 +6,7 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { choiceField, secretField, textField } from '../fields.ts';
+import { choiceField, headerSecretField, textField } from '../fields.ts';
 import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
 import { describeEvent, type Message } from '../shared/message.ts';
 import { cutGsmText, gsmLength, toGsmText } from './gsm-text.ts';
@@ -15,7 +15,7 @@ const SMS_LENGTH = 160;
 const MIN_TITLE_LENGTH = 60;
 const VALIDITY_SECONDS = 4 * 60 * 60;
 
-/** A region answers only under the name of its own edge, and only to its own auth token. */
+/** Each region has its own host and its own auth token. */
 const HOSTS = { us1: 'https://api.twilio.com', ie1: 'https://api.dublin.ie1.twilio.com' } as const;
 
 const config = z.strictObject({
@@ -24,61 +24,59 @@ const config = z.strictObject({
     description: 'The SID of your Twilio account.',
     example: 'AC00000000000000000000000000000000',
     pattern: /^AC[0-9a-fA-F]{32}$/,
-    hint: 'Must be an account SID: "AC" and 32 hexadecimal digits.',
+    hint: 'Must be an account SID: "AC" followed by 32 hexadecimal digits.',
   }),
-  authToken: secretField({
+  authToken: headerSecretField({
     title: 'Auth token',
-    description: 'The auth token of that account.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must be the auth token, without spaces.',
+    description: "The account's auth token.",
   }),
   from: textField({
     title: 'From',
-    description: 'Your Twilio number, a short code, a sender name, or the SID of a messaging service.',
+    description: 'A Twilio number, a short code, a sender name, or the SID of a messaging service.',
     example: '+15005550006',
     pattern: /^(\+[1-9]\d{6,14}|\d{5,6}|MG[0-9a-fA-F]{32}|(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11})$/,
-    hint: 'Must be a number such as +15005550006, a sender name of at most 11 letters and digits, or MG… of a messaging service.',
+    hint: 'Must be a number such as +15005550006, a sender name of at most 11 letters and digits, or the SID (MG…) of a messaging service.',
   }),
   to: textField({
     title: 'To',
-    description: 'The mobile number that receives the SMS, with its country code.',
+    description: 'The mobile number that gets the SMS, with its country code.',
     example: '+15558675310',
     pattern: /^\+[1-9]\d{6,14}$/,
     hint: 'Must be a number with its country code, such as +15558675310.',
   }),
   region: choiceField(['us1', 'ie1'], {
     title: 'Region',
-    description: 'The Twilio region of the account and its token. Default "us1".',
+    description: 'The Twilio region of the account and its auth token: us1 (default) or ie1.',
     example: 'us1',
     decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;
 
-/** https://www.twilio.com/docs/api/errors; the same codes come in refusals and in messages that failed at once. */
+/** https://www.twilio.com/docs/api/errors. The same codes come with errors and with messages that failed immediately. */
 const ERROR_CODES: Readonly<Record<number, Outcome>> = {
-  20003: pause('Twilio refused the account SID and auth token. Check both, and the region.'),
-  20008: pause('These are test credentials, which cannot send to this number. Use the live ones.'),
-  21211: disable('The receiving number is not valid. Correct "to".'),
-  21610: disable('The receiver opted out by answering STOP. They must answer START to your number first.'),
-  21614: disable('The receiving number is not a mobile number. Correct "to".'),
-  21212: pause('Twilio does not accept the sender. Correct "from".'),
-  21408: pause('Your Twilio account may not send SMS to this country. Allow it under Geo permissions.'),
-  21606: pause('The sender cannot send SMS to this number. Correct "from".'),
-  21608: pause('A trial account only sends to verified numbers. Verify the number or upgrade the account.'),
-  21659: pause('The sender is not a number of this Twilio account. Correct "from".'),
-  21660: pause('The sender belongs to another Twilio account. Correct "from".'),
+  20003: pause('Twilio rejected the account SID and auth token. Check both, and the region.'),
+  20008: pause("These are test credentials, which can't send to this number. Use live credentials."),
+  21211: disable('The recipient\'s number isn\'t valid. Correct "To".'),
+  21610: disable('The recipient opted out by replying STOP. They must text START to your number to opt in again.'),
+  21614: disable('The recipient\'s number isn\'t a mobile number. Correct "To".'),
+  21212: pause('Twilio rejected the sender. Correct "From".'),
+  21408: pause("Your Twilio account can't send SMS to this country. Allow it under Geo permissions in Twilio."),
+  21606: pause('This sender can\'t send SMS to the recipient\'s number. Correct "From".'),
+  21608: pause('A Twilio trial account can only send to verified numbers. Verify the number or upgrade the account.'),
+  21659: pause('The sender isn\'t a number of this Twilio account. Correct "From".'),
+  21660: pause('The sender belongs to another Twilio account. Correct "From".'),
 };
 
 export const twilio = defineConnector({
   type: 'twilio',
   title: 'Twilio SMS',
   category: 'Communication',
-  description: 'Sends a short SMS for every event through your Twilio account, which pays for it.',
+  description: 'Sends an SMS for every event through your Twilio account. Twilio charges you for each SMS.',
   documentationUrl: 'https://www.twilio.com/docs/messaging/quickstart',
   config,
   carries: () => true,
-  // Twilio knows no idempotency key and every copy costs: after a try that may have arrived, look for it first.
+  // Twilio has no idempotency key and charges for duplicates, so if the last attempt may have arrived, look for it first.
   build: ([event], settings, context) =>
     context.previousAttemptAmbiguous
       ? listMessages(settings, 'look')
@@ -96,7 +94,7 @@ export const twilio = defineConnector({
         return { ok: true, message: 'The Twilio account is active. Nothing was sent.' };
       }
       if (response.statusCode === 200) return { ok: false, message: 'The Twilio account is suspended or closed.' };
-      return failedProbe(refusal(response));
+      return failedProbe('Twilio', refusal(response));
     },
   },
 });
@@ -108,28 +106,31 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   if (isTaken) {
     const code = valueAt(json, 'error_code');
     if (valueAt(json, 'status') !== 'failed' && !code) {
-      return { kind: 'delivered', note: 'Twilio took the SMS; whether the phone got it is in the Twilio log.' };
+      return {
+        kind: 'delivered',
+        note: 'Twilio accepted the SMS. Check the Twilio log to see whether it was delivered.',
+      };
     }
-    return byCode(code) ?? { kind: 'drop', reason: reason(`The SMS failed at once${withCode(code)}.`) };
+    return byCode(code) ?? { kind: 'drop', reason: reason(`The SMS failed immediately${withCode(code)}.`) };
   }
-  // Twilio warns that a message may have gone out although it answered 500; nor does a strange success tell.
+  // Twilio may have sent a message even if it returned 500 or an unknown success.
   if (response.statusCode < 300 || (response.statusCode >= 500 && response.statusCode !== 503)) {
     return { kind: 'next', request: listMessages(context.config, 'look after error') };
   }
   return refusal(response, context.now);
 }
 
-/** Looks for this event's SMS among the latest ones to the number. */
+/** Looks for this event's SMS among the latest messages to the number. */
 function classifyList(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   const messages = valueAt(parseJson(response.body), 'messages');
   if (response.statusCode !== 200 || !Array.isArray(messages)) {
     const outcome = refusal(response, context.now);
-    return outcome.kind === 'delivered' ? retry('Twilio did not say whether the SMS was sent.') : outcome;
+    return outcome.kind === 'delivered' ? retry("Twilio didn't report whether the SMS was sent.") : outcome;
   }
   const eventId = context.events[0]!.id;
   const isSent = messages.some((message) => String(valueAt(message, 'body') ?? '').includes(eventId));
-  if (isSent) return { kind: 'delivered', note: 'An earlier try had already sent the SMS.' };
-  if (context.step === 'look after error') return retry('Twilio could not send the SMS just now.');
+  if (isSent) return { kind: 'delivered', note: 'An earlier attempt already sent the SMS.' };
+  if (context.step === 'look after error') return retry("Twilio couldn't send the SMS right now.");
   return { kind: 'next', request: sendMessage(context.config, describeEvent(context.events[0]!, context)) };
 }
 
@@ -140,7 +141,7 @@ function refusal(response: ConnectorResponse, now?: Date): Outcome {
     if (known) return known;
   }
   const detail = typeof code === 'number' ? `Twilio error ${code}` : undefined;
-  return classifyByStatus(response, { detail, now });
+  return classifyByStatus('Twilio', response, { detail, now });
 }
 
 function byCode(code: unknown): Outcome | undefined {
@@ -178,7 +179,7 @@ function listMessages(settings: Config, step: string): ConnectorRequest {
   };
 }
 
-/** One SMS: title, amount, link and event id. The link gives way first, then the end of the title. */
+/** One SMS with title, amount, link and event id. If it is too long, the link is dropped first, then the title is cut. */
 function renderSms({ title, amount, url, eventId }: Message): string {
   const headline = toGsmText(amount && !title.includes(amount) ? `${title}, ${amount}` : title);
   const link = url && /^[\x21-\x7e]+$/.test(url) ? url : undefined;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { secretField, textField } from '../fields.ts';
+import { headerSecretField, textField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
 import {
   classifyByStatus,
+  failedProbe,
   parseJson,
   reason,
   retry,
@@ -17,20 +19,18 @@ const API_URL = 'https://api.xero.com';
 const CONTACT_NAME = 'x402 API customers';
 const MINUTE_WAIT_SECONDS = 60;
 const DAY_WAIT_SECONDS = 3600;
-/** Such invoices no longer count: a day may be booked again. */
+/** Invoices with these statuses no longer count, so a day can be booked again. */
 const GONE: ReadonlySet<unknown> = new Set(['VOIDED', 'DELETED']);
 
 const config = z.strictObject({
-  accessToken: secretField({
+  accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'OAuth 2.0 access token with the scope accounting.invoices (accounting.transactions for older apps). It lasts 30 minutes.',
-    pattern: /^[\x21-\x7e]+$/,
-    hint: 'Must not contain spaces.',
+      'An OAuth 2.0 access token with the scope accounting.invoices (accounting.transactions for older apps). It expires after 30 minutes.',
   }),
   tenantId: textField({
     title: 'Tenant ID',
-    description: 'The organisation, as GET https://api.xero.com/connections lists it.',
+    description: "The organization's tenant ID, as listed by GET https://api.xero.com/connections.",
     example: '70784a63-d24b-46a9-a4db-0e70a274b056',
     pattern: /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/,
     hint: 'Must be a UUID.',
@@ -44,7 +44,7 @@ export const xero = defineConnector<Config>({
   title: 'Xero',
   category: 'Accounting',
   description:
-    'Drafts one sales invoice per day, or per payment where daily totals are not selected, for you to approve.',
+    "Drafts a sales invoice for each day's revenue, or for each payment if daily summaries aren't selected. You approve it.",
   documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/overview/',
   config,
   carries: booksKind,
@@ -53,7 +53,7 @@ export const xero = defineConnector<Config>({
     const booking = bookingOf(event);
     if ('skip' in booking) return booking;
     if (booking.isDayTotal) return findDay(booking, config);
-    // The total of a day exists after its end at the earliest, so a payment booked in time need not look for it.
+    // A daily total can't exist before the end of its day, so a payment booked that day needn't look for it.
     const isLate = now.toISOString().slice(0, 10) > booking.date;
     return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, connectorId);
   },
@@ -69,7 +69,7 @@ export const xero = defineConnector<Config>({
     if (step === 'check') return { kind: 'next', request: createInvoice(booking, config, connectorId) };
     return {
       kind: 'drop',
-      reason: `Xero says that ${booking.number} exists, but does not show it. Look for it in Xero.`,
+      reason: `Xero reported that ${booking.number} already exists but didn't return it. Look for it in Xero.`,
     };
   },
 
@@ -77,21 +77,20 @@ export const xero = defineConnector<Config>({
     build: (config) => ({
       method: 'GET',
       url: `${API_URL}/connections`,
-      headers: { authorization: `Bearer ${config.accessToken}`, accept: 'application/json' },
+      headers: bearer(config.accessToken),
     }),
     classify(response, config) {
       if (response.statusCode !== 200) {
-        const outcome = classifyError(response, config, new Date(0));
-        return { ok: false, message: 'reason' in outcome ? outcome.reason : 'Xero did not answer as expected.' };
+        return failedProbe('Xero', classifyError(response, config, new Date(0)));
       }
       const tenants = parseJson(response.body);
       const wanted = config.tenantId.toLowerCase();
       const tenant = (Array.isArray(tenants) ? tenants : []).find(
         (entry) => String(valueAt(entry, 'tenantId')).toLowerCase() === wanted,
       );
-      if (!tenant) return { ok: false, message: 'The token works, but is not connected to this tenant ID.' };
+      if (!tenant) return { ok: false, message: "The token works, but it isn't connected to this tenant ID." };
       const name = vendorText(valueAt(tenant, 'tenantName'), [config.accessToken], 60);
-      return { ok: true, message: `The token works for the organisation ${name}.` };
+      return { ok: true, message: `The token works for the organization ${name}.` };
     },
   },
 });
@@ -111,7 +110,7 @@ function createInvoice(booking: Booking, config: Config, connectorId: string): C
     LineItems: [{ Description: description, Quantity: 1, UnitAmount: amountUsd }],
   };
   return {
-    // PUT creates and refuses a number that exists; POST would overwrite that invoice.
+    // PUT rejects a number that already exists; POST would overwrite that invoice.
     method: 'PUT',
     url: `${API_URL}/api.xro/2.0/Invoices?summarizeErrors=true&unitdp=4`,
     headers: {
@@ -124,7 +123,7 @@ function createInvoice(booking: Booking, config: Config, connectorId: string): C
   };
 }
 
-/** Every invoice of ours of the day: the total and those of single payments. */
+/** Finds our invoices of the day: the total and those for single payments. */
 function findDay({ date, dayNumber }: Booking, config: Config): ConnectorRequest {
   const [year, month, day] = date.split('-');
   const filter = `Date==DateTime(${year},${month},${day}) AND InvoiceNumber!=null AND InvoiceNumber.StartsWith("${dayNumber}")`;
@@ -158,8 +157,8 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if (isSuccess && !hasErrors) {
     if (typeof valueAt(invoice, 'InvoiceID') === 'string')
       return { kind: 'delivered', note: `Draft invoice ${booking.number}.` };
-    // The next try learns from the refused number whether this odd answer hid a success.
-    return retry('Xero did not confirm the invoice.');
+    // If the invoice was created after all, Xero rejects its number at the next attempt.
+    return retry("Xero didn't confirm the invoice.");
   }
   if (!isSuccess && response.statusCode !== 400) return classifyError(response, config, now);
   const problems = valueAt(invoice, 'ValidationErrors');
@@ -173,10 +172,10 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if (messages.some((message) => /not subscribed to currency/i.test(message))) {
     return {
       kind: 'pause',
-      reason: 'The organisation does not have the currency USD. Add it in Xero, then save this connector again.',
+      reason: "The organization doesn't have the currency USD. Add it in Xero, then resume this connector.",
     };
   }
-  return { kind: 'drop', reason: reason(`Xero did not accept the invoice: ${detail || 'no reason given'}`) };
+  return { kind: 'drop', reason: reason(`Xero rejected the invoice: ${detail || 'no reason given'}`) };
 }
 
 function classifyError(response: ConnectorResponse, { accessToken }: Config, now: Date): Outcome {
@@ -185,27 +184,27 @@ function classifyError(response: ConnectorResponse, { accessToken }: Config, now
     const isDaily = headers['x-rate-limit-problem']?.toLowerCase().startsWith('day');
     const wait = isDaily ? DAY_WAIT_SECONDS : MINUTE_WAIT_SECONDS;
     return retry(
-      `The ${isDaily ? 'daily' : 'per-minute'} limit of Xero is used up.`,
+      `Xero's ${isDaily ? 'daily' : 'per-minute'} rate limit is used up.`,
       retryAfterSeconds(response, now) ?? wait,
     );
   }
   if (statusCode === 401) {
     return {
       kind: 'pause',
-      reason: 'Xero refused the access token. Tokens last 30 minutes: save a new one in the settings.',
+      reason: 'Xero rejected the access token. Tokens expire after 30 minutes: save a new one.',
     };
   }
   if (statusCode === 403) {
     return {
       kind: 'pause',
-      reason: 'The token has no access to this organisation. Check the tenant ID and the scopes.',
+      reason: 'The access token has no access to this organization. Check the tenant ID and the scopes.',
     };
   }
   const json = parseJson(response.body);
   const detail = vendorText(valueAt(json, 'Message') ?? valueAt(json, 'Detail'), [accessToken]);
-  return classifyByStatus(response, { expected: [], ...(detail && { detail }), now });
+  return classifyByStatus('Xero', response, { expected: [], ...(detail && { detail }), now });
 }
 
 function authorization({ accessToken, tenantId }: Config): Record<string, string> {
-  return { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'xero-tenant-id': tenantId };
+  return { ...bearer(accessToken), 'xero-tenant-id': tenantId };
 }

@@ -7,13 +7,13 @@ import { eventEnvelope } from '../shared/envelope.ts';
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'Zapier: a Zap with the trigger Webhooks by Zapier, event Catch Hook; copy its webhook URL.',
+    description: 'The URL of a Zap with the trigger Webhooks by Zapier > Catch Hook.',
     secret: true,
     example: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/',
     host: /^hooks\.zapier\.com$/,
-    // The user id is missing in the oldest hooks; `silent` asks for an empty answer.
+    // The oldest hooks have no user id. `silent` asks for an empty response.
     path: /^\/hooks\/catch\/(\d+\/)?[A-Za-z0-9_-]{4,64}(\/silent)?\/?$/,
-    hint: 'Must be the whole URL of a Catch Hook, like https://hooks.zapier.com/hooks/catch/1234567/abc123/, without a query.',
+    hint: 'Must be the URL of a Catch Hook, https://hooks.zapier.com/hooks/catch/…, without a query string.',
   }),
 });
 
@@ -24,7 +24,7 @@ export const zapier = defineConnector({
   type: 'zapier',
   title: 'Zapier',
   category: 'Automation',
-  description: 'Every event is sent to a Catch Hook and can start a Zap.',
+  description: 'Sends every event to a Catch Hook, which can start a Zap.',
   documentationUrl: 'https://help.zapier.com/hc/en-us/articles/8496288690317-Trigger-Zaps-from-webhooks',
   config,
   carries: () => true,
@@ -40,10 +40,10 @@ export const zapier = defineConnector({
 
   classify(response, { now }) {
     if (response.statusCode === 429) {
-      return retry('Zapier asked to slow down.', retryAfterSeconds(response, now) ?? THROTTLE_SECONDS);
+      return retry('Zapier is rate limiting requests.', retryAfterSeconds(response, now) ?? THROTTLE_SECONDS);
     }
-    const outcome = classifyByStatus(response, { now });
+    const outcome = classifyByStatus('Zapier', response, { now });
     if (outcome.kind !== 'delivered') return outcome;
-    return { kind: 'delivered', note: 'Zapier confirms every event, also when no Zap is switched on behind the hook.' };
+    return { kind: 'delivered', note: 'Zapier confirms every event, even if no Zap is turned on for the hook.' };
   },
 });

@@ -50,9 +50,9 @@ describe.each(TYPES)('an alert of %s', (type) => {
       else await stage.record('payment.settled', endpoint);
     }
     const skipped = await stage.deliveriesAre(connector.id, 'SKIPPED', 40);
-    expect(
-      skipped.filter(({ reason }) => reason === 'The buyer caused this failure, so no alert is opened.'),
-    ).toHaveLength(5);
+    expect(skipped.filter(({ reason }) => reason === 'No alert opened: the buyer caused this failure.')).toHaveLength(
+      5,
+    );
     expect(actionsOf(type, endpoint)).toEqual([]);
     await stage.patch(connector.id, { isActive: false });
   });

@@ -104,7 +104,7 @@ describe('a vendor in trouble', () => {
     const { delivery, connector } = await deliver('datadog', 'payment.settled', 'FAILED', ...failures);
     expect(statusesOf(delivery)).toEqual([500, 500, 500, 500, 500]);
     expect(delivery).toMatchObject({
-      reason: 'The service could not take the event just now (HTTP 500).',
+      reason: "Datadog couldn't accept the event right now (HTTP 500).",
       nextAttemptAt: null,
     });
     expect(connector.failingSince).not.toBeNull();

@@ -36,7 +36,7 @@ describe('a booking', () => {
     expect(booked(sampleEvent('revenue.daily_summary'))).toEqual({
       date: '2026-01-02',
       amountUsd: 12.34,
-      description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+      description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
       reference: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
       number: expect.stringMatching(/^X402260102[0-9A-Z]{3}$/),
       dayNumber: expect.stringMatching(/^X402260102[0-9A-Z]{3}$/),

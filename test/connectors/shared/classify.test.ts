@@ -31,21 +31,21 @@ describe('classifying by the status alone', () => {
     [503, 'retry'],
     [520, 'retry'],
   ])('makes %i a %s', (statusCode, kind) => {
-    expect(classifyByStatus(answer(statusCode)).kind).toBe(kind);
+    expect(classifyByStatus('Vendor', answer(statusCode)).kind).toBe(kind);
   });
 
   it('drops a 2xx that is not the expected one', () => {
-    expect(classifyByStatus(answer(202), { expected: [202] }).kind).toBe('delivered');
-    expect(classifyByStatus(answer(200), { expected: [202] }).kind).toBe('drop');
+    expect(classifyByStatus('Vendor', answer(202), { expected: [202] }).kind).toBe('delivered');
+    expect(classifyByStatus('Vendor', answer(200), { expected: [202] }).kind).toBe('drop');
   });
 
   it('tells the status and the detail in a reason of at most 200 characters', () => {
-    expect(classifyByStatus(answer(403), { detail: 'not yours' })).toEqual({
+    expect(classifyByStatus('Vendor', answer(403), { detail: 'not yours' })).toEqual({
       kind: 'pause',
-      reason: 'The credential was refused, replace it (HTTP 403): not yours',
+      reason: 'Vendor rejected the credentials; replace them (HTTP 403): not yours',
     });
     for (const detail of HOSTILE_TEXTS) {
-      const outcome = classifyByStatus(answer(400), { detail });
+      const outcome = classifyByStatus('Vendor', answer(400), { detail });
       expect('reason' in outcome && outcome.reason.length).toBeLessThanOrEqual(200);
       expect('reason' in outcome && outcome.reason).not.toMatch(/[\p{Cc}\u202E]/u);
     }
@@ -82,11 +82,16 @@ describe('Retry-After', () => {
 
   it.each(['', 'soon', '-5', 'NaN'])('is left out when it is %j', (value) => {
     expect(seconds(value)).toBeUndefined();
-    expect(classifyByStatus(answer(429, '', { 'retry-after': value }), { now })).not.toHaveProperty('afterSeconds');
+    expect(classifyByStatus('Vendor', answer(429, '', { 'retry-after': value }), { now })).not.toHaveProperty(
+      'afterSeconds',
+    );
   });
 
   it('reaches the outcome', () => {
-    expect(classifyByStatus(answer(503, '', { 'retry-after': '7' }))).toMatchObject({ kind: 'retry', afterSeconds: 7 });
+    expect(classifyByStatus('Vendor', answer(503, '', { 'retry-after': '7' }))).toMatchObject({
+      kind: 'retry',
+      afterSeconds: 7,
+    });
   });
 });
 
@@ -116,7 +121,10 @@ describe('reading JSON of strangers', () => {
 
 describe('a failed probe', () => {
   it('tells the reason a delivery would have failed for', () => {
-    expect(failedProbe({ kind: 'pause', reason: 'Replace it.' })).toEqual({ ok: false, message: 'Replace it.' });
-    expect(failedProbe({ kind: 'delivered' })).toMatchObject({ ok: false });
+    expect(failedProbe('Vendor', { kind: 'pause', reason: 'Replace it.' })).toEqual({
+      ok: false,
+      message: 'Replace it.',
+    });
+    expect(failedProbe('Vendor', { kind: 'delivered' })).toMatchObject({ ok: false });
   });
 });

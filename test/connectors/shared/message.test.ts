@@ -97,7 +97,7 @@ describe('the limits of a message', () => {
   it.each(EVENT_KINDS)('%s marks a test event and stays within eight facts', (kind) => {
     const { heading, facts } = describeKind(testEvent(kind));
     expect(heading).toMatch(/^\[Test\] /);
-    expect(facts[0]).toEqual({ label: 'Test', value: 'Sent by hand with sample data. Nothing was paid.' });
+    expect(facts[0]).toEqual({ label: 'Test', value: 'Sent manually with sample data. No payment was made.' });
     expect(facts.length).toBeLessThanOrEqual(8);
   });
 

@@ -137,7 +137,7 @@ describe('what an answer means', () => {
     });
     expect(classify(response)).toEqual({
       kind: 'drop',
-      reason: 'The table does not accept the row (column amount_usd): bad ••••',
+      reason: 'BigQuery rejected the row (column amount_usd): bad ••••',
     });
     expect(JSON.stringify(classify(googleError(403, 'accessDenied', 'token ya29.token')))).not.toContain('ya29.token');
   });
@@ -180,7 +180,7 @@ describe('the probe', () => {
     expect(probe(table(columns))).toMatchObject({ ok: true });
     expect(probe(table(columns.filter((name) => name !== 'payload' && name !== 'tx_hash')))).toEqual({
       ok: false,
-      message: 'The table lacks the columns tx_hash, payload.',
+      message: 'The table is missing these columns: tx_hash, payload.',
     });
   });
 

@@ -93,7 +93,7 @@ describe('what is sent', () => {
   it('links to the console when there is one', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const { text } = builtJson(datadog, config, sampleEvent('payment.settled'), context);
-    expect(text).toContain('[Event in the console](https://console.example.com/events/evt_1)');
+    expect(text).toContain('[Open in the console](https://console.example.com/events/evt_1)');
   });
 
   it('marks a test event in title and tags, apart from the real ones', () => {
@@ -181,10 +181,10 @@ describe('the probe', () => {
   });
 
   it.each([
-    [answer(200, { valid: true }), true, 'knows'],
-    [answer(200, { valid: false }), false, 'does not know'],
-    [answer(403, { errors: ['Forbidden'] }), false, 'does not know'],
-    [answer(500), false, 'could not check'],
+    [answer(200, { valid: true }), true, 'is valid at'],
+    [answer(200, { valid: false }), false, "isn't valid at"],
+    [answer(403, { errors: ['Forbidden'] }), false, "isn't valid at"],
+    [answer(500), false, "couldn't check"],
   ])('%j', (response, ok, words) => {
     expect(datadog.probe?.classify(response, config, 'send')).toEqual({ ok, message: expect.stringContaining(words) });
   });

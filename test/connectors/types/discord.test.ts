@@ -140,11 +140,11 @@ describe('what an answer means', () => {
     const errors = { embeds: { 0: { title: { _errors: [{ code: 'BASE_TYPE_MAX_LENGTH', message: 'x' }] } } } };
     expect(outcomeOf(400, { code: 50035, errors })).toEqual({
       kind: 'drop',
-      reason: 'Discord did not accept the message (embeds.0.title).',
+      reason: 'Discord rejected the message (embeds.0.title).',
     });
     expect(outcomeOf(400, { code: 50035, errors: { '<b>': {} } })).toEqual({
       kind: 'drop',
-      reason: 'Discord did not accept the message.',
+      reason: 'Discord rejected the message.',
     });
   });
 });

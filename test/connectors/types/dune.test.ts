@@ -131,12 +131,12 @@ describe('the first delivery', () => {
 
   it('asks for the namespace when the account has no upload', () => {
     const { outcome } = drive(dune, { apiKey: 'dune-secret' }, [settled], () => answer(200, { tables: [] }));
-    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Set the namespace') });
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining("Enter it in the connector's settings") });
   });
 
   it('does not make the table public on its own when the plan has no private ones', () => {
     const { outcome } = drive(dune, config, [settled], () => answer(403, { error: 'Private tables require a plan' }));
-    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Set visibility to public') });
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('set visibility to public') });
   });
 
   it('makes the table anew when it was deleted, and does not run in circles', () => {

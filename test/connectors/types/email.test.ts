@@ -130,7 +130,7 @@ describe('the config', () => {
 
   it('points a Resend key to the other type', () => {
     const result = email.config.safeParse({ ...config, apiKey: 're_123456789' });
-    expect(result.error?.issues[0]?.message).toContain('use the type resend');
+    expect(result.error?.issues[0]?.message).toContain('use the Resend connector');
   });
 });
 

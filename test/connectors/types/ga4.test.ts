@@ -159,7 +159,7 @@ describe('what an answer means', () => {
   });
 
   it('does not promise more than a 204 says', () => {
-    expect(ga4.classify(answer(204), purchase)).toMatchObject({ note: expect.stringContaining('wrong secret') });
+    expect(ga4.classify(answer(204), purchase)).toMatchObject({ note: expect.stringContaining('even if the API secret is wrong') });
   });
 
   it('takes a test event for no purchase', () => {
@@ -196,7 +196,7 @@ describe('the probe', () => {
   it('says that a good shape proves nothing about the secret', () => {
     expect(ga4.probe?.classify(answer(200, { validationMessages: [] }), config, 'send')).toEqual({
       ok: true,
-      message: expect.stringContaining('never says whether ID and secret are right'),
+      message: expect.stringContaining("doesn't check the ID and secret"),
     });
   });
 

@@ -125,7 +125,7 @@ describe('a later try', () => {
   it('writes nothing when every row is there', () => {
     const { outcome, steps: taken } = steps((_request, index) => (index === 0 ? grid : ids('evt_0', 'evt_1', 'evt_2')));
     expect(taken).toEqual(['grid', 'read-back']);
-    expect(outcome).toEqual({ kind: 'delivered', note: 'The rows were there already.' });
+    expect(outcome).toEqual({ kind: 'delivered', note: 'The rows already existed.' });
   });
 
   it('looks at the end of the grid when it does not know the last row', () => {

@@ -60,7 +60,7 @@ describe('what is sent', () => {
       '- **Time:** `2026-01-02 03:04:05 UTC`',
       '- **Event:** `evt_01jc9x2v5qe3w8k4m6n7p9r0st`',
       '',
-      'This is the first failure of its kind today. Further ones on this endpoint do not open another issue.',
+      "This is today's first failure with this reason at this endpoint. More of them won't open another issue today.",
       '',
       '[Open the event](<https://console.example/e/1>)',
     ]);
@@ -211,7 +211,7 @@ describe('the probe', () => {
     const found = answer(200, {
       data: { viewer: { id: 'u' }, team: { id: config.teamId, key: 'ENG', name: 'Eng\nine' } },
     });
-    expect(probe(found)).toEqual({ ok: true, message: 'The key works and can see the team Eng ine.' });
+    expect(probe(found)).toEqual({ ok: true, message: 'The key works and has access to the team Eng ine.' });
     expect(probe(answer(200, { data: { viewer: { id: 'u' }, team: null } }))).toMatchObject({ ok: false });
     expect(probe(problem(400, 'authentication error', 'AUTHENTICATION_ERROR'))).toMatchObject({ ok: false });
   });

@@ -79,7 +79,7 @@ describe('what an answer means', () => {
   it('comes back slowly to a scenario that is switched off, and says so', () => {
     expect(make.classify(answer(410), context)).toMatchObject({
       afterSeconds: 3600,
-      reason: expect.stringContaining('switched off'),
+      reason: expect.stringContaining('turned off'),
     });
   });
 
@@ -96,7 +96,7 @@ describe('what an answer means', () => {
 
   it('says that the scenario may not have run', () => {
     expect(make.classify(answer(200, 'Accepted'), context)).toMatchObject({
-      note: expect.stringContaining('whether the scenario ran'),
+      note: expect.stringContaining('to see whether it ran'),
     });
   });
 

@@ -169,11 +169,11 @@ describe('the probe', () => {
   });
 
   it.each([
-    [200, true, 'knows'],
-    [400, false, 'does not know'],
-    [401, false, 'does not know'],
-    [429, false, 'could not check'],
-    [500, false, 'could not check'],
+    [200, true, 'is valid'],
+    [400, false, "isn't valid"],
+    [401, false, "isn't valid"],
+    [429, false, "couldn't check"],
+    [500, false, "couldn't check"],
   ])('takes HTTP %i for ok: %s', (statusCode, ok, words) => {
     expect(mixpanel.probe?.classify(answer(statusCode), config, 'send')).toEqual({
       ok,

@@ -75,7 +75,7 @@ describe('what is sent', () => {
         {
           DetailType: 'SalesItemLineDetail',
           Amount: 12.34,
-          Description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+          Description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
           SalesItemLineDetail: { ItemRef: { value: '21' }, Qty: 1, UnitPrice: 12.34 },
         },
       ],
@@ -111,7 +111,7 @@ describe('what is sent', () => {
       config,
       sampleContext(),
     );
-    expect(built).toEqual({ skip: '0.004 USD rounds to 0.00, so there is nothing to book.' });
+    expect(built).toEqual({ skip: 'Nothing to book: 0.004 USD rounds to 0.00.' });
   });
 
   it.each(HOSTILE_TEXTS)('never lets hostile text out of the description: %j', (text) => {
@@ -141,11 +141,11 @@ describe('nothing is booked twice', () => {
   it('takes a receipt that is there for its own', () => {
     const { outcome, steps: taken } = steps(day, { check: receipts(dayReceipt) });
     expect(taken).toEqual(['check']);
-    expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} was booked already.` });
+    expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} is already booked.` });
   });
 
   it('leaves a number alone that somebody else has used', () => {
-    const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'by hand' }) });
+    const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'manually' }) });
     expect(outcome.kind).toBe('drop');
   });
 
@@ -159,7 +159,7 @@ describe('nothing is booked twice', () => {
     const single = { Id: '2', DocNumber: numberOf(payment), PrivateNote: payment.id };
     const { outcome, steps: taken } = steps(day, { check: receipts(single) });
     expect(taken).toEqual(['check']);
-    expect(outcome).toMatchObject({ kind: 'drop', reason: expect.stringContaining('by hand') });
+    expect(outcome).toMatchObject({ kind: 'drop', reason: expect.stringContaining('manually') });
   });
 
   it('compares again when QuickBooks says that the number exists', () => {
@@ -319,7 +319,7 @@ describe('what an answer means', () => {
     expect(classify(answer(429))).toMatchObject({ afterSeconds: 60 });
     const echo = fault(400, 'ValidationFault', '2010', `eyJ.qbo.token ${'x'.repeat(500)}`);
     expect(classify(echo)).toMatchObject({
-      reason: expect.stringMatching(/^QuickBooks did not accept the booking: •••• x{10}/),
+      reason: expect.stringMatching(/^QuickBooks rejected the receipt: •••• x{10}/),
     });
   });
 });

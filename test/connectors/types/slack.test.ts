@@ -72,7 +72,7 @@ describe('what is sent', () => {
   it('marks a test event', () => {
     const body: Body = builtJson(slack, config, testEvent());
     expect(body.text).toMatch(/^\[Test\] /);
-    expect(body.blocks[1]?.fields?.[1]?.text).toBe('Sent by hand with sample data. Nothing was paid.');
+    expect(body.blocks[1]?.fields?.[1]?.text).toBe('Sent manually with sample data. No payment was made.');
   });
 
   it('sends the same bytes on every try', () => {

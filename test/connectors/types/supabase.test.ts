@@ -128,7 +128,7 @@ describe('what an answer means', () => {
     expect(classify(refusal(400, '42P10', `no constraint, key sb_secret_abc123 ${'x'.repeat(900)}`))).toEqual({
       kind: 'pause',
       reason: expect.stringMatching(
-        /^The table needs event_id as its primary key\. Supabase says: no constraint, key ••••/,
+        /^Make event_id the primary key of the table\. Supabase returned: no constraint, key ••••/,
       ),
     });
     const { reason } = classify(refusal(400, '22P02', 'x'.repeat(9000))) as { reason: string };
@@ -177,7 +177,7 @@ describe('the probe', () => {
     expect(probe(answer(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
     expect(probe(refusal(404, 'PGRST205'))).toEqual({
       ok: false,
-      message: 'The table was not found. Create it first.',
+      message: "Supabase can't find the table. Create it first.",
     });
     expect(probe(refusal(400, '42703', 'column event_id does not exist'))).toMatchObject({ ok: false });
   });

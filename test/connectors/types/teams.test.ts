@@ -146,7 +146,7 @@ describe('what an answer means', () => {
   });
 
   it('says that an accepted message is not a posted one', () => {
-    expect(outcomeOf(202)).toMatchObject({ note: expect.stringContaining('does not say whether') });
+    expect(outcomeOf(202)).toMatchObject({ note: expect.stringContaining("doesn't report whether") });
   });
 
   it('waits as long as it is asked to', () => {

@@ -65,7 +65,7 @@ describe('what is sent', () => {
           LineAmountTypes: 'NoTax',
           LineItems: [
             {
-              Description: 'Revenue of 2026-01-02 (UTC): 1204 payments by 37 customers, 12.34 USD',
+              Description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
               Quantity: 1,
               UnitAmount: 12.34,
             },
@@ -145,7 +145,7 @@ describe('nothing is booked twice', () => {
     );
     expect(steps).toEqual(['check', 'send', 'read-back']);
     expect(requests[2]?.url).toBe(`${invoicesUrl}?InvoiceNumbers=${numberOf(day)}`);
-    expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} was booked already.` });
+    expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} is already booked.` });
   });
 
   it.each([
@@ -234,7 +234,7 @@ describe('the probe', () => {
     });
     expect(probe(answer(200, [{ tenantId: config.tenantId.toUpperCase(), tenantName: 'Acme\n(AU)' }]))).toEqual({
       ok: true,
-      message: 'The token works for the organisation Acme (AU).',
+      message: 'The token works for the organization Acme (AU).',
     });
     expect(probe(answer(200, [{ tenantId: 'other', tenantName: 'Other' }]))).toMatchObject({ ok: false });
     expect(probe(answer(200, '<html>'))).toMatchObject({ ok: false });
