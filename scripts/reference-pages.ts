@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { SETTINGS } from '../src/config/variables.ts';
+import { VARIABLES } from '../src/config/variables.ts';
 import { describeFields } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { AppError, ERRORS, type ErrorCode } from '../src/errors.ts';
@@ -31,7 +31,7 @@ export function referencePages(): Map<string, string> {
 const GENERATED = '<!-- Made from the code by `npm run generate:docs`. Edit the code, not this page. -->';
 
 function configurationPage(): string {
-  const rows = Object.entries(SETTINGS).map(([name, { schema, help }]) => {
+  const rows = Object.entries(VARIABLES).map(([name, { schema, help }]) => {
     const { data } = schema.safeParse(undefined);
     const text = Array.isArray(data) ? data.join(',') : String(data ?? '');
     return `| \`${name}\` | ${text && `\`${text}\``} | ${help} |`;

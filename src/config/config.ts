@@ -5,7 +5,7 @@ import { type FacilitatorCredential, parseKeySecret } from '../gateway/chain/fac
 import { findNetwork, type Network } from '../gateway/chain/networks.ts';
 import { parseKeyring } from '../secrets/keyring.ts';
 import { sentenceOf } from '../validation.ts';
-import { type Environment, type Role, SETTINGS, TEST_NETWORK } from './variables.ts';
+import { type Environment, type Role, TEST_NETWORK, VARIABLES } from './variables.ts';
 
 /** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
 const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
@@ -67,7 +67,7 @@ export class ConfigError extends Error {
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
   const values = {} as Record<string, unknown>;
-  for (const [name, { schema }] of Object.entries(SETTINGS)) {
+  for (const [name, { schema }] of Object.entries(VARIABLES)) {
     const result = schema.safeParse(env[name] === '' ? undefined : env[name], { error: sentenceOf });
     // With its default the others can be looked at too.
     values[name] = result.success ? result.data : schema.parse(undefined);

@@ -34,7 +34,7 @@ export const TEST_NETWORK = 'eip155:84532';
 const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
 /** Every setting: how it is read, and the line of `docs/configuration.md` that explains it. */
-export const SETTINGS = {
+export const VARIABLES = {
   NODE_ENV: {
     schema: z.enum(['development', 'production', 'test']).default('development'),
     help: '`production` refuses to start with anything unsafe: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, no facilitator.',
@@ -152,4 +152,4 @@ export const SETTINGS = {
 } as const;
 
 /** The settings as they are read, each with its default. */
-export type Environment = { [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
+export type Environment = { [K in keyof typeof VARIABLES]: z.output<(typeof VARIABLES)[K]['schema']> };

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { AppError, invalidField } from '../errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../features/idempotency/store.ts';
+import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 
 /**
  * Runs a request at most once under its Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a repeated one gets
@@ -11,8 +11,8 @@ import type { IdempotencyStore, StoredAnswer } from '../features/idempotency/sto
 export async function runOnce(
   store: IdempotencyStore,
   request: { scope: string; header: string; fingerprint: string; log: Pick<Logger, 'warn'> },
-  run: () => Promise<StoredAnswer>,
-): Promise<StoredAnswer> {
+  run: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
   const { scope, fingerprint, log } = request;
   const key = parseKey(request.header);
   const known = await store.begin(scope, key, fingerprint);

@@ -14,13 +14,13 @@ import {
 import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
 import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
 /** Answers that any route with these traits can give. */
-const PROBLEMS: readonly { status: number; when(route: Route): boolean }[] = [
+const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] = [
   { status: 400, when: () => true },
   { status: 401, when: () => true },
   { status: 403, when: () => true },
@@ -65,7 +65,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
   };
 }
 
-function operation(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const success = { one: '200', list: '200', all: '200', create: '201', update: '200', delete: '204', action: '200' }[
     route.kind
   ];
@@ -91,7 +91,7 @@ function operation(schema: GraphQLSchema, route: Route, schemas: Json): Json {
   };
 }
 
-function answerHeaders({ kind, method }: Route): Json {
+function answerHeaders({ kind, method }: RestRoute): Json {
   return {
     ...(kind === 'create' && { Location: header('Path of the new resource.', { required: true }) }),
     ...(kind === 'list' && { Link: header('Path of the next page, as `rel="next"`, when there is one.') }),
@@ -101,7 +101,7 @@ function answerHeaders({ kind, method }: Route): Json {
   };
 }
 
-function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] {
+function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -138,7 +138,7 @@ function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] 
   ];
 }
 
-function requestBody(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+function requestBody(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const type = getNamedType(typeAt(schema, route.document, ['input']));
   const hidden = new Set(Object.values(route.fromPath ?? {}));
   if (!isInputObjectType(type)) throw new Error(`${route.operationId}: the input is not an object`);
@@ -163,7 +163,7 @@ function requestBody(schema: GraphQLSchema, route: Route, schemas: Json): Json {
 }
 
 /** The schema of what is at the route's place in the result, with the fields its document selects. */
-function answerSchema(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+function answerSchema(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   let type = rootType(schema, route.document) as GraphQLOutputType;
   let selection = operationOf(route.document).selectionSet;
   let payload = type;
@@ -198,14 +198,14 @@ function listOf(items: Json): Json {
   };
 }
 
-function select(route: Route, selection: SelectionSetNode, name: string): SelectionSetNode {
+function select(route: RestRoute, selection: SelectionSetNode, name: string): SelectionSetNode {
   for (const node of flatten(route, selection))
     if (node.name.value === name && node.selectionSet) return node.selectionSet;
   throw new Error(`${route.operationId}: the document does not select ${name}`);
 }
 
 /** The fields of a selection, fragments spread. */
-function flatten(route: Route, { selections }: SelectionSetNode) {
+function flatten(route: RestRoute, { selections }: SelectionSetNode) {
   return selections.flatMap((node): { name: { value: string }; selectionSet?: SelectionSetNode | undefined }[] => {
     if (node.kind === Kind.FIELD) return [node];
     if (node.kind === Kind.INLINE_FRAGMENT) return flatten(route, node.selectionSet);
@@ -216,7 +216,7 @@ function flatten(route: Route, { selections }: SelectionSetNode) {
   });
 }
 
-function selected(route: Route, type: GraphQLNamedType, selection: SelectionSetNode, schemas: Json): Json {
+function selected(route: RestRoute, type: GraphQLNamedType, selection: SelectionSetNode, schemas: Json): Json {
   if (!isObjectType(type)) return typeSchema(type as GraphQLOutputType, schemas);
   const fields = type.getFields();
   const nodes = flatten(route, selection);

@@ -4,13 +4,13 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import { idempotencyScope } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../features/idempotency/store.ts';
+import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Admission } from '../http/admission.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { runOnce } from './idempotency.ts';
 import { createOpenApi } from './openapi.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { runRoute } from './run-route.ts';
 
@@ -90,14 +90,14 @@ export function registerRest(
   }
 }
 
-function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
+function send(reply: FastifyReply, { status, headers, body }: StoredResponse) {
   reply.code(status).headers(headers);
   if (body === undefined) return reply.send();
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
 /** Tells one request from another: the same key may only be used for the same one. */
-function fingerprintOf(route: Route, request: FastifyRequest): string {
+function fingerprintOf(route: RestRoute, request: FastifyRequest): string {
   return createHash('sha256')
     .update(JSON.stringify([route.method, request.url, request.body ?? null]))
     .digest('hex');

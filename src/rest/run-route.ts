@@ -10,10 +10,10 @@ import {
   typeFromAST,
 } from 'graphql';
 import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../errors.ts';
-import type { StoredAnswer } from '../features/idempotency/store.ts';
+import type { StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { GraphQLContext } from '../schema/context.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { fromResult, toVariable } from './values.ts';
 
 const MAX_PAGE_SIZE = 100;
@@ -35,10 +35,10 @@ export type RouteRequest = {
 export async function runRoute(
   server: GraphQLServer,
   schema: GraphQLSchema,
-  route: Route,
+  route: RestRoute,
   request: RouteRequest,
   context: GraphQLContext,
-): Promise<StoredAnswer> {
+): Promise<StoredResponse> {
   const variables =
     route.method === 'GET' ? readVariables(schema, route, request) : writeVariables(schema, route, request);
   const { data, errors } = await server.run(route.document, variables, context);
@@ -60,7 +60,7 @@ export async function runRoute(
 
 type Page = { nodes: unknown[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
 
-function page({ nodes, pageInfo }: Page, url: string): StoredAnswer {
+function page({ nodes, pageInfo }: Page, url: string): StoredResponse {
   const nextCursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
   if (nextCursor === null) return { status: 200, headers: {}, body: { data: nodes, nextCursor } };
   const next = new URL(url, 'http://relative');
@@ -69,7 +69,11 @@ function page({ nodes, pageInfo }: Page, url: string): StoredAnswer {
   return { status: 200, headers: { link }, body: { data: nodes, nextCursor } };
 }
 
-function readVariables(schema: GraphQLSchema, route: Route, { params, query }: RouteRequest): Record<string, unknown> {
+function readVariables(
+  schema: GraphQLSchema,
+  route: RestRoute,
+  { params, query }: RouteRequest,
+): Record<string, unknown> {
   const variables: Record<string, unknown> = { ...params };
   const errors: FieldError[] = [];
   const { limit, after } = route.kind === 'list' ? query : {};
@@ -90,7 +94,11 @@ function readVariables(schema: GraphQLSchema, route: Route, { params, query }: R
   return variables;
 }
 
-function writeVariables(schema: GraphQLSchema, route: Route, { params, body }: RouteRequest): Record<string, unknown> {
+function writeVariables(
+  schema: GraphQLSchema,
+  route: RestRoute,
+  { params, body }: RouteRequest,
+): Record<string, unknown> {
   const fromPath = Object.fromEntries(
     Object.entries(route.fromPath ?? {}).map(([parameter, field]) => [field, params[parameter]]),
   );

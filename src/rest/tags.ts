@@ -1,4 +1,4 @@
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 
 /** What the groups of the OpenAPI document are about. The linter refuses a group without a line here. */
 export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** The group of a route: the resource behind the project in its path. */
-export function tagOf({ path }: Pick<Route, 'path'>): string {
+export function tagOf({ path }: Pick<RestRoute, 'path'>): string {
   return path.split('/').filter((part) => part && !part.startsWith(':') && part !== 'api')[
     path.includes(':projectId/') ? 1 : 0
   ]!;

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
-export const eventRoutes: readonly Route[] = [
+export const eventRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/events`,

@@ -1,5 +1,5 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
 const PAYMENT_FILTER = {
   status: { to: ['filter', 'status'], list: true, description: 'Only payments in this state; may be repeated.' },
@@ -11,7 +11,7 @@ const PAYMENT_FILTER = {
   to: { to: ['filter', 'to'], list: false, description: 'Only payments presented before this time.' },
 } as const;
 
-export const paymentRoutes: readonly Route[] = [
+export const paymentRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/payments`,

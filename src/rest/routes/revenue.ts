@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
-const PERIOD: Route['query'] = {
+const PERIOD: RestRoute['query'] = {
   from: {
     to: ['from'],
     list: false,
@@ -12,7 +12,7 @@ const PERIOD: Route['query'] = {
 };
 
 /** What a project has earned, and how its deliveries went: figures by interval. */
-export const revenueRoutes: readonly Route[] = [
+export const revenueRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/revenue`,

@@ -1,7 +1,7 @@
 import type { DocumentNode } from 'graphql';
 
 /** A row of the table. */
-export type Route = {
+export type RestRoute = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path with `:parameters`; each is a variable of the document or a field of its input. */
   path: string;

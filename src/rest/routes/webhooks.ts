@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type Route } from './route.ts';
+import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const webhookRoutes: readonly Route[] = [
+export const webhookRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/webhooks`,

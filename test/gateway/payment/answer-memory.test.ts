@@ -20,10 +20,10 @@ beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver(() => ({ body: Buffer.alloc(10 * MEGABYTE) }));
   const { env } = rails;
-  patient = await startTestApp({ env, deliveryLimits: { idleMilliseconds: 600_000, minBytesPerSecond: MEGABYTE } });
+  patient = await startTestApp({ env, readLimits: { idleMilliseconds: 600_000, minBytesPerSecond: MEGABYTE } });
   const { databaseUrl, dataDir } = patient;
-  const deliveryLimits = { idleMilliseconds: 1_500, minBytesPerSecond: 4 * MEGABYTE };
-  impatient = await startTestApp({ env, databaseUrl, dataDir, deliveryLimits });
+  const readLimits = { idleMilliseconds: 1_500, minBytesPerSecond: 4 * MEGABYTE };
+  impatient = await startTestApp({ env, databaseUrl, dataDir, readLimits });
 });
 
 afterAll(async () => {
