@@ -1,6 +1,6 @@
 /**
- * Takes a picture of every page of the console into docs/images/, of some in dark too: `npm run screenshots`. Runs a service of
- * its own with a project that has had a month of business. Needs Chromium.
+ * Takes a screenshot of every page of the console, of some in dark mode too, into docs/images/: `npm run screenshots`. Runs
+ * its own service, with a project that has a month of data. Requires Chromium.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -21,11 +21,11 @@ const SIZE = { width: 1360, height: 860 };
 
 type Shot = {
   name: string;
-  /** Behind the project. */
+  /** The path after the project. */
   path: string;
-  /** A text that is there when the page is. */
+  /** A text that appears once the page is loaded. */
   ready: string;
-  /** What is opened on the page first. */
+  /** Opens something on the page first. */
   open?: (page: Page) => Promise<void>;
 };
 
@@ -48,7 +48,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'graphql', path: '/graphql/Delivery', ready: 'attempts' },
   { name: 'settings', path: '/settings', ready: 'Delete project' },
 ];
-/** Those that are taken dark as well. */
+/** Pages with a dark screenshot too. */
 const DARK: readonly string[] = ['overview', 'delivery'];
 
 const only = process.argv.slice(2);

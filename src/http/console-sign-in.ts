@@ -9,16 +9,16 @@ import { TIERS, type Tier } from '../limits/tiers.ts';
 import { parseInput } from '../validation.ts';
 import { VERSION } from '../version.ts';
 
-/** How a person gets a token in the console. */
-export type ConsoleSignIn =
-  /** OpenID Connect, authorization code with PKCE. `origins` are those that the browser may call for it. */
+/** How people get a token in the console. */
+type ConsoleSignIn =
+  /** OpenID Connect, authorization code with PKCE. The browser may call `origins` for it. */
   | { kind: 'oidc'; issuer: string; clientId: string; scopes: string; audience: string | null; origins: string[] }
-  /** The dev issuer makes a token for whoever is named. */
+  /** The dev issuer creates a token for any user name. */
   | { kind: 'development' }
-  /** A token is pasted. */
+  /** People paste a token. */
   | { kind: 'token' };
 
-/** What the console needs to know before anybody has signed in; nothing of it is secret. */
+/** What the console needs before sign-in. None of it is secret. */
 export type ConsoleSettings = { version: string; signIn: ConsoleSignIn };
 
 /** @param mayUseDevIssuer see `registerDevSignIn`. */
@@ -38,18 +38,18 @@ const bodySchema = z.strictObject({
 });
 
 /**
- * Lets the console of a server in development get a token of the dev issuer. Only for a server that listens on loopback:
- * whoever can reach it can sign in as anybody.
+ * Lets the console get a token from the dev issuer in development. Only for a server that listens on loopback: anyone who
+ * can reach it can sign in as anyone.
  */
 export function registerDevSignIn(app: FastifyInstance, sign: DevIssuer['sign']): void {
   app.post('/console/dev-token', async (request) => {
-    // A page elsewhere could make its own name resolve to this machine.
+    // A website could make its own host name resolve to this machine.
     if (!isLocalName(request.hostname)) throw new AppError('FORBIDDEN');
     return { token: await sign(parseInput(bodySchema, request.body)) };
   });
 }
 
-/** Whether a server that listens there is reached from its own machine alone. */
+/** Whether a server with this address can be reached from its own machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -20,10 +20,10 @@ const PREFIX = '/console';
 type Asset = { body: Buffer; gzipped: Buffer; mediaType: string; etag: string; isHashed: boolean };
 
 /**
- * Serves the web console at `/console/`: the files that Vite has built, its settings, and its first page for every path
- * that the console routes by itself. A browser that asks for `/` is sent there.
+ * Serves the web console at `/console/`: the files that Vite has built, its settings, and its index page for every path
+ * that the console routes itself. Redirects browsers from `/` to it.
  *
- * @param folder where the built files are; without them the console is not there, and everything else is.
+ * @param folder the built files. Without them, only the console is missing.
  */
 export async function registerConsole(
   app: FastifyInstance,
@@ -32,7 +32,7 @@ export async function registerConsole(
   const assets = await readAssets(folder);
   const page = assets.get('index.html');
   if (!page) {
-    app.log.warn({ folder }, 'the console is not built and not served');
+    app.log.warn({ folder }, 'the console is not built, so it is not served');
     return;
   }
   const headers = {
@@ -51,7 +51,7 @@ export async function registerConsole(
   app.get<{ Params: { '*': string } }>(`${PREFIX}/*`, (request, reply) => {
     const asset = assets.get(request.params['*']);
     if (asset && asset !== page) return send(request, reply, asset);
-    // A file that is gone must not be answered with a page: a browser would run it as a script.
+    // A missing file must not return a page: a browser would run it as a script.
     if (!asset && request.params['*'].startsWith('assets/')) throw new AppError('NOT_FOUND');
     return send(request, reply.headers(headers), page);
   });
@@ -87,7 +87,7 @@ async function readAssets(folder: string): Promise<Map<string, Asset>> {
       gzipped: await promisify(gzip)(body),
       mediaType: MEDIA_TYPES[extname(name)]!,
       etag: `"${hash}"`,
-      // Vite names them by their content.
+      // Vite puts a hash of the content in their names.
       isHashed: path.startsWith('assets/'),
     };
     return [path, asset];
@@ -96,8 +96,8 @@ async function readAssets(folder: string): Promise<Map<string, Asset>> {
 }
 
 /**
- * Nothing but this server's own files and calls, and the pages of the identity provider that signs in. Styles may be
- * inline: the component kit sets custom properties on elements.
+ * Allows only this server's own files and calls, and those of the identity provider. Inline styles are allowed because the
+ * component library sets custom properties on elements.
  */
 function contentSecurityPolicy({ signIn }: ConsoleSettings): string {
   const issuers = signIn.kind === 'oidc' ? signIn.origins : [];
@@ -108,7 +108,7 @@ function contentSecurityPolicy({ signIn }: ConsoleSettings): string {
     "img-src 'self' data:",
     "font-src 'self'",
     ["connect-src 'self'", ...issuers].join(' '),
-    // The explorer and the reference of the API are pages of this server.
+    // The explorer and the API reference are pages of this server.
     "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",

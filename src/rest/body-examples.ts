@@ -1,6 +1,6 @@
 /**
- * A body for every operation that takes one, by `operationId`: it is accepted as it is (`test/rest/body-examples.test.ts`).
- * For the OpenAPI document.
+ * Request bodies for the OpenAPI document, by `operationId`. The service accepts each of them unchanged
+ * (`test/rest/body-examples.test.ts`).
  */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   createProject: { name: 'Weather', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },

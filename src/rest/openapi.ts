@@ -19,7 +19,7 @@ import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
-/** Answers that any route with these traits can give. */
+/** Error statuses, and which routes can return them. */
 const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] = [
   { status: 400, when: () => true },
   { status: 401, when: () => true },
@@ -34,7 +34,7 @@ const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] =
   { status: 503, when: () => true },
 ];
 
-/** The OpenAPI 3.1 document of the REST interface, made of the route table and the GraphQL types behind it. */
+/** The OpenAPI 3.1 document of the REST API, generated from the route table and its GraphQL types. */
 export function createOpenApi(schema: GraphQLSchema): Json {
   const schemas: Json = { Problem: PROBLEM };
   const paths: Record<string, Json> = {};
@@ -49,7 +49,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
       title: 'Tollgate',
       version: VERSION,
       description:
-        'Manages a payment gateway in front of paid HTTP APIs: projects, endpoints, keys, webhooks, connectors.',
+        'Manage a payment gateway in front of paid HTTP APIs: projects, endpoints, API keys, webhooks and connectors.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -94,9 +94,9 @@ function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json
 function answerHeaders({ kind, method }: RestRoute): Json {
   return {
     ...(kind === 'create' && { Location: header('Path of the new resource.', { required: true }) }),
-    ...(kind === 'list' && { Link: header('Path of the next page, as `rel="next"`, when there is one.') }),
+    ...(kind === 'list' && { Link: header('Path of the next page as `rel="next"`, if there is one.') }),
     ...(method === 'POST' && {
-      'Idempotency-Replayed': header('`true` when the answer is the stored one of an earlier request.'),
+      'Idempotency-Replayed': header('`true` if this is the stored response to an earlier request.'),
     }),
   };
 }
@@ -112,10 +112,10 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     {
       name: 'limit',
       in: 'query',
-      description: 'Size of the page. Default 20.',
+      description: 'Page size. Default: 20.',
       schema: { type: 'integer', minimum: 1, maximum: 100 },
     },
-    { name: 'after', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
+    { name: 'after', in: 'query', description: '`nextCursor` of the previous page.', schema: { type: 'string' } },
   ];
   const filters = Object.entries(route.query ?? {}).map(([name, { to, description }]) => ({
     name,
@@ -127,7 +127,7 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
   const idempotency = {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes repeating safe: the first answer is kept for 24 hours and given again.',
+    description: 'Makes retries safe: the first response is stored for 24 hours and returned again.',
     schema: { type: 'string', maxLength: 255 },
   };
   return [
@@ -162,7 +162,7 @@ function requestBody(schema: GraphQLSchema, route: RestRoute, schemas: Json): Js
   };
 }
 
-/** The schema of what is at the route's place in the result, with the fields its document selects. */
+/** The schema of the route's part of the result, with the fields that its document selects. */
 function answerSchema(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   let type = rootType(schema, route.document) as GraphQLOutputType;
   let selection = operationOf(route.document).selectionSet;
@@ -204,7 +204,7 @@ function select(route: RestRoute, selection: SelectionSetNode, name: string): Se
   throw new Error(`${route.operationId}: the document does not select ${name}`);
 }
 
-/** The fields of a selection, fragments spread. */
+/** The fields of a selection, including those of fragments. */
 function flatten(route: RestRoute, { selections }: SelectionSetNode) {
   return selections.flatMap((node): { name: { value: string }; selectionSet?: SelectionSetNode | undefined }[] => {
     if (node.kind === Kind.FIELD) return [node];

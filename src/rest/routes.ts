@@ -12,7 +12,7 @@ import { revenueRoutes } from './routes/revenue.ts';
 import type { RestRoute } from './routes/route.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
-/** Every route of the documented interface and the reads beside it. REST is this table and nothing more. */
+/** Every route. The REST API is this table and nothing more. */
 export const ROUTES: readonly RestRoute[] = [
   ...projectRoutes,
   ...endpointRoutes,

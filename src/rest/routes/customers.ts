@@ -11,7 +11,7 @@ export const customerRoutes: readonly RestRoute[] = [
     kind: 'list',
     at: ['project', 'customers'],
     query: {
-      orderBy: { to: ['orderBy'], list: false, description: 'Which come first. Default LAST_PAYMENT.' },
+      orderBy: { to: ['orderBy'], list: false, description: 'Sort order. Default: LAST_PAYMENT.' },
       walletAddress: { to: ['walletAddress'], list: false, description: 'Only this wallet.' },
     },
   },

@@ -25,7 +25,7 @@ export const deliveryRoutes: readonly RestRoute[] = [
     method: 'GET',
     path: `${PROJECT}/deliveries/:deliveryId/explain`,
     operationId: 'explainDelivery',
-    summary: 'Why a delivery stands where it stands, and what comes next',
+    summary: 'Why a delivery has its status, and what happens next',
     document: documents.ExplainDeliveryDocument,
     kind: 'one',
     at: ['project', 'delivery', 'explanation'],

@@ -34,7 +34,7 @@ export const endpointRoutes: readonly RestRoute[] = [
     method: 'PATCH',
     path: `${PROJECT}/endpoints/:endpointId`,
     operationId: 'updateEndpoint',
-    summary: 'Change an endpoint',
+    summary: 'Update an endpoint',
     document: documents.UpdateEndpointDocument,
     kind: 'update',
     at: ['updateEndpoint', 'endpoint'],
