@@ -1,10 +1,10 @@
 /**
- * Shows the whole way of a payment on a server in development with its sandbox: `npm start` in one terminal, then
- * `npm run demo` in another. Makes a project with paid routes by the API, pays them with the stock client of x402, and
- * prints the events as they arrive at a webhook.
+ * Shows payments end to end on a development server with its sandbox: run `npm start` in one terminal, then `npm run demo`
+ * in another. Creates a project with paid routes through the API, pays for them with the standard x402 client, and prints
+ * the events that arrive at a webhook.
  *
- *   npm run demo                   the webhook is received on port 4012
- *   npm run demo -- --port 4010    elsewhere; the server must be allowed to call it (`EGRESS_ALLOW`)
+ *   npm run demo                   receives webhooks on port 4012
+ *   npm run demo -- --port 4010    on another port, which `EGRESS_ALLOW` of the server must include
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -22,7 +22,7 @@ import type { SandboxFile } from '../src/sandbox/sandbox.ts';
 const DATA_DIR = process.env.DATA_DIR || '.data';
 const SERVER = process.env.PUBLIC_URL || `http://127.0.0.1:${process.env.PORT || 4000}`;
 const EVENTS_MILLISECONDS = 15_000;
-/** Vitalik Buterin's, as an example of a wallet that is somebody else's. */
+/** Vitalik Buterin's wallet, as an example of someone else's. */
 const SELLER = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '4012' } } });
@@ -40,12 +40,12 @@ process.exit(0);
 async function demo(): Promise<void> {
   const sandbox = await readSandbox();
   await fetch(`${SERVER}/readyz`).catch(() => {
-    throw new Error(`No server answers at ${SERVER}. Start it first: npm start`);
+    throw new Error(`No server is running at ${SERVER}. Start it first: npm start`);
   });
   const receiver = await startReceiver();
   const api = await signIn();
 
-  heading('A seller makes a project with paid routes');
+  heading('A seller creates a project with paid routes');
   const project = await api<{ id: string }>('POST', '/api/projects', { name: 'Demo', walletAddress: SELLER });
   const base = `/api/projects/${project.id}`;
   const webhook = await api<{ secret: string }>('POST', `${base}/webhooks`, {
@@ -55,7 +55,7 @@ async function demo(): Promise<void> {
   receiver.use(webhook.secret);
   for (const [path, priceUsd, description] of [
     ['/weather', '0.01', 'The weather of a city'],
-    ['/quotes/:symbol', '0.002', 'What it is worth'],
+    ['/quotes/:symbol', '0.002', 'The price of a stock'],
     ['/broken', '0.5', 'Never works'],
   ]) {
     await api('POST', `${base}/endpoints`, { path, upstreamUrl: sandbox.upstreamUrl + path!, priceUsd, description });
@@ -63,13 +63,13 @@ async function demo(): Promise<void> {
   }
   const shop = `${SERVER}/gateway/${project.id}`;
 
-  heading('A buyer asks without paying');
+  heading('A buyer sends a request without paying');
   const unpaid = await fetch(`${shop}/weather`);
   line(`GET ${shop}/weather → ${unpaid.status}`);
   const terms = JSON.parse(Buffer.from(unpaid.headers.get('payment-required')!, 'base64').toString());
   line(`terms: ${JSON.stringify(terms.accepts[0])}`);
 
-  heading('The buyer pays, with the stock client @x402/fetch');
+  heading('The buyer pays with the standard client, @x402/fetch');
   const account = privateKeyToAccount(sandbox.wallet.privateKey as `0x${string}`);
   const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer: account }));
   for (const path of ['/weather?city=Bern', '/quotes/ETH']) {
@@ -80,28 +80,28 @@ async function demo(): Promise<void> {
     line(`  transaction ${receiptOf(answer).transaction}`);
   }
 
-  heading('What fails costs nothing');
+  heading('Failed requests cost nothing');
   const broken = await pay(`${shop}/broken`);
   line(`GET /broken → ${broken.status}: ${JSON.stringify(await broken.json())}`);
   line(`  ${JSON.stringify(receiptOf(broken))}`);
 
-  heading('What the seller was told, by signed webhooks');
+  heading('The seller receives signed webhooks');
   await receiver.waitFor(['payment.settled', 'payment.settled', 'customer.first_payment', 'payment.failed']);
   const revenue = await api<{ totals: { totalUsd: string; paymentCount: number } }>('GET', `${base}/revenue`);
   heading('The books');
-  line(`revenue ${revenue.totals.totalUsd} USD of ${revenue.totals.paymentCount} payments`);
+  line(`revenue ${revenue.totals.totalUsd} USD from ${revenue.totals.paymentCount} payments`);
   line(`more at ${SERVER}${base}/payments, /customers and /revenue,`);
-  line('with a token of: npm run --silent token -- --sub demo');
+  line('with the token from: npm run --silent token -- --sub demo');
 }
 
 async function readSandbox(): Promise<SandboxFile> {
   const path = join(DATA_DIR, 'sandbox.json');
   const file = await readFile(path, 'utf8').catch(() => {
-    throw new Error(`There is no ${path}: the sandbox does not run. Start the server first: npm start`);
+    throw new Error(`${path} is missing, so the sandbox is not running. Start the server first: npm start`);
   });
   const sandbox = JSON.parse(file) as SandboxFile;
   if (sandbox.upstreamUrl === null)
-    throw new Error('The demo API is off: its port 4011 was taken when the server started.');
+    throw new Error('The demo API is off: its port 4011 was in use when the server started.');
   return sandbox;
 }
 
@@ -116,12 +116,12 @@ async function signIn() {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const value = await answer.json();
-    if (!answer.ok) throw new Error(`${method} ${path} was refused: ${JSON.stringify(value)}`);
+    if (!answer.ok) throw new Error(`${method} ${path} failed: ${JSON.stringify(value)}`);
     return value as T;
   };
 }
 
-/** A webhook receiver that checks signatures and prints what has arrived. */
+/** A webhook receiver that checks signatures and prints events. */
 async function startReceiver() {
   const arrived: Event[] = [];
   let webhook: Webhook | undefined;
@@ -132,19 +132,21 @@ async function startReceiver() {
     try {
       arrived.push(webhook!.verify(body, request.headers as Record<string, string>) as Event);
     } catch (error) {
-      line(`an event with a bad signature: ${(error as Error).message}`);
+      line(`event with an invalid signature: ${(error as Error).message}`);
     }
     wake();
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', () => reject(new Error(`Port ${values.port} is taken. End what uses it, or pass --port.`)));
+    server.once('error', () =>
+      reject(new Error(`Port ${values.port} is in use. Stop the other program, or pass --port.`)),
+    );
     server.listen(Number(values.port), '127.0.0.1', resolve);
   });
   return {
     use(secret: string) {
       webhook = new Webhook(secret);
     },
-    /** Prints events until these are among them. */
+    /** Prints events until all of these have arrived. */
     async waitFor(types: string[]): Promise<void> {
       const missing = [...types];
       const deadline = performance.now() + EVENTS_MILLISECONDS;

@@ -1,4 +1,4 @@
-/** Writes the committed files that are made from the code: schema.graphql and the reference pages of docs/. */
+/** Writes the committed files that are generated from the code: schema.graphql and the reference pages in docs/. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { referencePages } from './reference-pages.ts';

@@ -1,9 +1,9 @@
 /**
- * Writes the migration that leads from the schema of the last one to prisma/schema.prisma.
+ * Writes the migration from the schema of the last one to prisma/schema.prisma.
  *
  *   npm run migration -- NAME           writes prisma/migrations/<time>_NAME/migration.sql
- *   npm run migration -- NAME --empty   the same with an empty file, for SQL that a Prisma schema cannot say
- *   npm run migration -- --check        writes nothing; exits with 1 when a migration is missing
+ *   npm run migration -- NAME --empty   the same with an empty file, for SQL that Prisma schemas can't express
+ *   npm run migration -- --check        writes nothing; exits with 1 if a migration is missing
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
@@ -13,10 +13,10 @@ import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MIGRATIONS = join(ROOT, 'prisma/migrations');
-// The schema as the migrations leave it. A migration is the difference to it, and is written together with it.
+// The schema after all migrations. A new migration is the difference from it, and updates it.
 const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
 const LOCK_FILE = 'provider = "postgresql"\n';
-// Statements that can lose data, fail on rows that exist, or hold a lock while they read a whole table.
+// Statements that can lose data, fail on existing rows, or hold a lock while they read a whole table.
 const RISKY =
   /\b(DROP|TRUNCATE|RENAME|SET NOT NULL|NOT NULL(?!.*DEFAULT)|ALTER COLUMN|SET DATA TYPE|CREATE UNIQUE INDEX)\b/;
 
@@ -29,7 +29,7 @@ process.exitCode = values.check ? await check() : await write(positionals[0] ?? 
 async function check(): Promise<number> {
   const { difference } = await compare();
   if (!difference) return 0;
-  console.error(`The migrations do not lead to prisma/schema.prisma:\n${difference.summary}`);
+  console.error(`The migrations do not match prisma/schema.prisma:\n${difference.summary}`);
   console.error('Run: npm run migration -- NAME');
   return 1;
 }
@@ -41,7 +41,7 @@ async function write(name: string, isEmpty: boolean): Promise<number> {
   }
   const { schema, difference, isFirst } = await compare();
   if (!difference && !isEmpty) {
-    console.log('The migrations lead to prisma/schema.prisma already. Use --empty for SQL of your own.');
+    console.log('The migrations already match prisma/schema.prisma. Use --empty for custom SQL.');
     return 0;
   }
   const file = join(MIGRATIONS, `${timestamp(new Date())}_${name}`, 'migration.sql');
@@ -52,8 +52,8 @@ async function write(name: string, isEmpty: boolean): Promise<number> {
 
   console.log(`Wrote ${relative(ROOT, file)}${difference?.summary ?? '\n'}`);
   const risky = isFirst ? [] : (difference?.sql.split('\n') ?? []).filter((line) => RISKY.test(line));
-  if (risky.length > 0) console.log(`Look at these before you commit it:\n\n${risky.join('\n')}\n`);
-  console.log('It is applied at the next start, in one transaction. It may be edited until it has been applied.');
+  if (risky.length > 0) console.log(`Review these statements before you commit:\n\n${risky.join('\n')}\n`);
+  console.log('It runs at the next start, in one transaction. You can edit it until then.');
   return 0;
 }
 

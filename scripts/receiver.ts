@@ -1,9 +1,9 @@
 /**
- * A webhook receiver to try things out with: prints every request it gets, and whether its signature is right.
+ * A webhook receiver for local tests: prints every request and whether its signature is valid.
  *
  *   npm run receiver                               on http://127.0.0.1:4010, signatures are not checked
  *   npm run receiver -- --secret whsec_…           the same with `WEBHOOK_SECRET=whsec_…`
- *   npm run receiver -- --port 4011 --status 500   elsewhere, answering every request with that status
+ *   npm run receiver -- --port 4011 --status 500   on another port, responding with this status
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -31,11 +31,11 @@ const server = createServer(async (request, response) => {
 
 server.on('error', (error: NodeJS.ErrnoException) => {
   const isTaken = error.code === 'EADDRINUSE';
-  console.error(isTaken ? `Port ${values.port} is taken. End what uses it, or pass --port.` : error.message);
+  console.error(isTaken ? `Port ${values.port} is in use. Stop the other program, or pass --port.` : error.message);
   process.exit(1);
 });
 server.listen(Number(values.port), '127.0.0.1', () => {
-  const checks = values.secret ? 'Signatures are checked.' : 'Signatures are not checked: no --secret given.';
+  const checks = values.secret ? 'Signatures are checked.' : 'Signatures are not checked: pass --secret.';
   print(`Receiver on http://127.0.0.1:${values.port}. ${checks}`);
 });
 
@@ -45,7 +45,7 @@ function judge(body: string, headers: IncomingHttpHeaders): string {
     new Webhook(values.secret).verify(body, headers as Record<string, string>);
     return 'valid';
   } catch (error) {
-    return `NOT VALID: ${(error as Error).message}`;
+    return `INVALID: ${(error as Error).message}`;
   }
 }
 

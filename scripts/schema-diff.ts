@@ -2,17 +2,17 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import { type DiffParams, SchemaEngine } from '@prisma/schema-engine-wasm';
 
-/** SQL that leads from one schema to the other, and the same in words. Undefined when nothing differs. */
+/** The SQL from one schema to the other, and a summary. Undefined if nothing differs. */
 export type SchemaDiff = { sql: string; summary: string } | undefined;
 
 type DiffTarget = DiffParams['from'];
 
 /**
- * Compares two Prisma schemas with Prisma's schema engine, in the WebAssembly build that npm carries.
+ * Compares two Prisma schemas with Prisma's schema engine, in its WebAssembly build from npm.
  *
- * @param serverUrl any PostgreSQL server: the engine asks for its version, and neither reads nor writes tables
- * @param from a schema's text; undefined stands for the empty database
- * @throws the engine's message when a schema is not valid
+ * @param serverUrl any PostgreSQL server: the engine reads its version, but no tables
+ * @param from a schema's text, or undefined for an empty database
+ * @throws the engine's message if a schema is invalid
  */
 export async function diffSchemas(serverUrl: string, from: string | undefined, to: string): Promise<SchemaDiff> {
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: serverUrl }));
@@ -25,7 +25,7 @@ export async function diffSchemas(serverUrl: string, from: string | undefined, t
     filters: { externalTables: [], externalEnums: [] },
   };
   const { stdout: sql, exitCode } = await engine.diff({ ...params, script: true });
-  // 2 means that there are differences, as for `prisma migrate diff --exit-code`.
+  // 2 means there are differences, as in `prisma migrate diff --exit-code`.
   if (exitCode !== 2 || sql === null) return undefined;
   const { stdout: summary } = await engine.diff({ ...params, script: false });
   return { sql: `${sql.trim()}\n`, summary: summary ?? '' };

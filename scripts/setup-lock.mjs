@@ -1,4 +1,4 @@
-// One setup at a time in a folder. Plain JavaScript that uses nothing but Node, as `setup.mjs`.
+// Allows one setup at a time in a folder. Plain JavaScript without dependencies, like `setup.mjs`.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -17,11 +17,11 @@ import { setTimeout } from 'node:timers/promises';
 const POLL_MILLISECONDS = 100;
 
 /**
- * Waits until no other process holds the lock, and takes it. It is a folder with one file, named after its holder, that
- * lists the processes at work. A folder can be renamed onto another one only while that one is empty: so of several
- * that want the lock one gets it, and whoever removes the file of a crashed holder removes nobody else's.
+ * Waits until no other process holds the lock, then takes it. The lock is a folder with one file, named after its holder,
+ * that lists the running processes. A folder can only be renamed to another one that is empty. So of several processes, one
+ * gets the lock, and removing the file of a crashed holder never removes another holder's.
  *
- * @param onWait told the process that is waited for, once.
+ * @param onWait called once with the process that holds the lock.
  */
 export async function acquireLock(folder, onWait) {
   const lock = join(folder, 'lock');
@@ -51,12 +51,12 @@ export async function acquireLock(folder, onWait) {
     try {
       rmdirSync(lock);
     } catch {
-      // The next one has it already.
+      // The next process already has it.
     }
   };
   process.once('exit', release);
   return {
-    /** The lock stays taken while this process lives, also when its parent has crashed. */
+    /** Keeps the lock while this process runs, even if its parent crashes. */
     note: (pid) => noteProcess(join(lock, name), pid),
     release,
   };
@@ -90,7 +90,7 @@ function noteProcess(file, pid) {
   if (start !== undefined) appendFileSync(file, `${pid} ${start}\n`);
 }
 
-/** Whether any of the processes listed in the file still runs, and is not a later one with the same number. */
+/** Whether any of the listed processes still runs, and isn't a later one with the same ID. */
 function isAtWork(file) {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
   return lines.some((line) => {
@@ -99,11 +99,11 @@ function isAtWork(file) {
   });
 }
 
-/** When a process was started, in whatever form the system tells it; undefined when it has ended. */
+/** When a process started, in the system's own format, or undefined if it has ended. */
 function startOf(pid) {
   if (existsSync('/proc/self/stat')) {
     try {
-      // The name, in parentheses, may contain anything; behind it come the state and, as the 20th field, the start.
+      // The name in parentheses can contain anything. After it come the state and, as the 20th field, the start time.
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
       return fields[0] === 'Z' ? undefined : fields[19];
     } catch {

@@ -1,5 +1,5 @@
-// Brings a fresh clone to where the commands can run: packages installed, code generated. Runs on whatever Node npm runs
-// on, before there are packages, so it is plain JavaScript and uses nothing but Node.
+// Prepares a fresh clone: installs packages and generates code. Runs on the Node that npm runs on, before there are
+// packages, so it is plain JavaScript without dependencies.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
 const stamps = join(root, 'node_modules', '.tollgate');
 
-/** All files under a folder whose path has that end, relative to the root. */
+/** All files in a folder whose path ends like this, relative to the root. */
 function sources(folder, ending) {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
   return entries
@@ -24,7 +24,7 @@ const documentsOfConsole = operationsOfConsole.map((operation) =>
   operation.replace('src/console/operations', 'src/generated/console').replace(/graphql$/, 'ts'),
 );
 
-/** In order: what a step reads, what it makes, and the command. */
+/** The steps in order: inputs, results and the command. */
 const STEPS = [
   {
     name: 'packages',
@@ -67,20 +67,20 @@ function hashOf({ inputs }) {
   return digest.digest('hex');
 }
 
-/** Whether the step has run for exactly these inputs. */
+/** Whether the step has already run with exactly these inputs. */
 function isDone(step) {
   const stamp = join(stamps, step.name);
   try {
     if (readFileSync(stamp, 'utf8') !== hashOf(step)) return false;
   } catch (error) {
-    // Never run, or what it reads is made by a step before it.
+    // It never ran, or an earlier step must create its inputs first.
     if (error.code === 'ENOENT') return false;
     throw error;
   }
   return step.results.every((path) => existsSync(join(root, path)));
 }
 
-/** Runs a command; ends the process when it fails. */
+/** Runs a command. Exits if it fails. */
 async function run([command, ...args], lock) {
   const child = spawn(command, args, {
     cwd: root,
@@ -103,10 +103,10 @@ async function run([command, ...args], lock) {
   process.exit(1);
 }
 
-// Two at once would each delete what the other one installs: `npm start` in one terminal and `npm run token` in another.
+// Two setups at once, such as `npm start` and `npm run token`, would delete each other's files.
 if (!STEPS.every(isDone)) {
   const lock = await acquireLock(join(root, '.setup'), (pid) =>
-    process.stderr.write(`Waiting for the setup that process ${pid} runs …\n`),
+    process.stderr.write(`Waiting for the setup of process ${pid} …\n`),
   );
   for (const step of STEPS) {
     if (isDone(step)) continue;

@@ -8,7 +8,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/em
 const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
 /**
- * Starts a PostgreSQL server of its own in a temporary directory; `stop` removes it with all its data.
+ * Starts a separate PostgreSQL server in a temporary directory. `stop` removes it with all its data.
  *
  * @param settings pass `{}` for a server as durable as the real one
  */
@@ -17,7 +17,7 @@ export async function startThrowawayPostgres(
 ): Promise<EmbeddedPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-'));
   try {
-    // As root the server runs under another account, which has to get in.
+    // If this is root, the server runs under another account, which needs access.
     await chmod(dataDir, 0o711);
     const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }), settings });
     return {

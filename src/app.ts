@@ -8,25 +8,22 @@ import type { Config } from './config/config.ts';
 import { openDatabase } from './database/client.ts';
 import { openDatabaseClock } from './database/clock.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
-import type { DeliverySettings } from './delivery/delivery-settings.ts';
 import { createEgress } from './egress/egress.ts';
-import type { PayloadVersions } from './events/versions.ts';
 import { createEventService } from './features/events/service.ts';
-import type { PaymentRails } from './gateway/chain/rails.ts';
-import type { ResponsePacing } from './gateway/upstream/response-pacing.ts';
 import { trustProxies } from './http/client-address.ts';
 import { registerHealth } from './http/health.ts';
 import { createHttpServer } from './http/server.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Ground } from './roles/ground.ts';
+import type { Overrides } from './roles/overrides.ts';
 import { loadKeyring } from './secrets/keyring.ts';
 import { createSecretBox } from './secrets/secret-box.ts';
 
 export type App = {
-  /** Where it listens, once it does. */
+  /** The address it listens on. */
   url: string;
   http: FastifyInstance;
-  /** Stops taking requests, lets what runs finish, and closes everything. */
+  /** Stops accepting requests, lets running work finish, and closes everything. */
   stop(): Promise<void>;
 };
 
@@ -35,28 +32,21 @@ export type AppOptions = {
   /** The database of `config.databaseUrl`, or the embedded one. */
   databaseUrl: string;
   log: Logger;
-  /** Loopback stand-ins for vendors' hosts; for tests alone, never from stored config. */
-  hostOverrides?: Record<string, string>;
-  delivery?: Partial<DeliverySettings>;
-  /** How fast buyers must read their answers; for tests. */
-  responsePacing?: ResponsePacing;
-  /** Versions of payloads in place of those there are; for tests alone. */
-  payloadVersions?: PayloadVersions;
-  /** Where payments are settled, in place of what the configuration names. */
-  rails?: PaymentRails;
+  /** For tests. */
+  overrides?: Overrides | undefined;
 };
 
 /**
- * Builds the service from its configuration and starts it: what all roles stand on, and the roles that the process has.
- * What the others are made of is not loaded: it would take more memory than a worker needs for itself.
+ * Builds the service from its configuration and starts it: what all roles share, then the roles this process has. The
+ * code of other roles isn't loaded; it would take more memory than a worker needs for itself.
  */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, databaseUrl, log, hostOverrides, payloadVersions, delivery = {} } = options;
+  const { config, databaseUrl, log, overrides = {} } = options;
   const closers: (() => Promise<unknown> | unknown)[] = [];
   const onClose = (close: () => Promise<unknown> | unknown) => closers.unshift(close);
   const closeAll = async () => {
     for (const close of closers)
-      await Promise.resolve(close()).catch((error) => log.error({ err: error }, 'not closed'));
+      await Promise.resolve(close()).catch((error) => log.error({ err: error }, 'could not close a resource'));
   };
   try {
     return await build();
@@ -84,12 +74,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     registerHealth(http, { db, metrics, isDraining: () => isDraining });
     if (roles.has('api')) {
       const { serveApiRole } = await import('./roles/api.ts');
-      await serveApiRole(ground, { http, rewriteUrl, retryScheduleSeconds: delivery.retryScheduleSeconds });
+      await serveApiRole(ground, { http, rewriteUrl });
     }
     gateway?.serve(http);
     if (roles.has('worker')) {
       const { startWorkerRole } = await import('./roles/worker.ts');
-      startWorkerRole(ground, { delivery, consoleOrigin: () => consoleOrigin(http) });
+      startWorkerRole(ground, () => consoleOrigin(http));
     }
 
     await http.listen({ port: config.port, host: config.host });
@@ -111,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
   }
 
-  /** Where people open the console: undefined where that is not known, as in production without `PUBLIC_URL`. */
+  /** The origin of the console, or undefined where it isn't known, as in production without `PUBLIC_URL`. */
   function consoleOrigin(http: FastifyInstance): string | undefined {
     const { publicUrl, production, roles } = config;
     const isHere = !production && roles.has('api') && http.server.listening;
@@ -132,23 +122,22 @@ export async function startApp(options: AppOptions): Promise<App> {
     const egress = createEgress({
       allow: config.egressAllow,
       log,
-      // As many as the worker may have in flight: waiting for a connection would count against the receiver.
+      // As many as the worker may have in flight: time spent waiting for a connection would count against the destination.
       connectionsPerOrigin: 1024,
-      ...(hostOverrides && { hostOverrides }),
+      ...(overrides.hostOverrides && { hostOverrides: overrides.hostOverrides }),
     });
     onClose(() => egress.close());
-    const versions = payloadVersions && { payloadVersions };
+    const { payloadVersions } = overrides;
     return {
-      ...{ config, log, db, bus, keyring, egress, metrics, onClose, ...versions },
+      ...{ config, log, db, bus, keyring, egress, metrics, overrides, onClose },
       secretBox: createSecretBox(keyring),
-      events: createEventService({ db, bus, ...versions }),
+      events: createEventService({ db, bus, ...(payloadVersions && { payloadVersions }) }),
     };
   }
 
   async function openGateway(ground: Ground) {
     const { openGatewayRole } = await import('./roles/gateway.ts');
-    const { rails, responsePacing } = options;
-    return openGatewayRole(ground, { rails, responsePacing });
+    return openGatewayRole(ground);
   }
 }
 

@@ -1,12 +1,12 @@
 let clock = Date.now;
 
 /**
- * Milliseconds since 1970 by the clock that the processes of a deployment share: that of the database, once it is open.
- * For what others read; that of the machine may be wrong.
+ * Milliseconds since 1970 by the clock that all processes of a deployment share: the database's, once it is open. Use it
+ * for times that others read, because the clock of this machine may be wrong.
  */
 export const sharedNow = (): number => clock();
 
-/** From now on `sharedNow` tells what `milliseconds` does. */
+/** Makes `sharedNow` use this clock. */
 export function followClock(milliseconds: () => number): void {
   clock = milliseconds;
 }

@@ -1,45 +1,48 @@
 /**
- * The one catalogue of everything a caller can be told went wrong: stable code, HTTP status, and a sentence that tells
- * the caller what to do. REST answers, GraphQL `extensions.code` and the documentation are all drawn from it.
+ * Every error that callers can get: a stable code, the HTTP status, and a message that says what to do. REST responses,
+ * `extensions.code` in GraphQL and the documentation all use it.
  */
 export const ERRORS = {
-  BAD_REQUEST: { status: 400, message: 'The request could not be read. Check its syntax and send it again.' },
-  MALFORMED_JSON: { status: 400, message: 'The body is not valid JSON in UTF-8. Send one JSON object.' },
+  BAD_REQUEST: { status: 400, message: 'The request could not be parsed. Check its syntax, then send it again.' },
+  MALFORMED_JSON: { status: 400, message: 'The request body is not valid JSON in UTF-8. Send one JSON object.' },
   GRAPHQL_INVALID: {
     status: 400,
-    message: 'The GraphQL document is not valid for this schema. Correct what the message names.',
+    message: 'The GraphQL document does not match the schema. Fix what the message names.',
   },
   GRAPHQL_TOO_COMPLEX: {
     status: 400,
-    message: 'The GraphQL document asks for too much at once. Split it or lower `first`.',
+    message: 'The GraphQL document is too long, too deep or too expensive. Split it or lower `first`.',
   },
   PAYMENT_MALFORMED: {
     status: 400,
-    message: 'The payment header could not be read. Make it anew of the terms of a 402 answer.',
+    message: 'The payment header is invalid. Create a new payment from the terms in a 402 response.',
   },
   UNAUTHENTICATED: {
     status: 401,
-    message: 'Send `Authorization: Bearer` with an API key or a token of a configured issuer.',
+    message: 'Send `Authorization: Bearer` with an API key or a token from a configured issuer.',
   },
-  FORBIDDEN: { status: 403, message: 'This credential may not do that. Use a user token of the owner.' },
+  FORBIDDEN: { status: 403, message: 'API keys cannot do this. Use the project owner’s user token.' },
   CONNECTOR_LIMIT_REACHED: {
     status: 403,
-    message: 'Your tier allows no more connectors. Delete one or move to a higher tier.',
+    message: 'You have reached the connector limit of your tier. Delete a connector or upgrade.',
   },
   WEBHOOK_LIMIT_REACHED: {
     status: 403,
-    message: 'Your tier allows no more webhooks in this project. Delete one or move to a higher tier.',
+    message: 'This project has reached the webhook limit of your tier. Delete a webhook or upgrade.',
   },
-  NOT_FOUND: { status: 404, message: 'There is no such resource. Check the path and the identifiers in it.' },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not answer that method. See the `Allow` header.' },
+  NOT_FOUND: { status: 404, message: 'Not found. Check the path and the IDs in it.' },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    message: 'Method not allowed. See the `Allow` header for the methods of this path.',
+  },
   NOT_ACCEPTABLE: {
     status: 406,
-    message: 'There is no answer in a form that `Accept` allows. Accept `application/json`.',
+    message: 'No response format matches the `Accept` header. Accept `application/json`.',
   },
-  REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again in one go.' },
+  REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again without pausing.' },
   CONFLICT: {
     status: 409,
-    message: 'The change conflicts with something that exists already. Read its state, then decide.',
+    message: 'This change conflicts with an existing resource. Read its current state, then decide.',
   },
   HOST_RESERVED: {
     status: 409,
@@ -47,71 +50,70 @@ export const ERRORS = {
   },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
-    message: 'The first request with this Idempotency-Key is still running. Wait and send it again.',
+    message: 'The first request with this `Idempotency-Key` is still running. Wait, then send it again.',
   },
   PAYMENT_IN_PROGRESS: {
     status: 409,
-    message: 'A request with this payment is still running. Wait, then repeat the same request with the same payment.',
+    message: 'A request with this payment is still running. Wait, then retry the same request with the same payment.',
   },
   PAYMENT_REUSED: {
     status: 409,
-    message: 'This payment was made for another request. Sign a new one for this request.',
+    message: 'This payment was already used for another request. Sign a new payment for this request.',
   },
   PAYMENT_ANSWER_GONE: {
     status: 410,
-    message: 'This payment was settled and answered, and its answer is no longer kept. Sign a new one to ask again.',
+    message:
+      'This payment was settled, but its response is no longer stored. Sign a new payment to send the request again.',
   },
-  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than this service accepts. Send a smaller one.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send the body as `Content-Type: application/json`.' },
-  VALIDATION_FAILED: { status: 422, message: 'Some values are not accepted. See `errors` for each of them.' },
+  PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is too large. Send a smaller one.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send the request body as `Content-Type: application/json`.' },
+  VALIDATION_FAILED: { status: 422, message: 'One or more fields are invalid. See `errors` for details.' },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
-    message: 'This Idempotency-Key was used with another request. Use a new key for a new request.',
+    message: 'This `Idempotency-Key` was used with a different request. Use a new key for a new request.',
   },
-  RATE_LIMITED: { status: 429, message: 'Too many requests. Wait for the time given in `Retry-After`.' },
+  RATE_LIMITED: { status: 429, message: 'Too many requests. Wait for the number of seconds in `Retry-After`.' },
   FUNDS_IN_USE: {
     status: 429,
     message:
-      'The payments of this wallet that are in progress take all the money it has. Nothing was charged: wait, then repeat the request with the same payment.',
+      'Payments in progress already use all the funds in this wallet. Nothing was charged: wait, then retry the request with the same payment.',
   },
-  HEADERS_TOO_LARGE: {
-    status: 431,
-    message: 'The path or the headers are larger than this service accepts. Send less, 16 KiB together.',
-  },
-  INTERNAL: { status: 500, message: 'Something went wrong on our side. Send the request again later.' },
+  HEADERS_TOO_LARGE: { status: 431, message: 'The path and headers are too large. Keep them under 16 KiB in total.' },
+  INTERNAL: { status: 500, message: 'Something went wrong on our side. Try again later.' },
   OUTCOME_UNCERTAIN: {
     status: 500,
-    message: 'The request was stopped, and its changes may have been made. Read the state before you send it again.',
+    message:
+      'The request was interrupted, and its changes may have been applied. Check the current state before you retry.',
   },
   UPSTREAM_FAILED: {
     status: 502,
     message:
-      'The API behind this endpoint gave no answer that could be passed on. Nothing was charged: sign a new payment to try again.',
+      'The API behind this endpoint did not return a usable response. Nothing was charged: sign a new payment to try again.',
   },
   FACILITATOR_UNAVAILABLE: {
     status: 503,
-    message: 'Payments cannot be verified right now. Nothing was charged: repeat the request with the same payment.',
+    message: 'Payments cannot be verified right now. Nothing was charged: retry the request with the same payment.',
   },
   PAYMENT_UNRESOLVED: {
     status: 503,
     message:
-      'Whether the payment was settled is not known yet. Do not pay again: repeat the same request with the same payment.',
+      'The outcome of this payment is still unknown. Do not pay again: retry the same request with the same payment.',
   },
-  UNAVAILABLE: { status: 503, message: 'The service cannot answer right now. Send the request again later.' },
+  UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable. Try again later.' },
   UPSTREAM_TIMEOUT: {
     status: 504,
     message:
-      'The API behind this endpoint did not answer in time. Nothing was charged: sign a new payment to try again.',
+      'The API behind this endpoint did not respond in time. Nothing was charged: sign a new payment to try again.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One refused value: an RFC 6901 JSON pointer into the request body (`/walletAddress`) and what to change. */
+/** An invalid field: an RFC 6901 JSON pointer into the request body, such as `/walletAddress`, and what to change. */
 export type FieldError = { pointer: string; message: string };
 
 export type AppErrorOptions = {
-  /** Replaces the catalogue's sentence when a more exact one helps the caller. Never put internals into it. */
+  /** Replaces the catalogue's message where a more exact one helps the caller. Never put internals in it. */
   detail?: string;
   fields?: FieldError[];
   retryAfterSeconds?: number;
@@ -130,7 +132,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'UNAVAILABLE',
 ]);
 
-/** An error of the catalogue. Everything else that is thrown is masked as `INTERNAL` and logged. */
+/** An error of the catalogue. Any other error is logged and masked as `INTERNAL`. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -141,7 +143,7 @@ export class AppError extends Error {
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
-    super(options.detail ?? ERRORS[code].message, { cause: options.cause });
+    super(options.detail ?? describeFirst(options.fields) ?? ERRORS[code].message, { cause: options.cause });
     this.code = code;
     this.status = ERRORS[code].status;
     this.fields = options.fields ?? [];
@@ -151,12 +153,22 @@ export class AppError extends Error {
   }
 }
 
-/** Shorthand for the commonest error: one field that is not accepted (422). */
+const MAX_POINTER_LENGTH = 100;
+
+/** The first invalid field, so that the message alone tells the caller what to fix. */
+function describeFirst([first, ...others]: FieldError[] = []): string | undefined {
+  if (!first) return undefined;
+  const name = first.pointer.slice(1, MAX_POINTER_LENGTH).toWellFormed().replaceAll('/', '.') || 'request body';
+  const more = others.length === 0 ? '' : ' See `errors` for the others.';
+  return `Invalid ${name}: ${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}${more}`;
+}
+
+/** The most common error: one invalid field (422). */
 export function invalidField(pointer: string, message: string): AppError {
   return new AppError('VALIDATION_FAILED', { fields: [{ pointer, message }] });
 }
 
-/** The one answer for "not yours" and "not there" alike, so that existence stays a secret. */
+/** The same error for a resource that doesn't exist and one that belongs to someone else, so that callers can't tell. */
 export function notFound(): AppError {
   return new AppError('NOT_FOUND');
 }

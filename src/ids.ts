@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sharedNow } from './clock.ts';
 
-/** The prefix of each resource's identifiers and the GraphQL type it stands for. */
+/** The ID prefix of each GraphQL type. */
 export const ID_PREFIXES = {
   User: 'usr',
   Project: 'proj',
@@ -20,7 +20,7 @@ export const ID_PREFIXES = {
 
 export type IdType = keyof typeof ID_PREFIXES;
 
-// Crockford's base32: its characters are in ASCII order, so encoded ids sort as their bytes do.
+// Crockford's base32: its characters are in ASCII order, so encoded IDs sort like their bytes.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const UUID_BYTES = 16;
 const TIME_BYTES = 6;
@@ -36,32 +36,32 @@ let random = Buffer.alloc(0);
 let randomOffset = 0;
 
 /**
- * Makes an identifier: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example
- * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. Ids made by one process are strictly increasing.
+ * Creates an ID: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example
+ * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. IDs from one process are strictly increasing.
  */
 export function newId(type: IdType, milliseconds: number = sharedNow()): string {
   return `${ID_PREFIXES[type]}_${encode(uuidV7(milliseconds))}`;
 }
 
-/** The type an identifier belongs to, or undefined when it is not one of ours. */
+/** The type of an ID, or undefined if it isn't one of ours. */
 export function typeOfId(id: string): IdType | undefined {
   const match = PATTERN.exec(id);
   return match ? TYPES_BY_PREFIX.get(match[1]!) : undefined;
 }
 
-/** Whether `id` is a well-formed identifier of that type. */
+/** Whether `id` is a well-formed ID of this type. */
 export function isId(type: IdType, id: string): boolean {
   return typeOfId(id) === type;
 }
 
-/** The creation time in milliseconds that a well-formed identifier carries. */
+/** The creation time in a well-formed ID, in milliseconds. */
 export function millisecondsOfId(id: string): number {
   let value = 0n;
   for (const character of id.slice(id.indexOf('_') + 1)) value = value * 32n + BigInt(ALPHABET.indexOf(character));
   return Number(value >> 80n);
 }
 
-/** The smallest identifier of a type that could have been made at that time: a lower bound for range scans. */
+/** The smallest possible ID of a type at this time: a lower bound for range scans. */
 export function firstIdAt(type: IdType, milliseconds: number): string {
   const bytes = Buffer.alloc(UUID_BYTES);
   bytes.writeUIntBE(Math.max(0, milliseconds), 0, TIME_BYTES);
@@ -69,7 +69,7 @@ export function firstIdAt(type: IdType, milliseconds: number): string {
 }
 
 function uuidV7(milliseconds: number): Buffer {
-  // Within one millisecond, and when the clock steps back, the 12-bit field counts up (RFC 9562 §6.2, method 1).
+  // Within a millisecond, or if the clock steps back, the 12-bit field counts up (RFC 9562 §6.2, method 1).
   if (milliseconds > lastMilliseconds) {
     lastMilliseconds = milliseconds;
     sequence = 0;
@@ -84,7 +84,7 @@ function uuidV7(milliseconds: number): Buffer {
   return bytes;
 }
 
-/** Random bytes, made many at once: asking for a few takes as long as asking for many. Each is handed out once. */
+/** Random bytes, generated in bulk because generating a few takes as long. Each byte is used once. */
 function takeRandom(count: number): Buffer {
   if (randomOffset + count > random.length) {
     random = randomBytes(RANDOM_BYTES);
@@ -94,7 +94,7 @@ function takeRandom(count: number): Buffer {
   return random.subarray(randomOffset - count, randomOffset);
 }
 
-/** 26 digits of five bits: two zeros, then the 128 bits. */
+/** 26 digits of five bits: two zero bits, then the 128 bits. */
 function encode(bytes: Buffer): string {
   let text = '';
   let value = 0;

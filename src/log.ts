@@ -2,7 +2,7 @@ import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'p
 import { currentRequest } from './request-context.ts';
 import { MASK } from './secrets/mask.ts';
 
-/** Names under which a credential could come into a log line, at the top and one level down. */
+/** Field names that could bring a credential into a log line, at the top level and one level down. */
 const SECRET_FIELDS = [
   'authorization',
   'cookie',
@@ -20,7 +20,7 @@ const SECRET_FIELDS = [
 
 const GATHER_MILLISECONDS = 50;
 
-/** Structured logs, one JSON object a line, with the id of the request and without credentials. */
+/** Structured logs: one JSON object per line, with the request ID and without credentials. */
 export function createLog(level: string): Logger {
   const options: LoggerOptions = {
     level,
@@ -34,8 +34,8 @@ export function createLog(level: string): Logger {
 }
 
 /**
- * Standard output, by a system call for all lines of a moment: one a line would cost more than the line. Pino's own
- * buffer measures all that it holds again with every line. What is not written yet when the process ends is written then.
+ * Writes to standard output with one system call for many lines, because a call per line would cost more than the line
+ * itself. Pino's own buffer measures its whole content again with every line. The rest is written when the process exits.
  */
 function openDestination(): DestinationStream & { flushSync(): void } {
   const stdout = pino.destination({ dest: 1, sync: false });

@@ -7,12 +7,12 @@ import { createLog } from './log.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { startTracing } from './tracing/start.ts';
 
-/** After this the process ends, whatever still runs: orchestrators kill it soon after anyway. */
+/** After this the process exits even if work is still running: orchestrators would kill it soon anyway. */
 const SHUTDOWN_MILLISECONDS = 28_000;
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
-  // Those who wait for an answer are not to wait for the collector; receivers do not notice it.
+  // Callers of the other roles would wait while garbage is collected; destinations don't notice.
   if (config.roles.size === 1 && config.roles.has('worker')) growHeapSlowly();
   const tracing = await startTracing(process.env);
   const log = createLog(config.logLevel);
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     config,
     databaseUrl: config.databaseUrl ?? postgres!.url,
     log,
-    ...(sandbox && { rails: sandbox.rails }),
+    overrides: sandbox && { rails: sandbox.rails },
   }).catch(async (error) => {
     await sandbox?.stop();
     await postgres?.stop();
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
     stopping = true;
     log.info({ signal }, 'shutting down');
     setTimeout(() => {
-      log.error('shutting down took too long');
+      log.error('shutdown took too long');
       process.exit(1);
     }, SHUTDOWN_MILLISECONDS).unref();
     await app.stop();
@@ -52,10 +52,17 @@ async function main(): Promise<void> {
   if (!config.production) welcome(app.url, sandbox);
 }
 
+/** Loads the sandbox only where it runs: a production install doesn't have its packages. */
 async function runSandbox({ network, dataDir }: Config, log: Logger): Promise<Sandbox | undefined> {
-  // Where it does not run, what it is made of is not loaded.
-  const { startSandbox } = await import('./sandbox/sandbox.ts');
+  const { startSandbox } = await import('./sandbox/sandbox.ts').catch(explainMissingPackage);
   return startSandbox({ network, dataDir, log });
+}
+
+function explainMissingPackage(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  throw new ConfigError([
+    'SANDBOX: the sandbox needs the development packages. Run `npm ci` without `--omit=dev`, or set SANDBOX=off',
+  ]);
 }
 
 function welcome(url: string, sandbox: Sandbox | undefined): void {

@@ -1,13 +1,13 @@
 const USD_PATTERN = /^(0|[1-9]\d{0,11})(?:\.(\d{1,6}))?$/;
 
-/** Decimals of the atomic unit: USDC and every price here count in millionths of a dollar. */
+/** Decimals of the atomic unit: USDC and all prices are in millionths of a dollar. */
 export const USD_DECIMALS = 6;
 
 /**
- * Reads a decimal USD string (`"0.01"`) as atomic units (`10000n`).
+ * Parses a decimal USD string (`"0.01"`) as atomic units (`10000n`).
  *
- * @returns undefined when it is not plain decimal notation with at most 12 integer digits and 6 decimals. Zero is read
- *   as zero: whether it is acceptable is the caller's rule.
+ * @returns undefined unless it is plain decimal notation with at most 12 integer digits and 6 decimals. Zero is valid:
+ *   the caller decides whether to accept it.
  */
 export function parseUsd(text: string): bigint | undefined {
   const match = USD_PATTERN.exec(text);
@@ -15,7 +15,7 @@ export function parseUsd(text: string): bigint | undefined {
   return BigInt(match[1]!) * 1_000_000n + BigInt((match[2] ?? '').padEnd(USD_DECIMALS, '0'));
 }
 
-/** Writes atomic units as the shortest exact decimal USD string: `10000n` is `"0.01"`, `2000000n` is `"2"`. */
+/** Formats atomic units as the shortest exact decimal USD string: `10000n` is `"0.01"`, `2000000n` is `"2"`. */
 export function formatUsd(amountAtomic: bigint): string {
   const sign = amountAtomic < 0n ? '-' : '';
   const digits = (amountAtomic < 0n ? -amountAtomic : amountAtomic).toString().padStart(USD_DECIMALS + 1, '0');

@@ -1,24 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from './errors.ts';
 
-/** Something that a caller waits for, with a deadline. When that has passed, nothing of it is begun any more. */
+/** Work that a caller waits for, with a deadline. After the deadline, no further part of it starts. */
 export type Operation = {
   isOver(): boolean;
-  /** Rejects when the time is up. */
+  /** Rejects at the deadline. */
   over: Promise<never>;
-  /** Says what the caller is to know of the deadline: whether something was changed. */
+  /** The error for the caller after the deadline. It says whether anything was changed. */
   refusal(): AppError;
-  /** Runs something as a part of this operation. */
+  /** Runs a function as part of this operation. */
   run<T>(work: () => T): T;
-  /** It has ended in time. */
+  /** Call it when the operation has ended in time. */
   end(): void;
 };
 
-/** A change that is being made for good. */
+/** A change that is being committed. */
 export type Change = {
-  /** It was not made after all. */
+  /** The change wasn't made. */
   undone(): void;
-  /** Nobody knows whether it was made. */
+  /** It is unknown whether the change was made. */
   uncertain(cause: unknown): AppError;
 };
 
@@ -45,11 +45,11 @@ export function startOperation(milliseconds: number): Operation {
     refusal() {
       if (changes > 0) {
         return new AppError('OUTCOME_UNCERTAIN', {
-          detail: `This took longer than ${seconds} seconds and was stopped. Some of its changes were made: read the state, then send what is missing.`,
+          detail: `The request was stopped after ${seconds} seconds. Some of its changes were applied: check the current state, then send what is missing.`,
         });
       }
       return new AppError('UNAVAILABLE', {
-        detail: `This took longer than ${seconds} seconds and was stopped. Nothing was changed. Ask for less at once, or try again.`,
+        detail: `The request was stopped after ${seconds} seconds. Nothing was changed. Request less at once, or try again.`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     },
@@ -70,9 +70,9 @@ export function startOperation(milliseconds: number): Operation {
 }
 
 /**
- * Does a part of the current operation. Without one it is simply done.
+ * Runs a part of the current operation, if there is one.
  *
- * @throws AppError when the time is up: before it began, or while it was waited for.
+ * @throws AppError if the deadline passes before it starts or ends.
  */
 export function beforeTimeIsUp<T>(work: () => T | Promise<T>): T | Promise<T> {
   const operation = storage.getStore();
@@ -82,10 +82,10 @@ export function beforeTimeIsUp<T>(work: () => T | Promise<T>): T | Promise<T> {
 }
 
 /**
- * To be called right before a change is made for good, such as a commit. From then on the caller is told of it. Undefined
- * where no operation is under way.
+ * Call this right before a change is committed. From then on, errors tell the caller about the change. Returns undefined
+ * outside of operations.
  *
- * @throws AppError when the time is up: whoever asked for it may have been told that nothing was changed.
+ * @throws AppError after the deadline: the caller may have been told that nothing was changed.
  */
 export function beginChange(): Change | undefined {
   return storage.getStore()?.beginChange();

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { AppError, type FieldError } from './errors.ts';
 
-/** The changes of an update as they arrive: any field may be left out, and null is for the rules to judge. */
+/** The input of an update: any field may be missing, and the rules decide about null. */
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 
 /**
- * Checks input against a schema. Text that the database cannot hold is refused here, whatever the schema says of it:
- * the audit log keeps the values as they came.
+ * Checks input against a schema. Rejects text that the database can't store whatever the schema says, because the audit
+ * log keeps the values as they came.
  *
- * @throws AppError `VALIDATION_FAILED` with one JSON pointer a refused value.
+ * @throws AppError `VALIDATION_FAILED` with a JSON pointer for each invalid field.
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefix = ''): T {
   const result = schema.safeParse(input, { error: sentenceOf });
@@ -19,7 +19,7 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefi
 
 type Place = { value: unknown; name: string; parent: Place | undefined };
 
-/** What PostgreSQL takes neither as text nor in JSON. Without recursion: what is nested deep must not end the stack. */
+/** Text that PostgreSQL accepts neither as text nor in JSON. A loop, so that deep nesting can't overflow the stack. */
 function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
   const errors: FieldError[] = [];
   const waiting: Place[] = [{ value: input, name: '', parent: undefined }];
@@ -37,7 +37,7 @@ function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
 }
 
 function textFault(text: string): string | undefined {
-  if (text.includes('\0')) return 'Must not contain the character NUL.';
+  if (text.includes('\0')) return 'Must not contain NUL characters.';
   return text.isWellFormed() ? undefined : 'Must be valid Unicode.';
 }
 
@@ -47,14 +47,14 @@ function pathTo({ name, parent }: Place): string[] {
   return names;
 }
 
-/** The issues of a zod error as JSON pointers (RFC 6901) with a sentence each. */
+/** The issues of a Zod error as RFC 6901 JSON pointers, each with a message. */
 function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[] {
   return error.issues.flatMap((issue) => {
     const pointer = pointerPrefix + toPointer(issue.path);
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         pointer: pointer + toPointer([key]),
-        message: 'This field is not known here.',
+        message: 'Unknown field.',
       }));
     }
     return [{ pointer, message: issue.message }];
@@ -76,7 +76,7 @@ const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   array: ['entry', 'entries'],
 };
 
-/** What a value must be, for the rules that say nothing themselves. Undefined leaves it to zod. */
+/** The message for rules that have none of their own. Undefined falls back to Zod's message. */
 export function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     if (issue.input === undefined) return 'Is required.';
@@ -104,7 +104,7 @@ export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** One line of text for people: trimmed, no control characters. */
+/** One line of text: trimmed, without control characters. */
 export function lineOfText(maxLength: number) {
   return z
     .string()
@@ -115,7 +115,7 @@ export function lineOfText(maxLength: number) {
     .refine((text) => text.isWellFormed(), 'Must be valid Unicode.');
 }
 
-/** Several lines of text for people, or null for none. Tabs and line breaks are kept, other control characters refused. */
+/** Optional text of several lines. Allows tabs and line breaks, but no other control characters. */
 export function optionalText(maxLength: number) {
   return z
     .string()

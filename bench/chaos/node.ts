@@ -11,9 +11,11 @@ const app = await startApp({
   config,
   databaseUrl: config.databaseUrl ?? '',
   log: createLog(config.logLevel),
-  delivery: {
-    retryScheduleSeconds: Array(200).fill(0.3),
-    ...(process.argv[2] === 'faults' && { leaseSeconds: 5, timeoutMilliseconds: 1_500 }),
+  overrides: {
+    delivery: {
+      retryScheduleSeconds: Array(200).fill(0.3),
+      ...(process.argv[2] === 'faults' && { leaseSeconds: 5, timeoutMilliseconds: 1_500 }),
+    },
   },
 });
 process.on('SIGTERM', async () => {

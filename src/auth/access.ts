@@ -4,32 +4,32 @@ import { type IdType, isId } from '../ids.ts';
 import type { Viewer } from './viewer.ts';
 
 /**
- * The one place where tenancy is decided: the projects a viewer may see. Every query of every feature is filtered by it,
- * so what belongs to somebody else looks exactly like what does not exist. May be spread into a filter that names an `id`:
- * under `AND` neither replaces the other.
+ * The only place that decides on tenancy: the projects a viewer may see. Every query of every feature uses this filter, so
+ * a resource of someone else looks exactly like one that doesn't exist. You can spread it into a filter with an `id`:
+ * under `AND`, neither replaces the other.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
-  // Inside `AND`: beside the `id` of a query it must narrow that id, not take its place.
+  // Inside `AND`, so that it narrows the `id` of a query instead of replacing it.
   return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
 }
 
 /**
  * The filter for one project.
  *
- * @throws AppError `NOT_FOUND` for identifiers that cannot exist.
+ * @throws AppError `NOT_FOUND` for impossible IDs.
  */
 export function visibleProject(viewer: Viewer, id: string) {
   return { id: requireId('Project', id), ...visibleProjects(viewer) };
 }
 
-/** The same filter for everything that hangs under a project. */
+/** The same filter for everything in a project. */
 export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } {
   return { project: visibleProjects(viewer) };
 }
 
 /**
- * The filter for what is listed under one project. Whether it is visible is found out first: beside the project itself a
- * condition on it makes the planner expect next to nothing, and sort all that there is. An empty list matches nothing.
+ * The filter for lists in one project. It checks first whether the project is visible: with that condition in the query,
+ * the planner expects almost no rows and sorts all of them. An empty list matches nothing.
  */
 export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
   const isVisible =
@@ -40,9 +40,9 @@ export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: V
 }
 
 /**
- * The filter for one thing under a project, and under this very project if one is named.
+ * The filter for one resource in a project, and in this project if one is given.
  *
- * @throws AppError `NOT_FOUND` for identifiers that cannot exist.
+ * @throws AppError `NOT_FOUND` for impossible IDs.
  */
 export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
   return {
@@ -53,10 +53,10 @@ export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?
 }
 
 /**
- * Projects are made and deleted, and keys minted and revoked, by people only: a leaked key must not be able to outlive
- * its own revocation. Nor may it redirect what buyers pay.
+ * Only people create and delete projects and API keys: a leaked key must not be able to outlive its own revocation, or to
+ * redirect payments.
  *
- * @param detail what is refused and who may do it, where that is less than the whole request.
+ * @param detail what is forbidden and who may do it, if that is less than the whole request.
  * @throws AppError `FORBIDDEN` for API keys.
  */
 export function requireUser(viewer: Viewer, detail?: string): asserts viewer is Extract<Viewer, { kind: 'user' }> {
@@ -64,7 +64,7 @@ export function requireUser(viewer: Viewer, detail?: string): asserts viewer is 
 }
 
 /**
- * Refuses identifiers that cannot exist before they reach the database, which would choke on NUL bytes.
+ * Rejects impossible IDs before they reach the database, which fails on NUL bytes.
  *
  * @throws AppError `NOT_FOUND`
  */
@@ -75,6 +75,6 @@ export function requireId(type: IdType, id: string): string {
 
 /** The filter for records that outlive the project they name. */
 export function visibleRecords(viewer: Viewer): { userId: string; AND: { projectId?: string }[] } {
-  // Inside `AND`: beside the `projectId` of a query it must narrow that, not take its place.
+  // Inside `AND`, so that it narrows the `projectId` of a query instead of replacing it.
   return { userId: viewer.userId, AND: viewer.kind === 'apiKey' ? [{ projectId: viewer.projectId }] : [] };
 }

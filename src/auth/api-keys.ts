@@ -11,12 +11,12 @@ const RANDOM_BYTES = 32;
 const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 
-/** What a whole key looks like. Secret scanners search for it as `\btg_(live|test)_[0-9A-Za-z]{49}\b`. */
+/** The format of a key. Secret scanners search for it as `\btg_(live|test)_[0-9A-Za-z]{49}\b`. */
 const PATTERN = /^tg_(live|test)_[0-9A-Za-z]{49}$/;
 
 /**
- * Makes an API key: `tg_live_` or `tg_test_`, 256 random bits in base62, and the CRC-32 of all that in base62. The
- * checksum keeps typing errors from the database and false alarms from secret scanners.
+ * Creates an API key: `tg_live_` or `tg_test_`, 256 random bits in base62, and the CRC-32 of all that in base62. The
+ * checksum catches typos before a database query and prevents false positives of secret scanners.
  */
 export function newApiKey(environment: KeyEnvironment): string {
   const random = BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`);
@@ -24,20 +24,20 @@ export function newApiKey(environment: KeyEnvironment): string {
   return body + checksum(body);
 }
 
-/** Reads an API key, or returns undefined when no key of ours has ever looked like that. */
+/** Parses an API key. Returns undefined for text that can't be one. */
 export function parseApiKey(text: string): { environment: KeyEnvironment } | undefined {
   const match = PATTERN.exec(text);
   if (!match || checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return undefined;
   return { environment: ENVIRONMENTS[match[1]!]! };
 }
 
-/** Whether the sender meant this to be an API key, well-formed or not. */
+/** Whether this was meant to be an API key, well-formed or not. */
 export function looksLikeApiKey(text: string): boolean {
   return text.startsWith('tg_');
 }
 
 /**
- * The hashes under which a key may be stored: `<key id>$<HMAC-SHA256 in hex>` for each key of the keyring, the current
+ * The hashes that a key may be stored under: `<key id>$<HMAC-SHA256 in hex>` for each key of the keyring, the current
  * one first. New API keys are stored under the first.
  */
 export function apiKeyHashes(apiKey: string, keyring: Keyring): string[] {

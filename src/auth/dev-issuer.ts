@@ -5,13 +5,13 @@ import { readOrCreate } from '../secrets/create-once.ts';
 import type { IssuerConfig } from './issuer-config.ts';
 
 export type DevIssuer = {
-  /** For the token verifier, like that of any other issuer. */
+  /** For the token verifier, like the configuration of any other issuer. */
   config: IssuerConfig;
   /**
-   * Makes a token. Without a tier or a rate the user keeps what is stored.
+   * Creates a token. Without a tier or rate limit, the user keeps the stored one.
    *
-   * @param requestsPerMinute rate of an enterprise user, null for unlimited.
-   * @param expiresInSeconds 8 hours when not given.
+   * @param requestsPerMinute rate limit of an enterprise user, or null for unlimited.
+   * @param expiresInSeconds 8 hours by default.
    */
   sign(claims: {
     subject: string;
@@ -21,14 +21,14 @@ export type DevIssuer = {
   }): Promise<string>;
 };
 
-export const DEV_ISSUER = 'https://dev.tollgate.invalid';
+const DEV_ISSUER = 'https://dev.tollgate.invalid';
 const AUDIENCE = 'tollgate';
 const ALGORITHM = 'ES256';
 const DEFAULT_LIFETIME_SECONDS = 8 * 60 * 60;
 
 /**
- * The local issuer of development: an ES256 key in `<dataDir>/dev-issuer.json`, made on first use. Its tokens pass the
- * same verifier as all others. A host name under `.invalid` (RFC 2606) can never be a real issuer's.
+ * The local issuer for development: an ES256 key in `<dataDir>/dev-issuer.json`, created on first use. Its tokens go
+ * through the same verifier as all others. A host name under `.invalid` (RFC 2606) can't belong to a real issuer.
  */
 export async function openDevIssuer({ dataDir }: { dataDir: string }): Promise<DevIssuer> {
   const privateJwk = JSON.parse(await readOrCreate(join(dataDir, 'dev-issuer.json'), newPrivateJwk)) as JWK;

@@ -1,7 +1,7 @@
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 
-// Asymmetric ones only: with a shared secret whoever can verify a token could also make one.
+// Asymmetric algorithms only: with a shared secret, anyone who can verify tokens could also create them.
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -18,7 +18,7 @@ const ALGORITHMS = [
 
 type ClaimValue = string | number | boolean;
 
-/** An identity provider whose tokens are accepted, and under which conditions. */
+/** An identity provider whose tokens are accepted, and on which conditions. */
 export type IssuerConfig = {
   /** The exact `iss` of its tokens. */
   issuer: string;
@@ -26,34 +26,38 @@ export type IssuerConfig = {
   jwksUri?: string | undefined;
   /** Its public keys themselves. */
   jwks?: JSONWebKeySet | undefined;
-  /** What the token's `aud` must contain, or one of several. Required unless `requiredClaims` ties tokens to this service. */
+  /** The audience, or several of which the token's `aud` must contain one. Required unless `requiredClaims` ties tokens to this service. */
   audience?: string | string[] | undefined;
   /**
-   * Claims the token must carry with exactly this value, or with one of several: for providers that set no `aud`, such
+   * Claims that must have exactly this value, or one of several. For providers that don't set `aud`, such
    * as `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
    */
   requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;
   /** Accepted signature algorithms. */
   algorithms: string[];
-  /** The claim that names the user's tier (`starter`, `pro`, …). Set it only when the provider's word on that is to be trusted. */
+  /** The claim with the user's tier (`starter`, `pro`, …). Set it only if you trust the provider to decide on tiers. */
   tierClaim?: string | undefined;
-  /** The claim that holds an enterprise user's requests per minute, null for unlimited. Trusted likewise. */
+  /** The claim with an enterprise user's requests per minute, or null for unlimited. The same caution applies. */
   requestsPerMinuteClaim?: string | undefined;
 };
 
-const text = z.string('Must be text.').min(1, 'Must not be empty.');
+const text = z.string('Must be a string.').min(1, 'Must not be empty.');
 const claimValue = z.union([z.string(), z.number(), z.boolean()]);
 
 const issuerSchema = z
   .strictObject({
     issuer: text,
     jwksUri: z.url({ protocol: /^https?$/, error: 'Must be the http(s) URL of a JSON Web Key Set.' }),
-    audience: z.union([text, z.array(text).min(1)], 'Must be a text or a list of texts.').optional(),
+    audience: z.union([text, z.array(text).min(1)], 'Must be a string or a list of strings.').optional(),
     requiredClaims: z
-      .record(text, z.union([claimValue, z.array(claimValue).min(1)]), 'Must be an object of claims and their values.')
+      .record(
+        text,
+        z.union([claimValue, z.array(claimValue).min(1)]),
+        'Must be an object with claims and their values.',
+      )
       .optional(),
     algorithms: z
-      .array(z.enum(ALGORITHMS, `Must be of ${ALGORITHMS.join(', ')}.`), 'Must be a list of algorithms.')
+      .array(z.enum(ALGORITHMS, `Must be one of ${ALGORITHMS.join(', ')}.`), 'Must be a list of algorithms.')
       .min(1, 'Must not be empty.')
       .default(['RS256', 'ES256', 'EdDSA']),
     tierClaim: text.optional(),
@@ -61,18 +65,21 @@ const issuerSchema = z
   })
   .refine(
     ({ audience, requiredClaims = {} }) => audience !== undefined || Object.keys(requiredClaims).length > 0,
-    'Needs `audience`, or `requiredClaims` for a provider that sets none: else tokens made for others would be accepted.',
+    'Requires `audience`, or `requiredClaims` for providers that set no audience. Otherwise, tokens for other services would be accepted.',
   );
 
 const issuersSchema = z
   .array(issuerSchema, 'Must be a list of issuers.')
-  .refine((issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length, 'Names an issuer twice.');
+  .refine(
+    (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
+    'Must not list an issuer twice.',
+  );
 
 /**
  * Reads `AUTH_ISSUERS`, a JSON list of issuers. Each has `issuer`, `jwksUri`, `audience` or `requiredClaims`, and
- * optionally `algorithms`, `tierClaim` and `requestsPerMinuteClaim`; see `IssuerConfig` for their meaning.
+ * optionally `algorithms`, `tierClaim` and `requestsPerMinuteClaim`; `IssuerConfig` explains them.
  *
- * @throws Error naming every field that is wrong.
+ * @throws Error that names every invalid field.
  */
 export function parseAuthIssuers(json: string): IssuerConfig[] {
   let value: unknown;

@@ -2,13 +2,13 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 
-/** Fetches a JSON document. @throws when there is none within the time and size allowed. */
+/** Fetches a JSON document. @throws if it takes too long or is too large. */
 export type FetchJson = (url: string, options: { timeoutMilliseconds: number; maxBytes: number }) => Promise<unknown>;
 
 export type KeySource = {
-  /** The key a token is to be verified with. @throws what `jose` throws when no key, or more than one, matches. */
+  /** The key that verifies a token. @throws the error of `jose` if no key or several keys match. */
   getKey: JWTVerifyGetKey;
-  /** Fetches the keys again, unless that was tried in the last 5 s. Never throws. Returns whether they are fresh. */
+  /** Fetches the keys again, unless that was tried within the last 5 s. Never throws. Returns whether they are fresh. */
   refresh(): Promise<boolean>;
 };
 
@@ -16,15 +16,15 @@ const FETCH_LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
 const BACK_OFF_MILLISECONDS = 5_000;
 const MAX_STALE_MILLISECONDS = 24 * 60 * 60 * 1000;
 
-/** The keys of an issuer whose key set is part of its configuration. */
+/** The keys of an issuer whose configuration contains them. */
 export function createStaticKeys(jwks: JSONWebKeySet): KeySource {
   return { getKey: createLocalJWKSet(jwks), refresh: async () => true };
 }
 
 /**
- * The keys an issuer publishes, kept in memory. A token whose key is known never waits for the issuer; keys fetched once
- * go on being used for 24 hours when the issuer cannot be reached. A token that names an unknown key makes one fetch, and
- * at most one in 5 s is made, failures included.
+ * The published keys of an issuer, kept in memory. Tokens with a known key never wait for the issuer, and keys stay valid
+ * for 24 hours if the issuer can't be reached. A token with an unknown key triggers a fetch, at most one every 5 s,
+ * including failed ones.
  *
  * @param now milliseconds.
  */
@@ -41,7 +41,7 @@ export function createRemoteKeys(options: {
 
   async function refresh(): Promise<boolean> {
     if (running) return running;
-    // The distance, so that a clock that was set back does not stop refreshing.
+    // The absolute difference, so that a clock that is set back doesn't stop refreshes.
     if (Math.abs(now() - lastAttemptAt) < BACK_OFF_MILLISECONDS) return keys?.fetchedAt === lastAttemptAt;
     lastAttemptAt = now();
     running = load(lastAttemptAt).finally(() => {
@@ -57,7 +57,7 @@ export function createRemoteKeys(options: {
       return true;
     } catch (error) {
       const ageSeconds = keys && Math.round((startedAt - keys.fetchedAt) / 1000);
-      log.warn({ err: error, uri, ageSeconds }, 'the keys of a token issuer could not be fetched');
+      log.warn({ err: error, uri, ageSeconds }, 'could not fetch the keys of a token issuer');
       return false;
     }
   }
@@ -70,7 +70,7 @@ export function createRemoteKeys(options: {
     if (!usableKeys()) await refresh();
     const known = usableKeys();
     if (!known) {
-      const detail = 'The keys of the issuer of the token cannot be fetched right now. Send the request again later.';
+      const detail = 'The keys of the token’s issuer cannot be fetched right now. Try again later.';
       throw new AppError('UNAVAILABLE', { detail, retryAfterSeconds: BACK_OFF_MILLISECONDS / 1000 });
     }
     try {

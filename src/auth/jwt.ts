@@ -6,23 +6,23 @@ import type { IssuerConfig } from './issuer-config.ts';
 import { createRemoteKeys, createStaticKeys, type FetchJson, type KeySource } from './jwks.ts';
 import { badCredential } from './unauthenticated.ts';
 
-/** What a verified token says. `tier` and `requestsPerMinute` only when its issuer is trusted for them and sent them. */
+/** The claims of a verified token. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted for them. */
 export type TokenClaims = {
   issuer: string;
   subject: string;
   expiresAt: Date;
   tier?: Tier | undefined;
-  /** null: unlimited. */
+  /** Null means unlimited. */
   requestsPerMinute?: number | null | undefined;
 };
 
 export type TokenVerifier = {
   /**
-   * @throws AppError `UNAUTHENTICATED` when the token is not acceptable, `UNAVAILABLE` when that cannot be decided since
-   *   the keys of its issuer could not be fetched for 24 hours, or not once.
+   * @throws AppError `UNAUTHENTICATED` if the token is rejected, `UNAVAILABLE` if that can't be decided because the keys
+   *   of its issuer couldn't be fetched for 24 hours, or never.
    */
   verify(token: string): Promise<TokenClaims>;
-  /** Fetches all keys once, without failing, and keeps them fresh from then on. */
+  /** Fetches all keys once, without failing, then keeps them fresh. */
   start(): Promise<void>;
   stop(): void;
 };
@@ -31,16 +31,16 @@ const MAX_TOKEN_LENGTH = 8 * 1024;
 const MAX_SUBJECT_LENGTH = 255;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const RETRY_MILLISECONDS = 30_000;
-// RFC 7519 §5.1 and RFC 9068 §2.1. Tokens made for another purpose say so here (RFC 8725 §3.11).
+// RFC 7519 §5.1 and RFC 9068 §2.1. Tokens for other purposes have another type (RFC 8725 §3.11).
 const TOKEN_TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
 /**
- * Verifies JSON Web Tokens of the configured issuers as RFC 8725 asks: signature algorithms by list, exact issuer,
- * audience, `exp`, `iat` and `sub` required, 30 s of clock skew. Keys come from the configuration only; `jwk`, `jku` and
- * `x5u` headers are not looked at, and a `crit` header is refused.
+ * Verifies JSON Web Tokens of the configured issuers according to RFC 8725: listed signature algorithms, the exact issuer,
+ * the audience, required `exp`, `iat` and `sub`, and 30 s of clock skew. Keys come from the configuration only. It ignores
+ * `jwk`, `jku` and `x5u` headers, and rejects tokens with a `crit` header.
  *
  * @param now milliseconds since 1970.
- * @param refreshMilliseconds how often the keys are fetched again in the background.
+ * @param refreshMilliseconds how often to fetch the keys again in the background.
  */
 export function createTokenVerifier(options: {
   issuers: readonly IssuerConfig[];
@@ -55,7 +55,7 @@ export function createTokenVerifier(options: {
   let isRunning = false;
 
   function openKeys({ issuer, jwks, jwksUri, audience, requiredClaims = {} }: IssuerConfig): KeySource {
-    // `jose` takes a missing audience for "any audience".
+    // To `jose`, a missing audience means any audience.
     if (!audience && Object.keys(requiredClaims).length === 0) {
       throw new Error(`The issuer ${issuer} has neither audience nor requiredClaims.`);
     }
@@ -67,7 +67,7 @@ export function createTokenVerifier(options: {
   async function verify(token: string): Promise<TokenClaims> {
     if (token.length > MAX_TOKEN_LENGTH) throw badCredential('The token is larger than 8 KB.');
     const issuer = issuers.get(unverifiedIssuer(token));
-    if (!issuer) throw badCredential('The token is from an issuer that is not configured here.');
+    if (!issuer) throw badCredential('The token’s issuer is not configured.');
     const payload = await verifiedPayload(token, issuer.config, issuer.keys);
     return readClaims(payload, issuer.config);
   }
@@ -88,7 +88,7 @@ export function createTokenVerifier(options: {
     } catch (error) {
       if (error instanceof AppError) throw error;
       if (!(error instanceof errors.JOSEError)) {
-        log.warn({ err: error, issuer: config.issuer }, 'a token could not be verified');
+        log.warn({ err: error, issuer: config.issuer }, 'could not verify a token');
       }
       throw badCredential(detailOf(error));
     }
@@ -114,7 +114,7 @@ export function createTokenVerifier(options: {
   };
 }
 
-/** The `iss` that the token claims, to find whose keys and rules apply. It counts for nothing until it is verified. */
+/** The `iss` of the token, unverified. It only selects the keys and rules to verify the token with. */
 function unverifiedIssuer(token: string): string {
   try {
     return decodeJwt(token).iss ?? '';
@@ -125,22 +125,23 @@ function unverifiedIssuer(token: string): string {
 
 function checkType({ typ }: JWTHeaderParameters): void {
   if (typ === undefined || (typeof typ === 'string' && TOKEN_TYPES.has(typ.toLowerCase()))) return;
-  throw badCredential('The token is of a type that is not meant for access.');
+  throw badCredential('The token is not an access token.');
 }
 
 function checkRequiredClaims(payload: JWTPayload, { requiredClaims = {} }: IssuerConfig): void {
   for (const [claim, expected] of Object.entries(requiredClaims)) {
     const accepted: unknown[] = Array.isArray(expected) ? expected : [expected];
-    if (!accepted.includes(payload[claim])) throw badCredential(`The claim ${claim} of the token is not accepted.`);
+    if (!accepted.includes(payload[claim]))
+      throw badCredential(`The token’s ${claim} claim has a value that is not accepted.`);
   }
 }
 
 function readClaims(payload: JWTPayload, config: IssuerConfig): TokenClaims {
   const { sub: subject, exp } = payload;
   const expiresAt = new Date(Number(exp) * 1000);
-  if (Number.isNaN(expiresAt.getTime())) throw badCredential('The claim exp of the token is not a time.');
+  if (Number.isNaN(expiresAt.getTime())) throw badCredential('The token’s exp claim is not a time.');
   if (typeof subject !== 'string' || !isSubject(subject)) {
-    throw badCredential(`The claim sub of the token must be 1 to ${MAX_SUBJECT_LENGTH} printable characters.`);
+    throw badCredential(`The token’s sub claim must be 1 to ${MAX_SUBJECT_LENGTH} printable characters.`);
   }
   const claims: TokenClaims = { issuer: config.issuer, subject, expiresAt };
   const tier = config.tierClaim === undefined ? undefined : payload[config.tierClaim];
@@ -150,28 +151,28 @@ function readClaims(payload: JWTPayload, config: IssuerConfig): TokenClaims {
   return claims;
 }
 
-/** Whether it can name a user: it is stored, shown and compared, so no control characters and no broken Unicode. */
+/** Whether it can identify a user. Subjects are stored, shown and compared, so control characters and broken Unicode are rejected. */
 export function isSubject(text: string): boolean {
   return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && text.isWellFormed() && /^\P{Cc}+$/u.test(text);
 }
 
 const DETAILS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: 'The token has expired.',
-  ERR_JOSE_ALG_NOT_ALLOWED: 'The token is signed with an algorithm that is not accepted from its issuer.',
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'The signature of the token is not valid.',
-  ERR_JWKS_NO_MATCHING_KEY: 'No key of the issuer fits the token.',
-  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'More than one key of the issuer fits the token.',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'The token’s signature algorithm is not accepted from its issuer.',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'The token’s signature is invalid.',
+  ERR_JWKS_NO_MATCHING_KEY: 'The token does not match any key of its issuer.',
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'The token matches more than one key of its issuer.',
 };
 
 const CLAIM_DETAILS: Readonly<Record<string, string>> = {
-  aud: 'The token is meant for another audience.',
+  aud: 'The token is for another audience.',
   nbf: 'The token is not valid yet.',
 };
 
 function detailOf(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.reason === 'missing') return `The token lacks the claim ${error.claim}.`;
-    return CLAIM_DETAILS[error.claim] ?? `The claim ${error.claim} of the token is not accepted.`;
+    if (error.reason === 'missing') return `The token has no ${error.claim} claim.`;
+    return CLAIM_DETAILS[error.claim] ?? `The token’s ${error.claim} claim is not accepted.`;
   }
   return (error instanceof errors.JOSEError && DETAILS[error.code]) || 'The token is malformed.';
 }

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { sourceOf } from '../limits/failed-credentials.ts';
 
-/** Remembers credentials that were good a short while ago, so that they pass while others behind their address are stopped. */
+/** Remembers recently valid credentials, so that they still work while other callers from the same address are blocked. */
 export type KnownCredentials = {
   isKnown(authorization: string): boolean;
   remember(authorization: string, address: string): void;
   forget(authorization: string): void;
   /**
-   * Whom a token claims to be of, if that person was let in from this address before. Tokens are renewed every few
-   * minutes: the next one is not known yet, and must not wait for what others send.
+   * The user that a token claims, if that user signed in from this address before. Tokens are renewed every few minutes:
+   * the next one isn't known yet, and must not be blocked because of other callers.
    */
   claimedBy(authorization: string, address: string): string | undefined;
 };
@@ -42,7 +42,7 @@ export function createKnownCredentials({ now = () => performance.now() } = {}): 
   };
 }
 
-/** Keys of the last hour, the most recent ones if there are too many. */
+/** Keys from the last hour, or the most recent ones if there are too many. */
 function createMemory(now: () => number) {
   const untilByKey = new Map<string, number>();
   return {
@@ -60,7 +60,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Nothing of it is verified. */
+/** Unverified. */
 function subjectOf(authorization: string): unknown {
   try {
     const { iss, sub } = decodeJwt(authorization.slice(authorization.indexOf(' ') + 1));

@@ -6,9 +6,9 @@ import { visibleProject } from './access.ts';
 import type { Viewer } from './viewer.ts';
 
 /**
- * The project of a change. It may be deleted before the change is written: see `rethrowProjectGone`.
+ * The project of a change. It may be deleted before the change is written; see `rethrowProjectGone`.
  *
- * @throws AppError `NOT_FOUND` when the viewer may not see it.
+ * @throws AppError `NOT_FOUND` if the viewer can't see it.
  */
 export async function requireProject(
   tx: Pick<Database['prisma'], 'project'>,
@@ -22,7 +22,7 @@ export async function requireProject(
   return project;
 }
 
-/** For writes under a project: one that was deleted in between is one that is not there. */
+/** For writes in a project: if it was deleted in the meantime, it doesn't exist. */
 export function rethrowProjectGone(error: unknown): never {
   throw isForeignKeyViolation(error) ? notFound() : error;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 
-/** The challenge of an answer to a request that carried no credential (RFC 6750 §3). */
+/** The challenge for a request without a credential (RFC 6750 §3). */
 const CHALLENGE = 'Bearer realm="tollgate"';
 
 /** The error of a request without a credential. */
@@ -9,10 +9,10 @@ export function noCredential(): AppError {
 }
 
 /**
- * The error of a credential that is not accepted.
+ * The error for a rejected credential.
  *
- * @param detail one sentence for the caller: what is wrong with it, nothing of what it contains. There is no `cause`:
- *   the errors of `jose` carry the payload, which has no place in a log.
+ * @param detail one sentence for the caller that says what is wrong, without any part of the credential. There is no
+ *   `cause`: errors of `jose` contain the payload, which doesn't belong in a log.
  */
 export function badCredential(detail: string): AppError {
   // RFC 6750 §3 allows printable ASCII without quotes and backslashes.

@@ -10,24 +10,24 @@ import { badCredential, noCredential } from './unauthenticated.ts';
 type Account = {
   userId: string;
   tier: Tier;
-  /** Rate agreed with an enterprise account; null for none. `limitsOf` makes the limits of it. */
+  /** The rate limit agreed with an enterprise account, or null. `limitsOf` turns it into limits. */
   requestsPerMinute: number | null;
 };
 
-/** Who is asking: a person with a token, or a program with an API key of one project. */
+/** The caller: a person with a token, or a program with an API key of one project. */
 export type Viewer =
   | (Account & { kind: 'user'; expiresAt: Date })
   | (Account & { kind: 'apiKey'; apiKeyId: string; projectId: string; expiresAt: null });
 
 export type Authenticator = {
   /**
-   * Settles who sends a request.
+   * Identifies the caller of a request.
    *
    * @param authorization the value of the `Authorization` header.
-   * @throws AppError `UNAUTHENTICATED`, or `UNAVAILABLE` as `TokenVerifier.verify` does.
+   * @throws AppError `UNAUTHENTICATED`, or `UNAVAILABLE` like `TokenVerifier.verify`.
    */
   authenticate(authorization: string | undefined): Promise<Viewer>;
-  /** Waits for the notes on used API keys that are still being written. */
+  /** Waits until the last uses of API keys are written. */
   close(): Promise<void>;
 };
 
@@ -47,22 +47,22 @@ type ApiKeyRow = {
 // RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
 const BEARER_PATTERN = /^bearer +([\w.~+/-]+=*)$/i;
 
-/** What requests per minute are counted under: the account, so that a user and all API keys of theirs share one allowance. */
+/** The scope of the rate limit: the account. A user and all their API keys share one limit. */
 export function rateLimitScope(viewer: Viewer): string {
   return viewer.userId;
 }
 
 /**
- * What idempotency keys are kept under: the credential's holder. Two API keys of an account never share stored answers,
- * since one may not see what was answered to the other.
+ * The scope of idempotency keys: the holder of the credential. Two API keys of an account never share stored responses,
+ * because one may not see the responses to the other.
  */
 export function idempotencyScope(viewer: Viewer): string {
   return viewer.kind === 'apiKey' ? viewer.apiKeyId : viewer.userId;
 }
 
 /**
- * Settles who is asking, by token or API key. Nothing is kept between requests: every one reads the account from the
- * database, so a revoked key or a changed tier counts on every node with the next request.
+ * Identifies callers by token or API key. It keeps nothing between requests: each one reads the account from the database,
+ * so a revoked key or a changed tier takes effect on every node with the next request.
  */
 export function createAuthenticator(options: {
   db: Pick<Database, 'pool'>;
@@ -76,8 +76,7 @@ export function createAuthenticator(options: {
   async function authenticate(authorization: string | undefined): Promise<Viewer> {
     if (!authorization) throw noCredential();
     const credential = BEARER_PATTERN.exec(authorization)?.[1];
-    if (!credential)
-      throw badCredential('The Authorization header must be the word Bearer, a space and the credential.');
+    if (!credential) throw badCredential('The Authorization header must be Bearer, a space and the credential.');
     return looksLikeApiKey(credential) ? viewerOfApiKey(credential) : viewerOfToken(credential);
   }
 
@@ -105,7 +104,7 @@ export function createAuthenticator(options: {
   }
 
   async function createUser({ issuer, subject, tier, requestsPerMinute }: TokenClaims): Promise<UserRow> {
-    // Another request may be first: then this one gets its row. DO NOTHING would return none.
+    // If another request inserts the row first, this returns it. DO NOTHING would return no row.
     const { rows } = await db.pool.query<UserRow>(
       `INSERT INTO "User" (id, issuer, subject, tier, "requestsPerMinute")
        VALUES ($1, $2, $3, coalesce($4::"Tier", 'STARTER'), $5)
@@ -120,7 +119,7 @@ export function createAuthenticator(options: {
     if (!parseApiKey(apiKey)) throw badCredential('The API key is mistyped or incomplete.');
     const hashes = apiKeyHashes(apiKey, keyring);
     const row = await findApiKey(hashes);
-    if (!row) throw badCredential('There is no such API key.');
+    if (!row) throw badCredential('The API key does not exist.');
     if (row.isRevoked) throw badCredential('The API key has been revoked.');
     noteUse(row, hashes[0]!);
     const { id: apiKeyId, projectId, userId, tier, requestsPerMinute } = row;
@@ -142,7 +141,7 @@ export function createAuthenticator(options: {
     return rows[0];
   }
 
-  /** Notes the time of use, at most once a minute, and replaces a hash that was made with an older key. Not waited for. */
+  /** Stores the time of use, at most once a minute, and replaces a hash made with an older key. Runs in the background. */
   function noteUse({ id, hash, isUseNoted }: ApiKeyRow, currentHash: string): void {
     if ((isUseNoted && hash === currentHash) || notes.has(id)) return;
     const note = db.pool
@@ -152,7 +151,7 @@ export function createAuthenticator(options: {
         [id, currentHash],
       )
       .then(() => {})
-      .catch((error) => log.warn({ err: error, apiKeyId: id }, 'the use of an API key was not noted'))
+      .catch((error) => log.warn({ err: error, apiKeyId: id }, 'could not store the last use of an API key'))
       .finally(() => notes.delete(id));
     notes.set(id, note);
   }

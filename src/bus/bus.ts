@@ -2,13 +2,13 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 
 /**
- * What the processes of one deployment whisper to each other: "something changed under this topic". A hint carries no
- * data and may be lost; whoever listens reads the truth from the database, and also looks by itself now and then.
+ * Hints between the processes of a deployment: "something changed in this topic". A hint carries no data and may be lost.
+ * Listeners read the database, and also check it from time to time without a hint.
  */
 export type Bus = {
-  /** Tells all processes, this one included. Hints of one topic within a few milliseconds are sent as one. */
+  /** Notifies all processes, including this one. Hints of one topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
-  /** Calls back on every hint under the topic, and after a lost connection is back. Returns the unsubscribe function. */
+  /** Calls back on every hint of the topic, and after a reconnect. Returns the unsubscribe function. */
   subscribe(topic: string, listener: () => void): () => void;
   close(): Promise<void>;
 };
@@ -19,8 +19,8 @@ const MAX_PAYLOAD_BYTES = 7000;
 const RECONNECT_MILLISECONDS = 500;
 
 /**
- * Opens the bus on PostgreSQL LISTEN/NOTIFY: one connection of its own for listening (a pooler in transaction mode
- * cannot carry it), publishing through the shared pool.
+ * Opens the bus on PostgreSQL LISTEN/NOTIFY. It listens on its own connection, which must not go through a pooler in
+ * transaction mode, and publishes through the shared pool.
  */
 export async function openBus(options: { url: string; pool: pg.Pool; log: Logger }): Promise<Bus> {
   const { pool, log } = options;
@@ -65,10 +65,10 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
     if (closed) return;
     try {
       await connect();
-      // Hints were lost meanwhile: everybody looks once.
+      // Hints may have been lost, so every listener checks once.
       for (const topic of [...listeners.keys()]) wake(topic);
     } catch (error) {
-      log.warn({ err: error }, 'bus: no connection to the database, trying again');
+      log.warn({ err: error }, 'bus: lost the database connection; reconnecting');
       setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
     }
   }
@@ -91,7 +91,7 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
       pending.add(topic);
       flushTimer ??= setTimeout(() => {
         flushTimer = undefined;
-        flushing = flush().catch((error) => log.warn({ err: error }, 'bus: a hint was not sent'));
+        flushing = flush().catch((error) => log.warn({ err: error }, 'bus: could not send a hint'));
       }, FLUSH_MILLISECONDS);
     },
     subscribe(topic, listener) {
@@ -113,18 +113,18 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
   };
 }
 
-/** The topics in use, in one place so that publisher and listener cannot disagree. */
+/** All topics, in one place so that publishers and listeners can't disagree. */
 export const topics = {
   deliveriesDue: 'due',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
-  /** There is a replay to carry out. */
+  /** There is a replay to run. */
   replaysDue: 'replays',
   replays: (projectId: string) => `replays:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,
   /** Endpoints, prices or the wallet of a project have changed. */
   routes: (projectId: string) => `routes:${projectId}`,
-  /** Which host names lead to which project has changed. */
+  /** The host names of projects have changed. */
   gatewayHosts: 'hosts',
   apiKeyRevoked: (apiKeyId: string) => `revoked:${apiKeyId}`,
 };

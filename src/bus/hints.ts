@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Hints = {
-  /** Forgets the hints so far: whoever looks now sees what they were about. */
+  /** Forgets earlier hints. Call it right before you check for changes. */
   clear(): void;
-  /** Waits for a hint, at most so long. Returns at once when one has come since `clear`, or when stopped. */
+  /** Waits for a hint, up to this time. Returns at once if there was one since `clear`, or when stopped. */
   next(timeoutMilliseconds: number): Promise<void>;
-  /** Waits, hint or not; returns early only when stopped. */
+  /** Waits regardless of hints. Returns early only when stopped. */
   rest(milliseconds: number): Promise<void>;
   close(): void;
 };
 
-/** Collects hints that there is something new, for one who waits for them. `signal` ends all waiting. */
+/** Collects hints for a loop that waits for them. `signal` ends all waiting. */
 export function collectHints(subscribe: (wake: () => void) => () => void, signal: AbortSignal): Hints {
   let hint = Promise.withResolvers<void>();
   const unsubscribe = subscribe(() => hint.resolve());

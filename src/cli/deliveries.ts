@@ -6,16 +6,16 @@ import { foundProject, type Session } from './session.ts';
 
 const PAUSES_MILLISECONDS = [200, 300, 500, 1000];
 
-/** Whether there is a result to show: it is finished, or was tried and waits for its next try. */
+/** Whether there is a result to show: the delivery is finished, or was attempted and waits for a retry. */
 function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore: number): boolean {
   if (status === 'PENDING') return attemptCount > attemptsBefore;
   return status !== 'RUNNING';
 }
 
 /**
- * Waits until each delivery has been tried once more than when it was handed over, or is finished.
+ * Waits until each delivery has one more attempt than it was passed with, or is finished.
  *
- * @throws Failure when that takes longer than `timeoutSeconds`, or the user interrupts.
+ * @throws Failure if that takes longer than `timeoutSeconds` or the user interrupts.
  */
 export async function waitForResults(
   { client, signal }: Session,
@@ -34,7 +34,7 @@ export async function waitForResults(
       const advice = 'Is a worker running? See tollgate_delivery_oldest_due_seconds at /metrics.';
       throw new Failure(
         'failed',
-        `No result within ${timeoutSeconds} s of ${[...waiting.keys()].join(', ')}. ${advice}`,
+        `No result within ${timeoutSeconds} s for ${[...waiting.keys()].join(', ')}. ${advice}`,
       );
     }
     const pause = PAUSES_MILLISECONDS[Math.min(round, PAUSES_MILLISECONDS.length - 1)];
@@ -51,11 +51,11 @@ export async function waitForResults(
   return deliveries.map(({ id }) => results.get(id)!);
 }
 
-/** One line about a delivery: when, what, its id, to whom, and how it went. */
+/** One line about a delivery: time, event type, ID, destination and outcome. */
 export function deliveryLine(delivery: CliDeliveryFragment): string {
   const { id, eventType, webhookId, connectorId, updatedAt } = delivery;
-  const target = webhookId ?? connectorId ?? 'receiver is gone';
-  return `${clock(new Date(updatedAt))}  ${kindOf(eventType).padEnd(24)}  ${id}  → ${target}  ${outcomeOf(delivery)}`;
+  const destination = webhookId ?? connectorId ?? 'deleted destination';
+  return `${clock(new Date(updatedAt))}  ${kindOf(eventType).padEnd(24)}  ${id}  → ${destination}  ${outcomeOf(delivery)}`;
 }
 
 function outcomeOf(delivery: CliDeliveryFragment): string {
@@ -67,7 +67,9 @@ function outcomeOf(delivery: CliDeliveryFragment): string {
     responseTimeMs === null ? undefined : `${responseTimeMs} ms`,
     status === 'SUCCEEDED' || why === null ? undefined : why,
     attemptCount > 1 ? `attempt ${attemptCount}` : undefined,
-    status === 'PENDING' && nextAttemptAt && attemptCount > 0 ? `next at ${clock(new Date(nextAttemptAt))}` : undefined,
+    status === 'PENDING' && nextAttemptAt && attemptCount > 0
+      ? `next attempt at ${clock(new Date(nextAttemptAt))}`
+      : undefined,
   ];
   return words.filter((word) => word !== undefined).join('  ');
 }

@@ -4,31 +4,31 @@ import { Failure } from './failure.ts';
 export type LiveItem<Item> = { cursor: string; item: Item };
 
 export type FollowOptions<Item> = {
-  /** Opens the subscription; without a cursor it begins with what happens next. */
+  /** Opens the subscription. Without a cursor, it starts with the next item. */
   open(after: string | undefined): Promise<AsyncIterable<LiveItem<Item>>>;
-  /** What there is already, in pages, the newest first; read as far as needed. */
+  /** Existing items in pages, newest first. Only as many pages as needed are read. */
   history(): AsyncIterable<Item[]>;
-  /** Tells items apart: two with the same key are the same news. */
+  /** Identifies an item: two with the same key are the same update. */
   keyOf(item: Item): string;
-  /** Whether what was there before is news too. */
+  /** Whether to include items that existed before. */
   fromHistory: boolean;
-  /** Told once from when on nothing is missed. */
+  /** Called once, when nothing can be missed from then on. */
   onReady(): void;
-  /** Told of every lost connection. */
+  /** Called for every lost connection. */
   onLost(reason: string): void;
   signal: AbortSignal;
 };
 
 const MIN_PAUSE_MILLISECONDS = 250;
 const MAX_PAUSE_MILLISECONDS = 10_000;
-/** Keys kept to recognize repeats; around a reconnect a few items come twice. */
+/** How many keys to keep to recognize duplicates: around a reconnect, a few items arrive twice. */
 const MAX_KEYS = 10_000;
 
 /**
- * Follows a subscription across lost connections: nothing is missed, and nothing comes twice. It goes on from the cursor
- * of the last item. Before the first item there is no cursor; then what is new in the history is looked up instead.
+ * Follows a subscription across lost connections without missing or repeating items. It continues from the cursor of the
+ * last item. Before the first item there is no cursor, so it looks for new items in the history instead.
  *
- * @throws Failure that waiting would not mend, such as a credential that was revoked.
+ * @throws Failure that waiting wouldn't fix, such as a revoked credential.
  */
 export async function* follow<Item>(options: FollowOptions<Item>): AsyncGenerator<Item> {
   const { open, history, keyOf, fromHistory, onReady, onLost, signal } = options;
@@ -44,7 +44,7 @@ export async function* follow<Item>(options: FollowOptions<Item>): AsyncGenerato
     return true;
   }
 
-  /** What has come since the history was last read: up to the page that holds something known. */
+  /** Items added since the history was last read: pages up to the first one with a known item. */
   async function unseen(): Promise<Item[]> {
     const items: Item[] = [];
     for await (const page of history()) {
@@ -75,7 +75,7 @@ export async function* follow<Item>(options: FollowOptions<Item>): AsyncGenerato
         if (isNew(item)) yield item;
         cursor = reached;
       }
-      onLost('the service ended the stream');
+      onLost('the service closed the stream');
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Failure) || !error.isTransient) throw error;

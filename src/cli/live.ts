@@ -14,7 +14,7 @@ import { foundProject, type Session } from './session.ts';
 
 type Page<Item> = { nodes: Item[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
 
-/** The events of a project from now on. */
+/** Events of a project, starting now. */
 export function followEvents(
   { client, signal }: Session,
   projectId: string,
@@ -40,7 +40,7 @@ export function followEvents(
   });
 }
 
-/** The deliveries of a project as they change; with `filter.since` those since then first. */
+/** Deliveries of a project as they change. `filter.since` adds earlier ones first. */
 export function followDeliveries(
   { client, signal }: Session,
   projectId: string,
@@ -90,5 +90,5 @@ async function* itemsOf<Result, Item>(
 }
 
 function onLost(reason: string): void {
-  note(`Connection lost: ${reason.replace(/\.$/, '')}. Trying again; nothing is missed.`);
+  note(`Connection lost: ${reason.replace(/\.$/, '')}. Reconnecting; no events are lost.`);
 }

@@ -13,10 +13,10 @@ const COMMANDS = [addListen, addTrigger, addDeliveries, addReplay, addDoctor, ad
 
 async function run(args: string[]): Promise<void> {
   const program = new Command('tollgate')
-    .description('Tollgate at the command line')
+    .description('The Tollgate command line')
     .version(VERSION)
     .exitOverride()
-    .showHelpAfterError('(--help shows what there is)');
+    .showHelpAfterError('Run with --help for usage.');
   for (const add of COMMANDS) add(program);
   await program.parseAsync(args, { from: 'user' });
 }
@@ -32,7 +32,7 @@ function exitCodeOf(error: unknown): number {
   return EXIT_CODES.failed;
 }
 
-// A reader that has seen enough, such as `head`, closes the pipe.
+// Programs such as `head` close the pipe when they have read enough.
 process.stdout.on('error', () => process.exit(0));
 
 run(process.argv.slice(2)).catch((error) => {

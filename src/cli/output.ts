@@ -2,7 +2,7 @@ import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
 import type { EventType } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 
-/** Results go to standard output, and nothing else does. */
+/** Prints a result. Only results go to standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -11,20 +11,20 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/** What a person should know beside the results. */
+/** Prints a message for people, on standard error. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** `PAYMENT_SETTLED` as the rest of the world spells it: `payment.settled`. */
+/** The public name of an event type: `payment.settled` for `PAYMENT_SETTLED`. */
 export function kindOf(type: EventType): EventKind {
   return EVENT_KINDS.find((kind) => enumNameOf(kind) === type)!;
 }
 
-/** @throws Failure naming the kinds there are. */
+/** @throws Failure that lists the event types. */
 export function eventTypeOf(kind: string): EventType {
   if (!(EVENT_KINDS as string[]).includes(kind)) {
-    throw new Failure('usage', `There is no event "${kind}". Use one of ${EVENT_KINDS.join(', ')}.`);
+    throw new Failure('usage', `Unknown event type "${kind}". Use one of ${EVENT_KINDS.join(', ')}.`);
   }
   return enumNameOf(kind) as EventType;
 }
@@ -43,7 +43,7 @@ export function listOf(text: string): string[] {
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A point in time, given as an age (`90s`, `30m`, `2h`, `7d`) or in ISO 8601. @throws Failure when it is neither. */
+/** Parses a time: an age (`90s`, `30m`, `2h`, `7d`) or ISO 8601. @throws Failure for anything else. */
 export function timeOf(text: string, option: string): string {
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const milliseconds = amount ? Date.now() - Number(amount) * UNIT_MILLISECONDS[unit!]! : Date.parse(text);
@@ -56,7 +56,7 @@ export function timeOf(text: string, option: string): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** A number of seconds above 0. @throws Failure when it is none. */
+/** Parses a positive number of seconds. @throws Failure for anything else. */
 export function secondsOf(text: string, option: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) === 0) {
     throw new Failure('usage', `${option} must be a number of seconds, such as 30.`);
@@ -64,7 +64,7 @@ export function secondsOf(text: string, option: string): number {
   return Number(text);
 }
 
-/** The local time of day, for lines that people watch. */
+/** The local time of day, for output that people watch. */
 export function clock(time: Date = new Date()): string {
   return time.toTimeString().slice(0, 8);
 }

@@ -16,7 +16,7 @@ type GraphQLResult<Result> = { data?: Result | null; errors?: GraphQLError[] };
 
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 
-/** Talks to the GraphQL API of a service: questions and changes by HTTP, subscriptions by server-sent events. */
+/** A client of the service's GraphQL API: queries and mutations over HTTP, subscriptions over server-sent events. */
 export function createServiceClient({ url, credential }: { url: string; credential: string }) {
   const endpoint = `${url.replace(/\/+$/, '')}/graphql`;
 
@@ -35,7 +35,7 @@ export function createServiceClient({ url, credential }: { url: string; credenti
   }
 
   return {
-    /** @throws Failure saying what the service did not accept, or that it does not answer. */
+    /** @throws Failure that says what the service rejected, or that it doesn't respond. */
     async run<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,
       variables: Variables,
@@ -50,9 +50,9 @@ export function createServiceClient({ url, credential }: { url: string; credenti
     },
 
     /**
-     * Opens a subscription. Its results end when the service ends it.
+     * Opens a subscription. Its results end when the service closes it.
      *
-     * @throws Failure as `run` does, before the first result or in between.
+     * @throws Failure like `run`, before the first result or later.
      */
     async subscribe<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,
@@ -90,13 +90,13 @@ function parse<Result>(text: string, status: number, url: string): GraphQLResult
     const result = JSON.parse(text) as GraphQLResult<Result>;
     if (result.data || result.errors) return result;
   } catch {
-    // Said below.
+    // The message below explains it.
   }
   throw notTollgate(url, status);
 }
 
 function notTollgate(url: string, status: number): Failure {
-  const message = `${url} answered with status ${status}, and not as Tollgate does. Check --url or TOLLGATE_URL.`;
+  const message = `${url} returned status ${status}, but not a Tollgate response. Check --url or TOLLGATE_URL.`;
   return new Failure('unreachable', message, { isTransient: status >= 500 });
 }
 
@@ -113,7 +113,7 @@ function dataOf<Result>({ data, errors }: GraphQLResult<Result>): Result {
   });
 }
 
-/** What the message of the service, written for programs, leaves open to somebody at a terminal. */
+/** Advice for people at a terminal, added to the service's message. */
 const ADVICE: Readonly<Record<string, string>> = {
   UNAUTHENTICATED: ' Set TOLLGATE_API_KEY to an API key, or TOLLGATE_TOKEN to a token that has not expired.',
 };

@@ -5,48 +5,47 @@ import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 export type GlobalOptions = { url: string; key?: string; token?: string; project?: string; json?: boolean };
 
-/** What a command that talks to the service works with. */
+/** What commands that talk to the service share. */
 export type Session = {
   client: ServiceClient;
   credential: string;
   url: string;
-  /** Ends what runs: Ctrl-C, or a request to terminate. */
+  /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   isJson: boolean;
-  /** The project that was named, or else the only one there is. @throws Failure naming those to choose from. */
+  /** The given project, or the only one there is. @throws Failure that lists the projects to choose from. */
   projectId(): Promise<string>;
 };
 
-/** Adds the options of every command that talks to the service. */
+/** Adds the options that all commands that talk to the service share. */
 export function addServiceOptions(command: Command): Command {
   return command
     .addOption(
-      command
-        .createOption('--url <url>', 'address of the service')
-        .env('TOLLGATE_URL')
-        .default('http://localhost:4000'),
+      command.createOption('--url <url>', 'URL of the service').env('TOLLGATE_URL').default('http://localhost:4000'),
     )
-    .addOption(command.createOption('--key <key>', 'API key; better in the environment').env('TOLLGATE_API_KEY'))
-    .addOption(command.createOption('--token <token>', 'user token, in place of a key').env('TOLLGATE_TOKEN'))
-    .addOption(command.createOption('--project <id>', 'default: the only one there is').env('TOLLGATE_PROJECT'))
-    .option('--json', 'one JSON value a line, for programs');
+    .addOption(command.createOption('--key <key>', 'API key (prefer the environment variable)').env('TOLLGATE_API_KEY'))
+    .addOption(command.createOption('--token <token>', 'user token, instead of an API key').env('TOLLGATE_TOKEN'))
+    .addOption(
+      command.createOption('--project <id>', 'project ID (default: your only project)').env('TOLLGATE_PROJECT'),
+    )
+    .option('--json', 'print one JSON value per line');
 }
 
-/** @throws Failure when there is no credential, or the address is none. */
+/** @throws Failure if there is no credential or the URL is invalid. */
 export function openSession(command: Command): Session {
   const options = command.opts<GlobalOptions>();
-  // What was given by hand counts more than what lies in the environment.
+  // Options take precedence over the environment.
   const isTokenGiven = command.getOptionValueSource('token') === 'cli';
   const credential = isTokenGiven ? options.token : (options.key ?? options.token);
   if (!credential) {
     throw new Failure(
       'usage',
-      'There is no credential. Set TOLLGATE_API_KEY to an API key, or, in development, ' +
+      'Missing credential. Set TOLLGATE_API_KEY to an API key or, in development, ' +
         'TOLLGATE_TOKEN="$(npx tollgate token)".',
     );
   }
   if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? '')) {
-    throw new Failure('usage', `--url ${options.url} is not an http(s) URL, such as https://pay.example.com.`);
+    throw new Failure('usage', `--url must be an http(s) URL such as https://pay.example.com, not ${options.url}.`);
   }
   const client = createServiceClient({ url: options.url, credential });
   const signal = interruption();
@@ -62,24 +61,24 @@ export function openSession(command: Command): Session {
       const { projects } = await client.run(CliProjectsDocument, {}, signal);
       const { nodes, pageInfo } = projects!;
       if (nodes.length === 1) return nodes[0]!.id;
-      if (nodes.length === 0) throw new Failure('refused', 'There is no project yet. Create one first.');
+      if (nodes.length === 0) throw new Failure('refused', 'You have no projects yet. Create one first.');
       const names = nodes.map(({ id, name }) => `\n  ${id}  ${name}`).join('');
       const more = pageInfo.hasNextPage ? '\n  …' : '';
       throw new Failure(
         'usage',
-        `There are several projects. Name one with --project or TOLLGATE_PROJECT:${names}${more}`,
+        `You have several projects. Choose one with --project or TOLLGATE_PROJECT:${names}${more}`,
       );
     },
   };
 }
 
-/** A project that was asked for. @throws Failure when there is none with that id, or not for this credential. */
+/** @throws Failure if the project doesn't exist or the credential can't access it. */
 export function foundProject<Project>(project: Project | null, projectId: string): Project {
-  if (project === null) throw new Failure('refused', `There is no project ${projectId} that you may see.`);
+  if (project === null) throw new Failure('refused', `Project ${projectId} not found.`);
   return project;
 }
 
-/** Aborted by the first Ctrl-C or SIGTERM; the second ends the process at once. */
+/** Aborted by the first Ctrl-C or SIGTERM. The second one ends the process at once. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort());

@@ -3,9 +3,9 @@ import { Failure } from './failure.ts';
 
 export const STATUSES: readonly DeliveryStatus[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 
-/** @throws Failure naming those there are. */
+/** @throws Failure that lists the statuses. */
 export function statusOf(text: string): DeliveryStatus {
   const status = STATUSES.find((name) => name === text.toUpperCase());
   if (status) return status;
-  throw new Failure('usage', `There is no status "${text}". Use one of ${STATUSES.join(', ').toLowerCase()}.`);
+  throw new Failure('usage', `Unknown status "${text}". Use one of ${STATUSES.join(', ').toLowerCase()}.`);
 }

@@ -5,12 +5,12 @@ import { type FacilitatorCredential, parseKeySecret } from '../gateway/chain/fac
 import { findNetwork, type Network } from '../gateway/chain/networks.ts';
 import { parseKeyring } from '../secrets/keyring.ts';
 import { sentenceOf } from '../validation.ts';
-import { type Environment, type Role, SETTINGS, TEST_NETWORK } from './variables.ts';
+import { type Role, TEST_NETWORK, VARIABLES, type VariableValues } from './variables.ts';
 
-/** Where `npm run receiver` listens, the demo API of the sandbox, and the receiver of `npm run demo`. */
-const DEVELOPMENT_TARGETS = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
+/** The ports of `npm run receiver`, the sandbox's demo API, and the receiver of `npm run demo`. */
+const DEVELOPMENT_ADDRESSES = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
 
-/** Free, and for test networks only: https://docs.x402.org */
+/** Free of charge, for test networks only: https://docs.x402.org */
 const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
 
 export type ConsoleClient = {
@@ -18,7 +18,7 @@ export type ConsoleClient = {
   clientId: string;
   scopes: string;
   audience: string | null;
-  /** Besides that of the issuer. */
+  /** Origins of the identity provider besides the issuer's. */
   origins: string[];
 };
 
@@ -31,7 +31,7 @@ export type Config = {
   databasePoolSize: number;
   roles: ReadonlySet<Role>;
   publicUrl: string | undefined;
-  /** Empty: the local dev issuer. */
+  /** If empty, the service uses the local dev issuer. */
   issuers: IssuerConfig[];
   secretKeys: string | undefined;
   egressAllow: EgressAllow;
@@ -39,9 +39,9 @@ export type Config = {
   facilitatorUrl: string;
   facilitatorCredential: FacilitatorCredential;
   rpcUrl: string;
-  /** Whether to run the local chain and what belongs to it, which then replaces the three above. */
+  /** Whether to run the sandbox. It replaces the three above. */
   sandbox: boolean;
-  /** How people sign in to the web console; undefined when no client is registered for it. */
+  /** How people sign in to the web console. Undefined if no client is registered for it. */
   consoleClient: ConsoleClient | undefined;
   retentionDays: number;
   corsOrigins: string[];
@@ -49,12 +49,12 @@ export type Config = {
   logLevel: string;
 };
 
-/** A configuration that cannot be started with; each problem names its variable. */
+/** The service can't start with this configuration. Each problem names its variable. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: string[];
   constructor(problems: string[]) {
-    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    super(`Invalid configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
     this.problems = problems;
   }
 }
@@ -62,19 +62,19 @@ export class ConfigError extends Error {
 /**
  * Reads the configuration from environment variables.
  *
- * @throws ConfigError naming every variable that is wrong, missing, or unsafe in production.
+ * @throws ConfigError that names every invalid, missing or, in production, unsafe variable.
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
   const values = {} as Record<string, unknown>;
-  for (const [name, { schema }] of Object.entries(SETTINGS)) {
+  for (const [name, { schema }] of Object.entries(VARIABLES)) {
     const result = schema.safeParse(env[name] === '' ? undefined : env[name], { error: sentenceOf });
-    // With its default the others can be looked at too.
+    // Falls back to the default, so that the other variables are checked too.
     values[name] = result.success ? result.data : schema.parse(undefined);
     if (!result.success) problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')}`);
   }
-  const settings = values as Environment;
-  const production = settings.NODE_ENV === 'production';
+  const variables = values as VariableValues;
+  const production = variables.NODE_ENV === 'production';
 
   const attempt = <T>(name: string, read: () => T, fallback: T): T => {
     try {
@@ -85,36 +85,40 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     }
   };
   const nothing = parseEgressAllow('');
-  const network = findNetwork(settings.NETWORK ?? TEST_NETWORK)!;
-  const allowText = settings.EGRESS_ALLOW ?? (settings.NODE_ENV === 'development' ? DEVELOPMENT_TARGETS : '');
+  const network = findNetwork(variables.NETWORK ?? TEST_NETWORK)!;
+  const allowText = variables.EGRESS_ALLOW ?? (variables.NODE_ENV === 'development' ? DEVELOPMENT_ADDRESSES : '');
   const config: Config = {
     production,
-    port: settings.PORT,
-    host: settings.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
-    dataDir: settings.DATA_DIR,
-    databaseUrl: settings.DATABASE_URL,
-    databasePoolSize: settings.DATABASE_POOL_SIZE,
-    roles: new Set(settings.ROLES),
-    publicUrl: settings.PUBLIC_URL?.replace(/\/+$/, ''),
-    issuers: attempt('AUTH_ISSUERS', () => (settings.AUTH_ISSUERS ? parseAuthIssuers(settings.AUTH_ISSUERS) : []), []),
-    secretKeys: settings.SECRET_KEYS,
+    port: variables.PORT,
+    host: variables.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    dataDir: variables.DATA_DIR,
+    databaseUrl: variables.DATABASE_URL,
+    databasePoolSize: variables.DATABASE_POOL_SIZE,
+    roles: new Set(variables.ROLES),
+    publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
+    issuers: attempt(
+      'AUTH_ISSUERS',
+      () => (variables.AUTH_ISSUERS ? parseAuthIssuers(variables.AUTH_ISSUERS) : []),
+      [],
+    ),
+    secretKeys: variables.SECRET_KEYS,
     egressAllow: attempt('EGRESS_ALLOW', () => parseEgressAllow(allowText), nothing),
     network,
-    facilitatorUrl: settings.FACILITATOR_URL ?? PUBLIC_TEST_FACILITATOR,
-    facilitatorCredential: attempt('FACILITATOR_KEY_SECRET', () => facilitatorCredential(settings), { kind: 'none' }),
-    rpcUrl: settings.RPC_URL ?? network.rpcUrl,
-    sandbox: isSandboxed(settings),
+    facilitatorUrl: variables.FACILITATOR_URL ?? PUBLIC_TEST_FACILITATOR,
+    facilitatorCredential: attempt('FACILITATOR_KEY_SECRET', () => facilitatorCredential(variables), { kind: 'none' }),
+    rpcUrl: variables.RPC_URL ?? network.rpcUrl,
+    sandbox: isSandboxed(variables),
     consoleClient: undefined,
-    retentionDays: settings.RETENTION_DAYS,
-    corsOrigins: settings.CORS_ORIGINS,
-    trustedProxies: settings.TRUSTED_PROXIES,
-    logLevel: settings.LOG_LEVEL,
+    retentionDays: variables.RETENTION_DAYS,
+    corsOrigins: variables.CORS_ORIGINS,
+    trustedProxies: variables.TRUSTED_PROXIES,
+    logLevel: variables.LOG_LEVEL,
   };
-  config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(settings, config.issuers), undefined);
+  config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(variables, config.issuers), undefined);
   if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
   const named = new Set(problems.map(variableOf));
   if (production) {
-    problems.push(...unsafeInProduction(config, settings).filter((problem) => !named.has(variableOf(problem))));
+    problems.push(...unsafeInProduction(config, variables).filter((problem) => !named.has(variableOf(problem))));
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
@@ -122,55 +126,56 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 
 const variableOf = (problem: string) => problem.split(':', 1)[0];
 
-function consoleClient(settings: Environment, issuers: IssuerConfig[]): ConsoleClient | undefined {
-  const { CONSOLE_CLIENT_ID: clientId, CONSOLE_SCOPES: scopes, CONSOLE_AUDIENCE: audience = null } = settings;
+function consoleClient(variables: VariableValues, issuers: IssuerConfig[]): ConsoleClient | undefined {
+  const { CONSOLE_CLIENT_ID: clientId, CONSOLE_SCOPES: scopes, CONSOLE_AUDIENCE: audience = null } = variables;
   if (clientId === undefined) return undefined;
-  const issuer = settings.CONSOLE_ISSUER ?? issuers[0]?.issuer;
-  if (!issuers.some((trusted) => trusted.issuer === issuer)) throw new Error('is not one of AUTH_ISSUERS');
-  return { issuer: issuer!, clientId, scopes, audience, origins: settings.CONSOLE_ISSUER_ORIGINS };
+  const issuer = variables.CONSOLE_ISSUER ?? issuers[0]?.issuer;
+  if (!issuers.some((trusted) => trusted.issuer === issuer))
+    throw new Error('must be one of the issuers in AUTH_ISSUERS');
+  return { issuer: issuer!, clientId, scopes, audience, origins: variables.CONSOLE_ISSUER_ORIGINS };
 }
 
-function facilitatorCredential(settings: Environment): FacilitatorCredential {
-  const { FACILITATOR_TOKEN: token, FACILITATOR_KEY_ID: keyId, FACILITATOR_KEY_SECRET: secret } = settings;
+function facilitatorCredential(variables: VariableValues): FacilitatorCredential {
+  const { FACILITATOR_TOKEN: token, FACILITATOR_KEY_ID: keyId, FACILITATOR_KEY_SECRET: secret } = variables;
   if (keyId !== undefined && secret !== undefined) return { kind: 'key', keyId, key: parseKeySecret(secret) };
-  if (keyId !== undefined || secret !== undefined) throw new Error('must be given together with FACILITATOR_KEY_ID');
+  if (keyId !== undefined || secret !== undefined) throw new Error('must be set together with FACILITATOR_KEY_ID');
   return token === undefined ? { kind: 'none' } : { kind: 'token', token };
 }
 
-/** The sandbox is one test network on this machine, for whoever develops. */
-function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK, ROLES: roles }: Environment): boolean {
+/** The sandbox runs by default in development, on a test network and without another facilitator. */
+function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK, ROLES: roles }: VariableValues): boolean {
   if (!roles.includes('gateway')) return false;
   if (SANDBOX !== undefined) return SANDBOX === 'on';
   const isTestNetwork = NETWORK === undefined || findNetwork(NETWORK)?.isTestnet === true;
   return NODE_ENV === 'development' && FACILITATOR_URL === undefined && isTestNetwork;
 }
 
-function unsafeInProduction(config: Config, settings: Environment): string[] {
+function unsafeInProduction(config: Config, variables: VariableValues): string[] {
   const problems: string[] = [];
-  if (config.sandbox) problems.push('SANDBOX: production must not run it');
+  if (config.sandbox) problems.push('SANDBOX: must be off in production');
   if (config.roles.has('gateway')) {
     for (const name of ['FACILITATOR_URL', 'NETWORK'] as const)
-      if (settings[name] === undefined) problems.push(`${name}: production with the gateway needs it`);
+      if (variables[name] === undefined) problems.push(`${name}: required in production with the role gateway`);
     for (const [name, address] of [
       ['FACILITATOR_URL', config.facilitatorUrl],
       ['RPC_URL', config.rpcUrl],
     ] as const)
-      if (!isSafeUrl(address)) problems.push(`${name}: ${address} must be https and not local`);
+      if (!isSafeUrl(address)) problems.push(`${name}: ${address} must be a public https URL`);
   }
-  if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production needs at least one issuer');
+  if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production requires at least one issuer');
   for (const { issuer, jwksUri } of config.issuers) {
-    // Some providers have a name for an issuer and no URL; their keys come by https all the same.
+    // The issuer of some providers is a name, not a URL. Their keys still come over HTTPS.
     const addresses = [...(URL.canParse(issuer) ? [issuer] : []), ...(jwksUri ? [jwksUri] : [])];
     for (const address of addresses)
-      if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address} must be https and not local`);
+      if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address} must be a public https URL`);
   }
-  if (!config.secretKeys) problems.push('SECRET_KEYS: production needs at least one key');
+  if (!config.secretKeys) problems.push('SECRET_KEYS: production requires at least one key');
   if (config.egressAllow.privateEntries.length > 0)
-    problems.push('EGRESS_ALLOW: production must not open loopback or private targets');
+    problems.push('EGRESS_ALLOW: must not list loopback or private addresses in production');
   return problems;
 }
 
-/** An https URL of a public host. Nobody can own a name under the reserved domains of RFC 6761. */
+/** Whether it is an https URL of a public host. Nobody can own a name under the domains that RFC 6761 reserves. */
 function isSafeUrl(text: string): boolean {
   const target = checkTargetUrl(text, parseEgressAllow(''));
   return target.ok && target.url.protocol === 'https:' && !/\.(invalid|test|example)$/.test(target.url.hostname);

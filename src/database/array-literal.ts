@@ -1,8 +1,8 @@
 const SPECIAL = /["\\]/g;
 
 /**
- * An array as PostgreSQL reads it, for a parameter. The driver makes the same from an array, at several times the cost,
- * which is felt where thousands of values a second are written.
+ * A PostgreSQL array literal for a parameter. The driver builds the same from an array at several times the cost, which
+ * matters when thousands of values are written per second.
  *
  * https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
  */

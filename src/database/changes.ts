@@ -8,15 +8,15 @@ const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|
 type Statement = string | { text?: string };
 
 /**
- * Makes all changes heed the deadline of the operation that they are a part of: none is committed after it, and it is
- * known whether there was one before it.
+ * Makes all changes obey the deadline of their operation: none is committed after it, and the operation knows whether one
+ * was committed before it.
  */
 export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
   heedInTransactions(prisma);
   heedInStatements(pool);
 }
 
-/** A transaction is rolled back when the deadline has passed before its commit. */
+/** Rolls back a transaction if the deadline passes before its commit. */
 function heedInTransactions(prisma: PrismaClient): void {
   const transact = prisma.$transaction.bind(prisma) as (work: unknown, options?: unknown) => Promise<unknown>;
   const heeding = async (work: unknown, options?: unknown): Promise<unknown> => {
@@ -24,7 +24,7 @@ function heedInTransactions(prisma: PrismaClient): void {
     let change: ReturnType<typeof beginChange>;
     const outcome = transact(async (tx: unknown) => {
       const result = await work(tx);
-      // The commit is sent next.
+      // The next statement is the commit.
       change = beginChange();
       return result;
     }, options);
@@ -35,7 +35,7 @@ function heedInTransactions(prisma: PrismaClient): void {
   Object.assign(prisma, { $transaction: heeding });
 }
 
-/** A statement outside of a transaction is a change by itself; Prisma's come by here too. */
+/** A statement outside a transaction is a change of its own. Prisma's statements get here too. */
 function heedInStatements(pool: pg.Pool): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
   const heeding = async (...args: unknown[]): Promise<pg.QueryResult> => {
@@ -56,7 +56,7 @@ function heedInStatements(pool: pg.Pool): void {
 
 const textOf = (statement: Statement) => (typeof statement === 'string' ? statement : (statement.text ?? ''));
 
-/** Whether the server itself refused a statement, and goes on: then nothing was changed. */
+/** Whether the server rejected the statement and is still running. Then nothing was changed. */
 function isRefusal(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code);

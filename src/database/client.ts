@@ -6,52 +6,52 @@ import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { heedDeadlines } from './changes.ts';
 
 export type Database = {
-  /** The one pool. Hot statements go to it directly; Prisma uses the same connections. */
+  /** The only pool. Frequent statements use it directly. Prisma uses the same connections. */
   pool: pg.Pool;
   prisma: PrismaClient;
   url: string;
   close(): Promise<void>;
 };
 
-/** Where statements are sent: the pool, or a client of it. */
+/** Where to send statements: the pool, or one of its clients. */
 export type Queryable = Pick<pg.Pool, 'query'>;
 
-/** What `prisma.$transaction(async (tx) => …)` hands to its callback. */
+/** What `prisma.$transaction(async (tx) => …)` passes to its callback. */
 export type Transaction = Prisma.TransactionClient;
 
 export type OpenDatabaseOptions = {
   url: string;
-  /** The most connections this process opens. */
+  /** The maximum number of connections of this process. */
   poolSize: number;
   log: Logger;
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
 };
 
-// A session that outlives these has lost its caller: requests are answered or given up within 15 s.
+// A session that exceeds these has lost its caller: requests end within 15 s.
 const STATEMENT_TIMEOUT_MILLISECONDS = 15_000;
 const LOCK_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS = 15_000;
-// Statements and not parameters of the connection: poolers refuse those, or drop them, which nobody would notice. Prisma's
-// adapter reads and writes times without their offset, so the session has to be in UTC.
+// Statements instead of connection parameters, because poolers reject those or silently drop them. Prisma's adapter reads
+// and writes times without their offset, so the session must use UTC.
 const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
   SET lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
-// Planning a statement over all partitions takes as long as running it, so each is planned once a connection, and by
-// index whatever the statistics say: a plan is kept while a partition that was empty when it was made grows.
+// Planning a statement over all partitions takes as long as running it, so each is planned once per connection. Plans use
+// indexes whatever the statistics say, because a plan may be older than the growth of a partition that was empty.
 //
-// A deletion keeps the rows of a project locked for as long as it takes. The queue does not wait for it, and asks again.
-// Shorter than `deadlock_timeout`: where the two wait for each other, it is the queue that gives way.
+// A deletion locks the rows of a project while it runs. The queue doesn't wait for it, but retries. The timeout is shorter
+// than `deadlock_timeout`: if the two wait for each other, the queue gives way.
 const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
 const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
   SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
 /**
- * A connection over which no answer comes for so long is given up: its server may have lost its power, which the network
- * tells after a quarter of an hour. Longer than any statement may last.
+ * A connection without a response for this long is closed: its server may have lost power, which the network reports only
+ * after 15 minutes. Longer than any statement may take.
  */
 const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
-/** For the worker: one claims, one records, one keeps up leases, and one to spare. */
-export const QUEUE_POOL_SIZE = 4;
+/** For the worker: one connection to claim, one to record, one to extend leases, and a spare one. */
+const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
 const TRANSACTION_MAX_WAIT_MILLISECONDS = 5_000;
@@ -59,10 +59,10 @@ const TRANSACTION_TIMEOUT_MILLISECONDS = 10_000;
 const MAX_STATEMENT_NAMES = 500;
 
 /**
- * Opens the database: one pool, and Prisma on top of it. Connects once, so that a wrong URL fails here and not at the
- * first request.
+ * Opens the database: a pool, and Prisma on top of it. Connects once, so that a wrong URL fails here and not on the first
+ * request.
  *
- * @throws the driver's error when the server cannot be reached or refuses the credentials
+ * @throws the driver's error if the server can't be reached or rejects the credentials
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { url, poolSize, log, applicationName = 'tollgate' } = options;
@@ -98,7 +98,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   };
 }
 
-/** Opens connections for the statements of the queue, which are few, fixed, and sent all the time. */
+/** Opens connections for the queue, which runs a few fixed statements all the time. */
 export function openQueuePool({
   url,
   log,
@@ -128,21 +128,21 @@ function openPool(
 }
 
 /**
- * Without listeners a connection that the server ends would end the process too. Idle connections report to the pool,
- * those in use (a transaction between two statements) only on themselves; the next statement fails and tells the caller.
+ * Without listeners, a connection closed by the server would end the process. Idle connections report errors to the pool,
+ * connections in use (a transaction between two statements) only on themselves. There, the next statement fails.
  */
 function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('connect', (client) => client.on('error', () => {}));
-  pool.on('error', (error) => log.warn({ error: error.message }, 'a database connection was lost'));
+  pool.on('error', (error) => log.warn({ error: error.message }, 'lost a database connection'));
 }
 
-/** Reads of tables that are partitioned. Which index answers one, and from how few partitions, depends on its values. */
+/** Reads of partitioned tables. The best index, and how few partitions are enough, depend on the values. */
 const READS_HISTORY = /^SELECT .* FROM "public"\."(Event|Delivery|Attempt)"/s;
 
 /**
- * Names Prisma's statements, so that the server plans each of them once a connection, but for those that it had better
- * plan for their values. Bounded, because a statement's
- * text varies with the length of its lists and every name takes memory on every connection; `''` means unnamed.
+ * Names Prisma's statements, so that the server plans each of them once per connection, except those whose plan should
+ * depend on the values. The number of names is limited, because the text of a statement varies with the length of its lists
+ * and every name takes memory on every connection. `''` means unnamed.
  */
 function boundedStatementNames(): (query: { sql: string }) => string {
   const names = new Map<string, string>();

@@ -5,10 +5,10 @@ const SAMPLES = 5;
 const MEASURE_EVERY_MILLISECONDS = 60_000;
 
 /**
- * The time of the database without asking it every time: what it said last, and what has passed since by the clock of
- * this process that never steps. Wrong by half of the fastest round trip at most.
+ * The time of the database without a query for each call: its last known time plus the time since then by the monotonic
+ * clock of this process. The error is at most half of the fastest round trip.
  *
- * @throws the driver's error when the first measurement fails; later ones are only logged
+ * @throws the driver's error if the first measurement fails. Later failures are only logged.
  */
 export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logger) {
   let zero = await measure();
@@ -16,11 +16,11 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
     try {
       zero = await measure();
     } catch (error) {
-      log.debug({ err: error }, 'the time of the database could not be read; trying again');
+      log.debug({ err: error }, 'could not read the time of the database; retrying');
     }
   }, MEASURE_EVERY_MILLISECONDS).unref();
 
-  /** What the database's clock said when ours stood at 0. */
+  /** The database's time when our monotonic clock was 0. */
   async function measure(): Promise<number> {
     let best = { milliseconds: 0, roundTrip: Number.POSITIVE_INFINITY };
     for (let sample = 0; sample < SAMPLES; sample++) {
@@ -36,7 +36,7 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
   }
 
   return {
-    /** Milliseconds since 1970, whole ones. */
+    /** Whole milliseconds since 1970. */
     now: () => Math.floor(zero + performance.now()),
     close: () => clearInterval(timer),
   };

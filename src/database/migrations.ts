@@ -4,25 +4,25 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 
-/** Those of this version. */
+/** The migrations of this version. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
 type Migration = { name: string; sql: string; checksum: string };
 type RecordedMigration = { name: string; checksum: string; isFinished: boolean };
 
-/** How the migrations of this version and those that a database has relate, by their names. */
+/** Compares the migrations of this version with those of a database, by name. */
 export type MigrationState = {
-  /** To be applied. */
+  /** Not applied yet. */
   pending: string[];
   /** Recorded as failed. */
   failed: string[];
   /** Changed after they were applied. */
   edited: string[];
-  /** Applied by a version that has more of them. */
+  /** Applied by a newer version. */
   unknown: string[];
 };
 
-// Prisma's own number (schema-engine, sql-schema-connector), so that `prisma migrate deploy` and this exclude each other.
+// Prisma's own number (schema-engine, sql-schema-connector), so that this and `prisma migrate deploy` never run at the same time.
 const ADVISORY_LOCK = 72707369;
 
 // The table of `prisma migrate`, column for column.
@@ -39,12 +39,12 @@ const CREATE_HISTORY = `
   )`;
 
 /**
- * Brings the database up to date: applies, in the order of their names, the migrations of `directory`
- * (`<YYYYMMDDHHMMSS_name>/migration.sql`) that it does not have yet, each in a transaction of its own. Any number of
- * processes may call it at once; one works, the others wait and find nothing left to do.
+ * Updates the database: applies the missing migrations of `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the order
+ * of their names, each in its own transaction. Several processes can call it at once: one works, the others wait and find
+ * nothing left to do.
  *
  * @returns the names of the migrations that this call applied
- * @throws when an applied migration was edited, when one is recorded as failed, and when one fails (it is undone)
+ * @throws if an applied migration was edited, one is recorded as failed, or one fails (it is rolled back)
  */
 export async function applyMigrations(pool: pg.Pool, directory: string, log: Logger): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
@@ -65,12 +65,12 @@ export async function applyMigrations(pool: pg.Pool, directory: string, log: Log
     }
     return { applied };
   } finally {
-    // Ends the connection instead of returning it: that frees the lock and the settings on every path.
+    // Closes the connection instead of returning it, which always releases the lock and the settings.
     client.release(true);
   }
 }
 
-/** Compares the migrations of `directory` with those a database has, and changes nothing. */
+/** Compares the migrations of `directory` with those of a database. Changes nothing. */
 export async function readMigrationState(pool: pg.Pool, directory: string): Promise<MigrationState> {
   const migrations = await readMigrations(directory);
   const { rows } = await pool.query<{ table: string | null }>(`SELECT to_regclass('"_prisma_migrations"') AS "table"`);
@@ -83,7 +83,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   return Promise.all(
     names.sort().map(async (name) => {
       const text = await readFile(join(directory, name, 'migration.sql'), 'utf8');
-      // A checkout may have rewritten the line ends; Prisma's checksums do not depend on them either.
+      // A checkout may have changed the line endings. Prisma's checksums ignore them too.
       const sql = text.replaceAll('\r\n', '\n');
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
@@ -112,25 +112,25 @@ function compare(migrations: Migration[], recorded: Map<string, RecordedMigratio
 function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logger): void {
   if (failed[0]) {
     throw new Error(
-      `The migration ${failed[0]} is recorded as failed. Undo by hand what it has left behind, then mark it with ` +
+      `The migration ${failed[0]} failed earlier. Undo its changes manually, then mark it with ` +
         `UPDATE "_prisma_migrations" SET "rolled_back_at" = now() WHERE "migration_name" = '${failed[0]}', and start again.`,
     );
   }
   if (edited[0]) {
     throw new Error(
-      `The migration ${edited[0]} was edited after this database applied it. Restore the file as it was and put the ` +
+      `The migration ${edited[0]} was edited after this database applied it. Restore the original file and put the ` +
         'change into a new migration.',
     );
   }
   if (unknown.length > 0) {
-    log.warn({ migrations: unknown }, 'the database has migrations that this version does not know: it is newer');
+    log.warn({ migrations: unknown }, 'the database is newer than this version: it has unknown migrations');
   }
 }
 
 async function applyMigration(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('BEGIN');
   try {
-    // Without parameters the driver sends the script whole, and the server splits it, `$$ … $$` bodies included.
+    // Without parameters, the driver sends the whole script and the server splits it, including `$$ … $$` bodies.
     await client.query(sql);
     await client.query(
       `INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "finished_at", "applied_steps_count")
@@ -141,6 +141,6 @@ async function applyMigration(client: pg.PoolClient, { name, sql, checksum }: Mi
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The migration ${name} failed and was undone: ${reason}`, { cause: error });
+    throw new Error(`The migration ${name} failed and was rolled back: ${reason}`, { cause: error });
   }
 }

@@ -6,22 +6,22 @@ import { firstIdAt, millisecondsOfId } from '../ids.ts';
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
   log: Logger;
-  /** Partitions go when all that is in them is older. */
+  /** A partition is dropped when everything in it is older. */
   retentionDays: number;
-  /** Told of every round that went well. */
+  /** Called after every successful round. */
   onKept?: () => void;
 };
 
-/** What a round has done: names of partitions. */
+/** The partitions that a round created and dropped. */
 export type PartitionRound = { created: string[]; dropped: string[] };
 
 /**
- * The tables that are partitioned by the time an id begins with, in the order in which what is too old goes: nothing is
- * ever seen whose parent is gone already.
+ * The tables that are partitioned by the time at the start of an ID, in the order of deletion: children go before their
+ * parents.
  */
 const TABLES = [
   { name: 'Attempt', key: 'deliveryId', type: 'Delivery', fillPercent: 100 },
-  // Room on each page for what a claim changes: see the migration "heap_only_claims".
+  // Leaves room on each page for the changes of a claim: see the migration "heap_only_claims".
   { name: 'Delivery', key: 'id', type: 'Delivery', fillPercent: 50 },
   { name: 'Event', key: 'id', type: 'Event', fillPercent: 100 },
 ] as const;
@@ -29,15 +29,15 @@ type Table = (typeof TABLES)[number];
 
 const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
-/** Partitions exist so long before they are needed. Whatever finds none goes to the default partition. */
+/** How long in advance partitions are created. Rows without one go to the default partition. */
 const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
-/** How much later than its event a delivery may be made. */
+/** How much later than its event a delivery may be created. */
 const STRAY_MILLISECONDS = DAY_MILLISECONDS;
 const ROUND_MILLISECONDS = 60 * 60_000;
 const ADVISORY_LOCK = 72707370;
 /**
- * Statements queue behind one that waits for its lock, so it must not wait long. Shorter than `deadlock_timeout`: in a
- * deadlock it is this side that gives way.
+ * Other statements queue behind one that waits for its lock, so it must not wait long. Shorter than `deadlock_timeout`: in
+ * a deadlock, this side gives way.
  */
 const LOCK_TIMEOUT_MILLISECONDS = 200;
 const STATEMENT_TIMEOUT_MILLISECONDS = 60_000;
@@ -46,7 +46,7 @@ const PAUSE_MILLISECONDS = 500;
 /** lock_not_available, deadlock_detected: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const LOCK_CODES: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 
-/** Creates the partitions that will be needed, and drops those whose time is over, on one process at a time. */
+/** Creates upcoming partitions and drops expired ones, on one process at a time. */
 export function createPartitionKeeper(options: PartitionKeeperOptions) {
   const { log } = options;
   const stopping = new AbortController();
@@ -57,7 +57,8 @@ export function createPartitionKeeper(options: PartitionKeeperOptions) {
       await keepPartitions(options, stopping.signal).then(
         () => options.onKept?.(),
         (error) => {
-          if (!stopping.signal.aborted) log.warn({ err: error }, 'partitions not kept; the next round will do it');
+          if (!stopping.signal.aborted)
+            log.warn({ err: error }, 'could not maintain partitions; the next round will retry');
         },
       );
       const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
@@ -77,10 +78,10 @@ export function createPartitionKeeper(options: PartitionKeeperOptions) {
 }
 
 /**
- * One round. Each step is a transaction of its own that gives up when it does not get its locks at once, and is tried
- * again, so that nothing else waits for it noticeably.
+ * One round. Each step is a transaction that gives up if it doesn't get its locks at once, and is retried, so that nothing
+ * else waits for it noticeably.
  *
- * @throws what the database says when a step has failed for good
+ * @throws the database's error if all retries of a step fail
  */
 export async function keepPartitions(options: PartitionKeeperOptions, signal?: AbortSignal): Promise<PartitionRound> {
   const { pool, log, retentionDays } = options;
@@ -112,7 +113,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   return round;
 }
 
-/** For how many seconds from now every partitioned table has its partitions. */
+/** For how many seconds from now every table has partitions. */
 export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<number> {
   const ends = await Promise.all(TABLES.map(async (table) => lastEnd(await readPartitions(db, table))));
   return (Math.min(...ends) - Date.now()) / 1000;
@@ -120,7 +121,7 @@ export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<n
 
 type Partition = {
   name: string;
-  /** The smallest id it takes; null for the very first partition. */
+  /** The smallest ID in it, or null for the very first partition. */
   from: string | null;
   /** Milliseconds since 1970. */
   ends: number;
@@ -129,7 +130,7 @@ type Partition = {
 /** As PostgreSQL writes them: `FOR VALUES FROM ('evt_…') TO ('evt_…')`, `FOR VALUES FROM (MINVALUE) TO ('evt_…')`, `DEFAULT`. */
 const BOUNDS = /^FOR VALUES FROM \((?:'(\w+)'|MINVALUE)\) TO \('(\w+)'\)$/;
 
-/** All but the default partition, with the time at which each ends. */
+/** All partitions except the default one, with the time at which each ends. */
 async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Promise<Partition[]> {
   const { rows } = await db.query<{ name: string; bounds: string }>(
     `SELECT c.relname AS "name", pg_get_expr(c.relpartbound, c.oid) AS "bounds"
@@ -146,8 +147,8 @@ const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map
 const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
 
 /**
- * Adds the partition that begins where the last one ends, with the rows of its time that the default partition has taken
- * meanwhile; nothing when another process has done so since `begins` was read.
+ * Adds the partition after the last one and moves rows of its time there from the default partition. Does nothing if
+ * another process has done so since `begins` was read.
  */
 async function createNext(
   client: pg.PoolClient,
@@ -173,7 +174,7 @@ async function createNext(
   return { name, ends };
 }
 
-/** The columns of a table that can be written, for a statement. */
+/** The writable columns of a table, for a statement. */
 async function readColumns(client: pg.PoolClient, { name }: Table): Promise<string> {
   const { rows } = await client.query<{ columns: string }>(
     `SELECT string_agg(quote_ident(attname), ', ') AS "columns" FROM pg_attribute
@@ -183,7 +184,7 @@ async function readColumns(client: pg.PoolClient, { name }: Table): Promise<stri
   return rows[0]!.columns;
 }
 
-/** Returns how many deliveries in it had not been finished. */
+/** Returns how many unfinished deliveries it had. */
 async function dropPartition(client: pg.PoolClient, table: Table, name: string): Promise<number> {
   let unfinished = 0;
   if (table.name === 'Delivery') {
@@ -195,8 +196,8 @@ async function dropPartition(client: pg.PoolClient, table: Table, name: string):
 }
 
 /**
- * Removes what is too old and went with no partition: rows of the default one, and deliveries that were made so much
- * later than their event that they would outlive it.
+ * Deletes expired rows that were in no dropped partition: rows of the default partition, and deliveries that were created
+ * so much later than their event that they would outlive it.
  */
 async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, firstKept: number): Promise<void> {
   await client.query(`DELETE FROM "${name}_default" WHERE "${key}" < $1`, [firstIdAt(type, firstKept)]);
@@ -204,12 +205,12 @@ async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, fi
   const events = (await readPartitions(client, TABLES[2])).filter(({ ends }) => ends > firstKept);
   const [oldest] = events.sort((a, b) => a.ends - b.ends);
   if (!oldest?.from) return;
-  // Both are made in one transaction, so they can only lie right behind the border.
+  // Both are created in one transaction, so such deliveries can only be right behind the border.
   const border = firstIdAt('Delivery', millisecondsOfId(oldest.from) + STRAY_MILLISECONDS);
   await client.query('DELETE FROM "Delivery" WHERE "id" < $1 AND "eventId" < $2', [border, oldest.from]);
 }
 
-/** @returns undefined when another process is at it. */
+/** @returns undefined if another process is doing it. */
 async function inShortTransaction<T>(
   pool: pg.Pool,
   step: (client: pg.PoolClient) => Promise<T>,

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** Answers that are younger are given again: probes may come as often as they like. */
+/** Newer results are reused, so that frequent probes cost nothing. */
 const KEEP_MILLISECONDS = 1_000;
-/** Nearly a page of PostgreSQL, which are 8 KiB. Two rows do not fit into one. */
+/** Almost a PostgreSQL page of 8 KiB, so that two rows don't fit into one. */
 const ROW_BYTES = 7_000;
 
 /**
- * Whether the database can be written. It writes a row that needs a new page, takes it back, and waits for the commit to
- * be on the disk: what is only read answers well while the disk is full, and so does a change that finds room in a page
- * there is. No other transaction waits for it, and what it leaves behind is for the next vacuum.
+ * Checks that the database can be written. It writes a row that needs a new page, rolls it back, and waits until the commit
+ * is on disk: with a full disk, reads still work, and so do writes that fit into existing pages. No other transaction waits
+ * for it, and the next vacuum cleans up.
  *
- * @returns a function that rejects with the error of the driver while the database takes no changes.
+ * @returns a function that rejects with the driver's error while the database accepts no changes.
  */
 export function createReadiness(pool: pg.Pool): () => Promise<void> {
   let last: { at: number; outcome: Promise<void> } | undefined;
@@ -20,7 +20,7 @@ export function createReadiness(pool: pg.Pool): () => Promise<void> {
       const outcome = writeAndTakeBack(pool);
       const current = { at: Number.POSITIVE_INFINITY, outcome };
       last = current;
-      // While it is being found out everybody waits for the same answer.
+      // Concurrent callers share one check.
       const done = () => {
         current.at = performance.now();
       };
@@ -33,14 +33,14 @@ export function createReadiness(pool: pg.Pool): () => Promise<void> {
 async function writeAndTakeBack(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    // In one message, so that poolers and slow networks see one short transaction. The savepoint's row is dead at once,
-    // and the commit that remains is written out like any other.
+    // One message, so that poolers and slow networks see one short transaction. The savepoint's row is dead at once, but
+    // the commit is written to disk like any other.
     await client.query(`BEGIN; SET LOCAL synchronous_commit = on; SAVEPOINT written;
       INSERT INTO "ReadinessProbe" ("id", "page") VALUES ('${randomUUID()}', repeat('x', ${ROW_BYTES}));
       ROLLBACK TO SAVEPOINT written; COMMIT`);
     client.release();
   } catch (error) {
-    // It may have been left within the transaction.
+    // The transaction may still be open.
     client.release(true);
     throw error;
   }

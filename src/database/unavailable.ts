@@ -1,44 +1,42 @@
 import { AppError } from '../errors.ts';
 
 /**
- * What PostgreSQL says when it cannot do now what it could at another time, by code or by the class that is its first two
- * characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * Codes of temporary PostgreSQL errors, or their classes (the first two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const PASSING: ReadonlySet<string> = new Set([
-  '08', // the connection failed
-  '53', // the disk is full, no memory, too many connections
-  '58', // the operating system fails
-  '57P01', // shuts down
-  '57P02', // ends after a crash
-  '57P03', // starts up
-  '57P05', // the session had nothing to do for too long
-  '25006', // takes no changes: a standby, or set so
-  '57014', // a statement took too long
-  '55P03', // a lock was not given up in time
-  '25P03', // a transaction had nothing to do for too long
+  '08', // connection failed
+  '53', // disk full, out of memory, too many connections
+  '58', // operating system error
+  '57P01', // shutting down
+  '57P02', // stopping after a crash
+  '57P03', // starting up
+  '57P05', // session idle for too long
+  '25006', // read-only: a standby, or configured
+  '57014', // statement timeout
+  '55P03', // lock timeout
+  '25P03', // transaction idle for too long
   '40001',
-  '40P01', // others had to go first
+  '40P01', // serialization failure or deadlock
 ]);
 
-/** What the operating system says of connections. */
+/** Connection errors of the operating system. */
 const SYSTEM = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN'],
 ]);
 
 /**
- * What Prisma says: not reached, timed out, closed; no connection, or no end of a transaction, in time; given way to
- * another; too many connections.
+ * Prisma's codes: unreachable, timed out, closed; connection or transaction timeout; write conflict; too many connections.
  */
 const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034', 'P2037']);
 
-/** What Prisma's adapter says in place of a code. */
+/** Errors of Prisma's adapter that have no code. */
 const KINDS = new Set([
   ...['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections', 'TransactionWriteConflict'],
   ...['TlsConnectionError', 'TransactionAlreadyClosed'],
 ]);
 
-/** What the driver says of connections that ended or could not be made, without a code. */
+/** Messages of the driver, without a code, for connections that were closed or not established. */
 const DRIVER =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
 
@@ -46,8 +44,8 @@ const RETRY_AFTER_SECONDS = 1;
 const MAX_CAUSES = 8;
 
 /**
- * The error of the catalogue for a database that cannot serve now: it cannot be reached, is shutting down, has no room, or
- * takes no changes. Undefined for all else, which is a fault of ours.
+ * The catalogue's error for a database that is temporarily unavailable: unreachable, shutting down, out of space or
+ * read-only. Undefined for all other errors, which are bugs of ours.
  */
 export function unavailability(error: unknown): AppError | undefined {
   if (!causesOf(error).some(isPassing)) return undefined;
@@ -64,7 +62,7 @@ type Fault = {
   meta?: { driverAdapterError?: unknown };
 };
 
-/** An error and what it was made of: Prisma wraps its adapter's, which wraps the driver's; Node gathers those of several addresses. */
+/** An error and its causes: Prisma wraps its adapter's error, which wraps the driver's. Node combines errors of several addresses. */
 function causesOf(error: unknown): Fault[] {
   const found: Fault[] = [];
   const waiting = [error];

@@ -2,7 +2,7 @@ import { type DocumentNode, type FragmentDefinitionNode, getOperationAST, Kind, 
 import type { Plugin } from 'graphql-yoga';
 import type { GraphQLContext } from '../schema/context.ts';
 
-/** Counts each mutation of a document as a request, before any of them runs: thirty in one are no cheaper than thirty. */
+/** Counts each mutation of a document as a request before any runs: thirty in one document cost as much as thirty documents. */
 export function countMutations(): Plugin {
   return {
     async onExecute({ args }) {
@@ -13,7 +13,7 @@ export function countMutations(): Plugin {
   };
 }
 
-/** How many mutations an operation has, those that `@skip` or `@include` may leave out too. */
+/** The number of mutations in an operation, including those that `@skip` or `@include` may exclude. */
 export function mutationsIn(document: DocumentNode, operationName?: string | null): number {
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== 'mutation') return 0;
@@ -21,7 +21,7 @@ export function mutationsIn(document: DocumentNode, operationName?: string | nul
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
-  // By the names in the answer: the same one twice runs once.
+  // Names in the response: GraphQL runs a field with the same name once.
   const names = new Set<string>();
 
   function collect({ selections }: SelectionSetNode): void {
@@ -29,7 +29,7 @@ export function mutationsIn(document: DocumentNode, operationName?: string | nul
       if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
       else if (selection.kind === Kind.FRAGMENT_SPREAD) {
         const fragment = fragments.get(selection.name.value);
-        // Once is enough.
+        // Each fragment counts once.
         fragments.delete(selection.name.value);
         if (fragment) collect(fragment.selectionSet);
       } else if (!selection.name.value.startsWith('__')) names.add((selection.alias ?? selection.name).value);

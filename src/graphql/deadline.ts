@@ -4,7 +4,7 @@ import { beforeTimeIsUp, startOperation } from '../operation.ts';
 
 const DEADLINE_MILLISECONDS = 10_000;
 
-/** Gives every operation its deadline, those of the REST routes too. `stopAtDeadline` is what makes fields heed it. */
+/** Gives every operation a deadline, including those of REST routes. `stopAtDeadline` makes fields obey it. */
 export function deadlinePlugin(): Plugin {
   return {
     onExecute({ executeFn, setExecuteFn }) {
@@ -21,8 +21,8 @@ export function deadlinePlugin(): Plugin {
 }
 
 /**
- * Makes the fields of a schema heed the deadline: once it has passed, none begins, and those that are being waited for
- * are errors. What a document had done before is answered, so that nobody has to guess it.
+ * Makes the fields of a schema obey the deadline: after it, none starts, and unfinished ones become errors. The response
+ * still has everything that was done before, so that callers don't have to guess.
  */
 export function stopAtDeadline(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {

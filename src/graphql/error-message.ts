@@ -1,4 +1,4 @@
-/** What graphql-js says of a value that it refuses, and the same without the value. */
+/** Messages of graphql-js that quote a rejected value, and their replacements without it. */
 const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
   [/^Value .* does not exist in "(\w+)" enum\..*$/s, 'The value does not exist in "$1" enum.'],
   [/^Enum "(\w+)" cannot represent .*$/s, 'Enum "$1" cannot represent the value.'],
@@ -7,25 +7,25 @@ const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
   [/^(Syntax Error: .*?)(String|BlockString) ".*$/s, '$1$2.'],
 ];
 
-/** The sentences on variables in which only names of the schema stand. */
+/** Messages about variables that contain only names from the schema. */
 const HARMLESS =
   /^(Field "\w+" of required type "[\w![\]]+" was not provided\.|Field "\w+" is not defined by type "\w+"\..*|Expected non-nullable type "[\w![\]]+" not to be null\.|Expected type "\w+" to be an object\.|Must be .*)$/;
 
 /**
- * A message of graphql-js about a document without the values it quotes: one that was put in the wrong place, or beside
- * the wrong one, may be a secret, and error messages end up in the logs of whoever calls.
+ * A message of graphql-js about a document, without the values it quotes. A value in the wrong place may be a secret, and
+ * error messages end up in callers' logs.
  */
 export function withoutValues(message: string): string {
   const [, name, why] = /^Variable "\$(\w+)" got invalid value .*; ([^;]*)$/s.exec(message) ?? [];
   if (name === undefined || why === undefined) {
     return message.startsWith('Variable "$') && message.includes(' got invalid value ')
-      ? 'A variable does not fit its type.'
+      ? 'A variable does not match its type.'
       : reduce(message);
   }
   const place = new RegExp(`.* at "(${name}[\\w.[\\]]*)"; `, 's').exec(message)?.[1];
   const reason = reduce(why);
   const isSafe = reason !== why || HARMLESS.test(why);
-  return `Variable "$${name}" got an invalid value${place ? ` at "${place}"` : ''}; ${isSafe ? reason : 'It does not fit its type.'}`;
+  return `Variable "$${name}" got an invalid value${place ? ` at "${place}"` : ''}; ${isSafe ? reason : 'It does not match its type.'}`;
 }
 
 function reduce(message: string): string {

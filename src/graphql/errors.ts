@@ -6,14 +6,13 @@ import { errorHeaders } from '../http/problem.ts';
 import { currentRequest } from '../request-context.ts';
 import { withoutValues } from './error-message.ts';
 
-/** Errors of a document quote it, and it may be long. */
+/** Errors of a document quote parts of it, which may be long. */
 const MAX_MESSAGE_LENGTH = 300;
 const MAX_LOCATIONS = 3;
 
 /**
- * Gives every error of an answer its code, and hides what callers must not see. Errors of the catalogue keep their
- * sentence, errors of the document (syntax, validation, variables) are the caller's to read, all others are logged and
- * masked.
+ * Gives every error of a response its code, and hides what callers must not see. Errors of the catalogue and of the
+ * document (syntax, validation, variables) keep their message. All others are logged and masked.
  */
 export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   return (error) => {
@@ -22,14 +21,14 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     if (cause instanceof AppError) return present(cause, graphqlError);
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
       const { code, http, retryable } = graphqlError.extensions;
-      // Errors can come by here twice: what is described already stays.
+      // Errors can get here twice. Keep those that already have a description.
       if (retryable !== undefined && statusOfCode(code)) return graphqlError;
       return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
         extensions: {
           ...describe(errorCodeOf(graphqlError)),
           ...fieldOf(graphqlError.message),
-          // `spec` leaves the status to the media type. A request that is none is 400 in both.
+          // `spec` leaves the status to the media type. A malformed request is 400 with both.
           ...(http !== undefined && { http: code === 'BAD_REQUEST' ? { ...http, spec: false } : http }),
         },
       });
@@ -41,17 +40,17 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   };
 }
 
-/** What callers are told of an error, whether it has been masked already or not. */
+/** The code that callers get for an error, masked or not. */
 export function errorCodeOf(error: unknown): ErrorCode {
   const cause = rootCause(error);
   if (cause instanceof AppError) return cause.code;
   if (!isGraphQLError(error) || !isAboutDocument(error, cause)) return unavailability(cause)?.code ?? 'INTERNAL';
   const { code } = error.extensions;
-  // Yoga's own refusals have a code already.
+  // Errors of Yoga itself already have a code.
   return statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID';
 }
 
-/** Whether the caller wrote what is wrong. Errors that a field's own value caused say nothing of a place in the document. */
+/** Whether the document caused the error. Errors caused by a field's result have no location in the document. */
 function isAboutDocument({ path }: GraphQLError, cause: unknown): boolean {
   return isGraphQLError(cause) && (path === undefined || cause.locations !== undefined);
 }
@@ -65,7 +64,7 @@ function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
       retryable: error.retryable,
       ...(field !== undefined && { field, errors: error.fields }),
       ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
-      // Without a path nothing ran. `spec` leaves it to the media type whether that shows in the status (GraphQL over HTTP).
+      // Without a path, nothing ran. `spec` lets the media type decide on the HTTP status (GraphQL over HTTP).
       ...(at?.path === undefined && { http: httpOf(error) }),
     },
   });
@@ -76,8 +75,8 @@ function httpOf(error: AppError) {
 }
 
 /**
- * Where nothing of a document could be answered because the service cannot answer now, the status says so too: load
- * balancers and clients that repeat look at nothing else.
+ * The HTTP status for a response without any data because the service is unavailable: load balancers and clients that
+ * retry look only at the status.
  */
 export function unavailableStatus({ data, errors = [] }: ExecutionResult): ReturnType<typeof httpOf> | undefined {
   const isEmpty = !data || Object.values(data).every((value) => value === null);
@@ -88,8 +87,7 @@ export function unavailableStatus({ data, errors = [] }: ExecutionResult): Retur
 }
 
 /**
- * The place in a variable that graphql-js refused, as errors of the catalogue name it: it says `at "input.types[0]"` in
- * its sentence and nowhere else.
+ * The invalid field of a variable as a JSON pointer. graphql-js only mentions it in its message: `at "input.types[0]"`.
  */
 function fieldOf(message: string): { field?: string } {
   const path = /^Variable "\$\w+" got invalid value .* at "\w+((?:\.\w+|\[\d+\])+)"; /s.exec(message)?.[1];
@@ -113,12 +111,12 @@ function shorten(message: string): string {
   return message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
 }
 
-/** The status that the catalogue gives a code; undefined for codes that are not ours. */
-export function statusOfCode(code: unknown): number | undefined {
+/** The status of a code in the catalogue, or undefined for other codes. */
+function statusOfCode(code: unknown): number | undefined {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : undefined;
 }
 
-// Two copies of graphql can be loaded at once, so `instanceof` would not do.
+// Two copies of graphql can be loaded at once, so `instanceof` isn't reliable.
 function isGraphQLError(error: unknown): error is GraphQLError {
   return error instanceof Error && error.name === 'GraphQLError';
 }

@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Backlog } from '../limits/backlog.ts';
 
-/** What is written must have left this process by then. */
-export const STALL_MILLISECONDS = 30_000;
-/** So much, or one message, is made while another waits to be written. */
+/** Written data must leave this process within this time. */
+const STALL_MILLISECONDS = 30_000;
+/** How much, or one message, is produced while another one waits to be written. */
 const READ_AHEAD_BYTES = 64 * 1024;
 
-/** Sends server-sent events as fast as their client reads, and drops it when it does not. */
+/** Sends server-sent events as fast as the client reads, and drops clients that don't read. */
 export async function sendEventStream(
   body: ReadableStream<Uint8Array>,
   response: ServerResponse,
@@ -20,7 +20,7 @@ export async function sendEventStream(
   const gone = new Promise<void>((resolve) => response.once('close', resolve));
   response.once('close', () => void Promise.resolve(body.cancel()).catch(() => {}));
 
-  /** Resolves when the chunk has left this process, or the client. */
+  /** Resolves when the chunk has left this process, or the client is gone. */
   async function write(chunk: Uint8Array): Promise<void> {
     const release = backlog.hold(chunk.length + Math.max(chunk.length, READ_AHEAD_BYTES));
     const stalled = setTimeout(() => backlog.drop(), stallMilliseconds);
@@ -36,7 +36,7 @@ export async function sendEventStream(
     }
     response.end();
   } catch (error) {
-    // Reading fails too when it was ended because the client has left.
+    // Reading also fails after the client disconnects.
     if (response.destroyed) return;
     log.error({ err: error }, 'an event stream failed');
     response.destroy();

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const QUERY = `# Welcome to Tollgate.
 #
-# Open "Headers" below and put in your credential:
+# Open "Headers" below and add your credential:
 #   { "Authorization": "Bearer <token or API key>" }
 
 query Start {
@@ -21,14 +21,14 @@ query Start {
 
 type Page = { html: string; gzipped: Buffer; etag: string };
 
-/** Whether a browser asks for the page and not a client for data. */
+/** Whether this is a browser that requests the page, not a client that requests data. */
 export function wantsExplorer({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && (headers.accept ?? '').includes('text/html');
 }
 
 /**
- * Makes the handler that answers the GraphQL explorer: one page with all it needs in it and no data. What it asks for
- * carries its own credential.
+ * Creates the handler for the GraphQL explorer: a self-contained page without data. Its requests carry their own
+ * credential.
  */
 export function createExplorer(): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   let page: Promise<Page> | undefined;
@@ -38,14 +38,14 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
     reply.headers({ etag, 'cache-control': 'no-cache', vary: 'accept, accept-encoding' });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     reply.type('text/html; charset=utf-8');
-    // It is some megabytes large.
+    // The page has several megabytes.
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(html);
     return reply.header('content-encoding', 'gzip').send(gzipped);
   };
 }
 
 async function renderPage(): Promise<Page> {
-  // Some 30 MB, for which few processes are ever asked.
+  // Takes about 30 MB of memory, and few processes ever serve it.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'Tollgate GraphQL', defaultQuery: QUERY });
   const hash = createHash('sha256').update(html).digest('base64url');

@@ -13,7 +13,7 @@ import type { GraphQLServer } from './yoga.ts';
 
 const EVENT_STREAM = 'text/event-stream';
 
-/** Serves GraphQL over HTTP, with subscriptions as server-sent events, and the explorer, at `/graphql`. */
+/** Serves GraphQL over HTTP at `/graphql`: subscriptions as server-sent events, and the explorer. */
 export function registerGraphQL(
   app: FastifyInstance,
   options: {
@@ -33,7 +33,7 @@ export function registerGraphQL(
     reply.headers(await admission.count(request.viewer));
   }
 
-  /** Takes a place for a stream, until the answer has ended. */
+  /** Reserves a stream until the response ends. */
   function takePlace(request: FastifyRequest, reply: FastifyReply): void {
     const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
     openStreams.add(reply);
@@ -43,7 +43,7 @@ export function registerGraphQL(
     });
   }
 
-  /** Of an event stream; other answers have nothing to count in it. */
+  /** For event streams only. */
   function openBacklog(request: FastifyRequest, reply: FastifyReply): Backlog {
     const cut = () => void reply.raw.destroy();
     const drop = () => {
@@ -60,7 +60,7 @@ export function registerGraphQL(
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
     }
-    // Before anything runs, so that nothing has happened when there is no place.
+    // Before anything runs, so that nothing has happened if there is no room.
     if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
     const backlog = openBacklog(request, reply);
     let refusal: unknown;
@@ -73,12 +73,12 @@ export function registerGraphQL(
       }
     };
     const response = await server.yoga.handleNodeRequestAndResponse(
-      // Yoga takes a body that is parsed already from here.
+      // Yoga reads an already parsed body from here.
       Object.assign(request.raw, { body: request.body }),
       reply.raw,
       { ...contextOf(request), backlog, countMore },
     );
-    // Answered as a request over the limit is, with its status and headers.
+    // The same response as for a request over the limit, with its status and headers.
     if (refusal) throw refusal;
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
@@ -109,7 +109,7 @@ export function registerGraphQL(
   });
 }
 
-/** Yoga would say of anything else that it is no JSON. */
+/** For anything else, Yoga would report invalid JSON. */
 function hasContent(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
 }

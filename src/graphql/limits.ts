@@ -13,10 +13,10 @@ const MAX_TOKENS = 2_000;
 const MAX_DEPTH = 10;
 const MAX_ALIASES = 30;
 const MAX_DIRECTIVES = 20;
-/** Of a document that is wrong in many places, the first of them are enough to know. */
+/** If a document has many errors, the first ones are enough. */
 const MAX_ERRORS = 5;
 
-/** The bounds of what one document may ask for. Documents of the REST interface are our own and pass unpriced. */
+/** Limits what one document can request. The REST API's own documents aren't limited. */
 export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin[] {
   return [
     lengthPlugin(),
@@ -30,7 +30,7 @@ export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin
   ] as Plugin[];
 }
 
-/** How the plugins are told to refuse: with a code of the catalogue. */
+/** Makes the plugins reject documents with a code of the catalogue. */
 function refuse(what: string) {
   const onReject = [
     () => {
@@ -44,7 +44,7 @@ function tooComplex(detail: string): AppError {
   return new AppError('GRAPHQL_TOO_COMPLEX', { detail });
 }
 
-/** Tokens can be long, and comments are none: what is parsed and kept in the cache is bounded in characters too. */
+/** Tokens can be long, and comments don't count as tokens, so the number of characters is limited too. */
 function lengthPlugin(): Plugin {
   return {
     onParse({ params }) {
@@ -54,7 +54,7 @@ function lengthPlugin(): Plugin {
   };
 }
 
-/** Stops reading a document that is too long or nested beyond the stack. graphql-js counts by itself when told to. */
+/** Stops parsing a document that is too long or too deeply nested for the stack. graphql-js counts tokens itself. */
 function tokensPlugin(): Plugin {
   return {
     onParse({ parseFn, setParseFn }) {
@@ -70,7 +70,7 @@ function tokensPlugin(): Plugin {
   };
 }
 
-/** Prices a document before it runs, refuses what costs too much, and says the price in `extensions.cost`. */
+/** Calculates the cost of a document before it runs, rejects expensive ones, and adds `extensions.cost` to responses. */
 function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
   const requireAffordable = (args: ExecutionArgs): number => {
     const requested = Math.ceil(priceOf(args));
@@ -98,7 +98,7 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
   };
 }
 
-/** The price of the operation that is asked for, which need not be the first of the document. */
+/** The cost of the selected operation, which may not be the first of the document. */
 function priceOf({ document, operationName, schema, variableValues, contextValue }: ExecutionArgs): number {
   const operation = getOperationAST(document, operationName);
   if (!operation) return 0;

@@ -2,21 +2,21 @@ import type { WebSocket } from 'ws';
 import type { Backlog } from '../limits/backlog.ts';
 
 /**
- * So much is handed to the socket before its client reads. The rest waits here, where it can be taken back, so that a
- * close frame is not behind all of it.
+ * How much is passed to the socket before the client reads. The rest waits here, where it can be withdrawn, so that a
+ * close frame doesn't have to wait behind it.
  */
 const WINDOW_BYTES = 64 * 1024;
 
 type Frame = { data: Buffer; settle: (error?: Error) => void };
 
 export type Outbox = {
-  /** Resolves when the message has left this process; rejects once it cannot any more. */
+  /** Resolves when the message has left this process. Rejects when it no longer can. */
   send(message: string): Promise<void>;
-  /** Takes back what was not handed to the socket. Returns the bytes that were and still wait. */
+  /** Withdraws what the socket doesn't have yet. Returns the bytes that it has and that still wait. */
   discard(): number;
 };
 
-/** What one socket sends, in order, as fast as its client reads. */
+/** The messages of a socket, sent in order, as fast as the client reads. */
 export function createOutbox(socket: WebSocket, backlog: Pick<Backlog, 'hold'>): Outbox {
   const waiting: Frame[] = [];
 
@@ -48,7 +48,7 @@ export function createOutbox(socket: WebSocket, backlog: Pick<Backlog, 'hold'>):
             else resolve();
           },
         });
-        // Nothing follows the close frame.
+        // Nothing may follow the close frame.
         if (socket.readyState !== socket.OPEN) discard();
         else write();
       }),

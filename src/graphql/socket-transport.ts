@@ -6,7 +6,7 @@ import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import type { Backlog, Backlogs } from '../limits/backlog.ts';
 import { createOutbox } from './outbox.ts';
 
-/** What the protocol's hooks get to know of a socket. */
+/** What the protocol's hooks know about a socket. */
 export type SocketHandle = { socket: WebSocket; request: IncomingMessage; backlog: Backlog };
 
 const INTERNAL_ERROR = 4500;
@@ -14,8 +14,8 @@ const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
 
 /**
- * Carries graphql-transport-ws over the sockets of a server, and drops those that do not read. Like
- * `graphql-ws/use/ws`, which would write what clients do wrong to the console.
+ * Runs graphql-transport-ws over the sockets of a server, and drops those that don't read. Like `graphql-ws/use/ws`, but
+ * that one prints client errors to the console.
  */
 export function carry<Extra extends SocketHandle>(
   protocol: Server<Extra>,
@@ -24,10 +24,10 @@ export function carry<Extra extends SocketHandle>(
     log: Logger;
     backlogs: Backlogs;
     pingMilliseconds: number;
-    /** Whose backlog it is as long as nobody has signed in. */
+    /** The owner of the backlog before sign-in. */
     strangerOf(request: IncomingMessage): string;
     extraOf(handle: SocketHandle): Extra;
-    /** Called when the socket is gone. */
+    /** Called when the socket is closed. */
     onGone(extra: Extra): void;
   },
 ): void {
@@ -41,9 +41,9 @@ export function carry<Extra extends SocketHandle>(
     const backlog = backlogs.open(strangerOf(request), {
       drop() {
         clearInterval(pings);
-        socket.close(TRY_AGAIN_LATER, 'You read too slowly; go on from your last cursor');
+        socket.close(TRY_AGAIN_LATER, 'Reading too slowly; resume from your last cursor');
         const left = outbox.discard();
-        // Its operations end now, and not when the client has closed its side or the time for that is over.
+        // End its operations now instead of waiting for the client to close its side.
         end(TRY_AGAIN_LATER, '');
         return left;
       },
@@ -54,16 +54,16 @@ export function carry<Extra extends SocketHandle>(
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
-        // Waits until it has left this process, so that nobody produces faster than the client reads. Fails once the
-        // socket is not open any more, which ends what was being sent.
+        // Waits until the message has left this process, so that nothing produces faster than the client reads. Fails
+        // once the socket is closed, which ends the operation.
         send: outbox.send,
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data: RawData) => {
-            // Whoever is being closed is no longer heard.
+            // Ignore messages while closing.
             if (socket.readyState !== socket.OPEN) return;
             const message = String(data);
-            // It is kept as long as its operation runs.
+            // Counts for as long as its operation runs.
             const release = backlog.hold(message.length);
             handle(message).catch(fail).finally(release);
           }),
@@ -77,7 +77,7 @@ export function carry<Extra extends SocketHandle>(
       closed(code, reason).catch(fail);
     }
 
-    // What is in a ping is known only to those who have read up to it: a pong that comes by itself proves nothing.
+    // Only a client that has read the ping knows its payload. An unsolicited pong proves nothing.
     let asked: Buffer | undefined;
     const pings = setInterval(() => {
       if (asked) return backlog.drop();

@@ -3,23 +3,23 @@ import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import { type Backlogs, createBacklogs } from '../limits/backlog.ts';
 
-/** Open WebSockets and event streams an account may have at once, on one process. */
+/** How many WebSockets and event streams an account may have open in a process. */
 const MAX_STREAMS_PER_ACCOUNT = 50;
 
 export type Streams = {
   /**
-   * Takes one of the account's places and ends the stream when its credential does.
+   * Reserves a stream for the account, and ends it when its credential ends.
    *
-   * @returns how to give the place back.
-   * @throws AppError `RATE_LIMITED` when all places are taken.
+   * @returns a function that releases it.
+   * @throws AppError `RATE_LIMITED` if the account has too many streams.
    */
   open(viewer: Viewer, authorization: string, end: () => void): () => void;
   count(): number;
-  /** What waits for the clients of all of them. */
+  /** Data that waits for the clients of all streams. */
   backlogs: Backlogs;
 };
 
-/** Keeps the long-lived connections of all transports within bounds, and no longer than their credentials. */
+/** Limits the number of long-lived connections of all transports, and ends them with their credentials. */
 export function createStreams(admission: Admission, backlogs: Backlogs = createBacklogs()): Streams {
   const byAccount = new Map<string, number>();
   let total = 0;
@@ -28,7 +28,7 @@ export function createStreams(admission: Admission, backlogs: Backlogs = createB
       const open = byAccount.get(viewer.userId) ?? 0;
       if (open >= MAX_STREAMS_PER_ACCOUNT) {
         throw new AppError('RATE_LIMITED', {
-          detail: `More than ${MAX_STREAMS_PER_ACCOUNT} streams are open. Close some.`,
+          detail: `You have ${MAX_STREAMS_PER_ACCOUNT} open streams, which is the limit. Close some.`,
         });
       }
       byAccount.set(viewer.userId, open + 1);

@@ -3,12 +3,12 @@ import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../errors.ts';
 import { errorCodeOf } from './errors.ts';
 
-/** What came of an operation. For a subscription: of beginning it. */
+/** The outcome of an operation. For a subscription, the outcome of starting it. */
 export type OperationFacts = { type: OperationTypeNode; errorCodes: ErrorCode[]; seconds: number };
 
 export type OnOperation = (facts: OperationFacts) => void;
 
-/** Tells of each operation, those of the REST routes too. What does not get past validation is none. */
+/** Reports each operation, including those of REST routes. Documents that fail validation don't count. */
 export function watchOperations(onOperation: OnOperation): Plugin {
   const begin = ({ document, operationName }: ExecutionArgs) => {
     const startedAt = performance.now();

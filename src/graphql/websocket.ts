@@ -21,13 +21,13 @@ const PATH = '/graphql';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_OPERATIONS_PER_SOCKET = 20;
 const PING_MILLISECONDS = 20_000;
-/** Sockets that do not take part in closing are cut after this. */
+/** Sockets that don't complete the closing handshake are terminated after this. */
 const CLOSING_MILLISECONDS = 1_000;
 
-/** Close codes: graphql-transport-ws's own for refused credentials, RFC 6455's for the rest. */
+/** Close codes: from graphql-transport-ws for rejected credentials, from RFC 6455 for the rest. */
 const CLOSE = { forbidden: 4403, tryAgainLater: 1013, goingAway: 1001 } as const;
 
-/** What is known of a socket; the last three once it is connected. */
+/** The state of a socket. The last three are set once it is connected. */
 type SocketState = SocketHandle & {
   address: string;
   authorization?: string;
@@ -43,10 +43,10 @@ export type WebSocketOptions = {
   streams: Streams;
   log: Logger;
   addressOf(request: IncomingMessage): string;
-  /** The path and query under which a request is routed, which may depend on its host. */
+  /** The path and query to route a request by. It may depend on the host. */
   urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
-  /** How often a socket must show that it is read. */
+  /** How often a socket must prove that its client reads. */
   pingMilliseconds?: number;
 };
 
@@ -61,9 +61,9 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     const authorization = readAuthorization(parameters);
     try {
       const viewer = await admission.identify(authorization, state.address);
-      // It may have gone meanwhile, and nobody would give its place back.
+      // If the socket has closed meanwhile, nothing would release its stream.
       if (socket.readyState !== socket.OPEN) return false;
-      const end = () => socket.close(CLOSE.forbidden, 'The credential has ended');
+      const end = () => socket.close(CLOSE.forbidden, 'The credential has expired or was revoked');
       Object.assign(state, {
         authorization,
         requestId: `req_${randomUUID()}`,
@@ -73,19 +73,19 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       return true;
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return false;
-      if (!(error instanceof AppError)) log.error({ err: error }, 'websocket: not connected');
+      if (!(error instanceof AppError)) log.error({ err: error }, 'websocket: could not connect');
       socket.close(CLOSE.tryAgainLater, 'Try again later');
       return false;
     }
   }
 
-  /** Every operation is admitted as a request of its own would be: with the account as it is now, and counted. */
+  /** Admits and counts every operation like a separate request, with the current state of the account. */
   async function prepare(state: SocketState, payload: OperationPayload, isWithinBounds: boolean) {
     const { authorization, address, requestId, socket, backlog } = state;
     try {
       if (!isWithinBounds) {
         throw new AppError('RATE_LIMITED', {
-          detail: `A socket carries at most ${MAX_OPERATIONS_PER_SOCKET} operations at once.`,
+          detail: `A socket can run at most ${MAX_OPERATIONS_PER_SOCKET} operations at once.`,
         });
       }
       const viewer = await admission.identify(authorization, address);
@@ -106,7 +106,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       };
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') {
-        socket.close(CLOSE.forbidden, 'The credential has ended');
+        socket.close(CLOSE.forbidden, 'The credential has expired or was revoked');
       }
       return [toSocketError(error)];
     }
@@ -125,7 +125,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
 
   const toSocketError = (error: unknown) => withoutStatus(maskError(error));
 
-  /** A stream that fails ends with an error like any other, which the protocol would pass on as it is. */
+  /** Masks the error of a failed stream, which the protocol would pass on unchanged. */
   function maskFailures<T>(results: AsyncIterable<T>, requestId: string): AsyncIterableIterator<T> {
     const iterator = results[Symbol.asyncIterator]();
     return {
@@ -154,7 +154,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
     strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
     extraOf: (handle): SocketState => ({ ...handle, address: options.addressOf(handle.request) }),
-    // Until then what waits for it is kept, so its place is too.
+    // Data waits for the socket until then, so it keeps its stream.
     onGone: ({ release }) => release?.(),
   });
 
@@ -168,7 +168,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
 
   async function closeSocket(socket: WebSocket): Promise<void> {
     const closed = once(socket, 'close');
-    socket.close(CLOSE.goingAway, 'The server is going away');
+    socket.close(CLOSE.goingAway, 'The server is shutting down');
     await Promise.race([closed, sleep(CLOSING_MILLISECONDS)]);
     socket.terminate();
     await closed;
@@ -188,13 +188,13 @@ type OperationPayload = {
   variables?: Record<string, unknown> | null | undefined;
 };
 
-/** `connection_init` carries the credential as an HTTP request would: `{ "Authorization": "Bearer …" }`. */
+/** `connection_init` carries the credential like an HTTP request: `{ "Authorization": "Bearer …" }`. */
 function readAuthorization(parameters: Record<string, unknown> | undefined): string | undefined {
   const entry = Object.entries(parameters ?? {}).find(([name]) => name.toLowerCase() === 'authorization');
   return typeof entry?.[1] === 'string' ? entry[1] : undefined;
 }
 
-/** Statuses are of HTTP answers; Yoga takes them out there. */
+/** Removes the HTTP status. Yoga does that for HTTP responses only. */
 function withoutStatus(error: GraphQLError): GraphQLError {
   delete error.extensions.http;
   return error;

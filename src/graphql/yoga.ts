@@ -9,7 +9,7 @@ import { schema } from './schema.ts';
 import { traceOperations } from './trace-operations.ts';
 import { type OnOperation, watchOperations } from './watch-operations.ts';
 
-/** So many documents are kept parsed and validated; each may be a megabyte then. */
+/** How many parsed and validated documents to cache. Each can take a megabyte. */
 const MAX_CACHED_DOCUMENTS = 100;
 
 export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
@@ -17,7 +17,7 @@ export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
 /**
  * The one GraphQL server behind HTTP, SSE, WebSocket and the REST routes.
  *
- * @param ownDocuments documents of the REST routes: validated when they were built, run without parsing.
+ * @param ownDocuments documents of the REST routes: validated at build time, run without parsing.
  */
 export function createGraphQLServer(options: {
   log: Logger;
@@ -51,7 +51,7 @@ export function createGraphQLServer(options: {
 
   return {
     yoga,
-    /** Runs a prepared document with the same context, rules and error handling as all others. */
+    /** Runs a prepared document with the same context, rules and error handling as any other. */
     async run<Data, Variables>(
       document: DocumentNode & { __apiType?: (variables: Variables) => Data },
       variables: Variables,
@@ -68,7 +68,7 @@ export function createGraphQLServer(options: {
   };
 }
 
-/** Yoga masks what execution throws; what validation finds gets its code here. */
+/** Yoga masks errors of execution. This gives errors of validation their code. */
 function maskValidationErrors(maskError: (error: unknown) => Error): Plugin {
   return {
     onExecutionResult({ result, setResult }) {

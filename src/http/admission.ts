@@ -7,45 +7,45 @@ import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { limitsOf } from '../limits/tiers.ts';
 
-/** How often an open stream makes sure that its credential is still good, besides being told. */
+/** How often an open stream checks that its credential is still valid, in addition to notifications. */
 const RECHECK_MILLISECONDS = 5_000;
 
-/** Node fires timers beyond this at once; what lives longer is caught by the recheck. */
+/** Node fires longer timers at once. The recheck covers credentials that live longer. */
 const MAX_TIMEOUT_MILLISECONDS = 2 ** 31 - 1;
 
 export type Admission = {
   /**
-   * Settles who asks. Missing and bad credentials are refused alike on every transport.
+   * Identifies the caller. Every transport rejects missing and invalid credentials in the same way.
    *
-   * @throws AppError `UNAUTHENTICATED`, or `RATE_LIMITED` for an address that sent too many bad credentials.
+   * @throws AppError `UNAUTHENTICATED`, or `RATE_LIMITED` for an address that sent too many invalid credentials.
    */
   identify(authorization: string | undefined, address: string): Promise<Viewer>;
   /**
-   * Counts one request of the account.
+   * Counts a request of the account.
    *
-   * @returns the RateLimit headers of the answer; none for accounts without a limit.
-   * @throws AppError `RATE_LIMITED`, which carries them too.
+   * @returns the RateLimit headers of the response, or none for accounts without a limit.
+   * @throws AppError `RATE_LIMITED` with the same headers.
    */
   count(viewer: Viewer): Promise<Record<string, string>>;
-  /** Counts so many more for what a request asks for, as `count` does. With it they amount to the whole limit at most. */
+  /** Counts additional requests like `count`. One request never counts for more than the whole limit. */
   countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
-  /** Calls back once when the credential of an open stream ends: expired or revoked. Returns how to stop watching. */
+  /** Calls back once when the credential of an open stream expires or is revoked. Returns a function that stops watching. */
   watch(viewer: Viewer, authorization: string, onEnd: () => void): () => void;
 };
 
-/** The door that every request passes, whatever the transport: who asks, and may they ask now. */
+/** Checks every request, whatever the transport: who sends it, and whether they may send it now. */
 export function createAdmission(options: {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   failedCredentials: FailedCredentials;
   knownCredentials: KnownCredentials;
   bus: Bus;
-  /** Told of every request that is refused for its number. */
+  /** Called for every rate-limited request. */
   onRateLimited?: (reason: 'rate' | 'credentials') => void;
 }): Admission {
   const { authenticator, rateLimiter, failedCredentials, knownCredentials, bus, onRateLimited } = options;
 
-  /** What was good a short while ago is looked at whatever else its address sends. */
+  /** Recently valid credentials are checked even if their address is blocked. */
   async function identifyKnown(authorization: string, address: string): Promise<Viewer> {
     try {
       return await authenticator.authenticate(authorization);
@@ -91,7 +91,7 @@ export function createAdmission(options: {
 
   return {
     async identify(authorization, address) {
-      // A missing credential is no attempt.
+      // A missing credential doesn't count as an attempt.
       if (!authorization) return authenticator.authenticate(authorization);
       const isKnown = knownCredentials.isKnown(authorization);
       return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address);
@@ -120,7 +120,7 @@ export function createAdmission(options: {
           : undefined;
       const unsubscribe =
         viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
-      // It may have been revoked since it was looked at, before anybody listened.
+      // It may have been revoked after it was checked and before this subscribed.
       if (viewer.kind === 'apiKey') check();
       function stop() {
         ended = true;
@@ -133,7 +133,7 @@ export function createAdmission(options: {
   };
 }
 
-/** Whether a credential was looked at and turned out bad. */
+/** Whether a credential was checked and is invalid. */
 function isBad(error: unknown): boolean {
   return error instanceof AppError && error.code === 'UNAUTHENTICATED';
 }

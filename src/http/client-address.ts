@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
+/** Whether an address belongs to a proxy whose `X-Forwarded-For` is trusted. */
 export type TrustsProxy = (address: string) => boolean;
 
 /**
- * Makes the test from addresses and CIDRs.
+ * Creates the check from addresses and CIDRs.
  *
- * @throws Error for what is neither.
+ * @throws Error for anything else.
  */
 export function trustProxies(proxies: readonly string[]): TrustsProxy {
   const networks = proxies.map((text) => {
     if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-    if (!ipaddr.isValid(text)) throw new Error(`TRUSTED_PROXIES: ${text} is not an address or a CIDR`);
+    if (!ipaddr.isValid(text)) throw new Error(`TRUSTED_PROXIES: ${text} is not an IP address or CIDR`);
     const address = ipaddr.process(text);
     return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
   });
@@ -23,7 +23,7 @@ export function trustProxies(proxies: readonly string[]): TrustsProxy {
   };
 }
 
-/** Where a request comes from: the nearest hop that is not a trusted proxy, or else the farthest. */
+/** The address that a request comes from: the nearest hop that isn't a trusted proxy, or else the farthest. */
 export function clientAddress(request: IncomingMessage, trustsProxy: TrustsProxy): string {
   const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
   const hops = [...forwarded.map((hop) => hop.trim()).filter(Boolean), request.socket.remoteAddress ?? ''];

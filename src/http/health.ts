@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../database/client.ts';
 import { createReadiness } from '../database/readiness.ts';
 
-/** Serves what an orchestrator and a monitoring system ask: is it alive, may it get traffic, how is it doing. */
+/** Serves liveness, readiness and metrics for orchestrators and monitoring. */
 export function registerHealth(
   app: FastifyInstance,
   options: { db: Database; metrics: { contentType: string; read(): Promise<string> }; isDraining(): boolean },
@@ -16,7 +16,7 @@ export function registerHealth(
       await requireWritable();
       return { status: 'ready' };
     } catch (error) {
-      request.log.warn({ err: error }, 'not ready: the database cannot be written');
+      request.log.warn({ err: error }, 'not ready: cannot write to the database');
       return reply.code(503).send({ status: 'database unavailable' });
     }
   });

@@ -4,10 +4,10 @@ import { AppError } from '../errors.ts';
 const MAX_JSON_DEPTH = 64;
 
 /**
- * Reads a body as JSON; undefined for an empty one.
+ * Parses a request body as JSON. Returns undefined for an empty one.
  *
- * @throws AppError `MALFORMED_JSON` for what is not UTF-8, not JSON, or nested beyond reason, `UNSUPPORTED_MEDIA_TYPE` for
- *   a compressed body.
+ * @throws AppError `MALFORMED_JSON` if it isn't UTF-8, isn't JSON or is nested too deeply, `UNSUPPORTED_MEDIA_TYPE` if it
+ *   is compressed.
  */
 export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Buffer): unknown {
   const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -22,7 +22,9 @@ export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Bu
     throw new AppError('MALFORMED_JSON', { cause: error });
   }
   if (!isShallow(value, MAX_JSON_DEPTH)) {
-    throw new AppError('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` });
+    throw new AppError('MALFORMED_JSON', {
+      detail: `The request body is nested more than ${MAX_JSON_DEPTH} levels deep.`,
+    });
   }
   return value;
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { unavailability } from '../database/unavailable.ts';
 import { AppError, ERRORS, type ErrorCode, type FieldError } from '../errors.ts';
 
-/** An error answer of the REST interface (RFC 9457). */
+/** An error response of the REST API (RFC 9457). */
 export type Problem = {
   type: string;
   title: string;
@@ -16,7 +16,7 @@ export type Problem = {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 
-/** The catalogued error in whatever was thrown. What is not the caller's is logged, and masked. */
+/** Converts anything thrown to an error of the catalogue. Logs and masks errors that aren't the caller's. */
 export function toAppError(error: unknown, log: Logger): AppError {
   if (error instanceof AppError) return error;
   const code = transportCode(error);
@@ -27,7 +27,7 @@ export function toAppError(error: unknown, log: Logger): AppError {
   return unavailable ?? new AppError('INTERNAL', { cause: error });
 }
 
-/** What Fastify refuses by itself before a handler runs. */
+/** The code for requests that Fastify rejects before a handler runs. */
 function transportCode(error: unknown): ErrorCode | undefined {
   const { statusCode } = (error ?? {}) as { statusCode?: number };
   if (statusCode === 413) return 'PAYLOAD_TOO_LARGE';

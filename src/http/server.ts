@@ -19,21 +19,21 @@ declare module 'fastify' {
 }
 
 const BODY_LIMIT_BYTES = 256 * 1024;
-/** A request must have arrived whole after this, so that slow senders cannot hold connections. */
+/** The whole request must arrive within this time, so that slow senders can't hold connections. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
-/** How often is looked for requests that take longer. */
+/** How often to check for requests that take longer. */
 const REQUEST_CHECK_MILLISECONDS = 2_000;
-/** Longer than load balancers keep idle connections: they close them, and send nothing into one that is being closed. */
+/** Longer than load balancers keep idle connections, so that they never send a request on a connection that is closing. */
 const KEEP_ALIVE_MILLISECONDS = 90_000;
 const REQUEST_ID = /^[\w.-]{8,64}$/;
 
-/** The HTTP server: bodies, request ids, logs and error answers, the same for all routes. */
+/** The HTTP server: request bodies, request IDs, logs and error responses, the same for all routes. */
 export function createHttpServer(options: {
   log: Logger;
   corsOrigins: string[];
-  /** False: nothing that a proxy could have written is believed. */
+  /** False ignores all headers that a proxy could have set. */
   trustsProxy: TrustsProxy | false;
-  /** Gives the path under which a request is routed. */
+  /** Returns the path to route a request by. */
   rewriteUrl(request: IncomingMessage): string;
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
@@ -41,7 +41,7 @@ export function createHttpServer(options: {
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    // The log adds the request id to every line by itself.
+    // The logger already adds the request ID to every line.
     childLoggerFactory: (logger) => logger,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MILLISECONDS,
@@ -54,7 +54,7 @@ export function createHttpServer(options: {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
     },
     routerOptions: { maxParamLength: 200 },
-    // A path no route could have, before any hook has run. An identifier as long as that does not exist.
+    // An impossible path, before any hook has run. No ID is that long.
     frameworkErrors: (error, request, reply) =>
       sendProblem(
         new AppError(error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'NOT_FOUND' : 'BAD_REQUEST'),
@@ -63,9 +63,9 @@ export function createHttpServer(options: {
       ),
     clientErrorHandler: answerUnreadable,
     http: {
-      // Node would refuse these with an empty answer; here they are refused like everything else.
+      // Node would reject these with an empty response. The onRequest hook returns a proper error.
       requireHostHeader: false,
-      // Node takes the larger of the two for the whole request, and looks every half minute.
+      // Node applies the larger of the two timeouts to the whole request, and by default checks every 30 s.
       headersTimeout: REQUEST_TIMEOUT_MILLISECONDS,
       connectionsCheckingInterval: REQUEST_CHECK_MILLISECONDS,
     },
@@ -89,7 +89,7 @@ export function createHttpServer(options: {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request));
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
-    // Before the body is read: what is not there is not there, whatever was sent to it.
+    // Before the body is read: an unknown path is not found, whatever the body is.
     if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, () => traceRequest(request, reply, done));
   });
@@ -115,7 +115,7 @@ export function createHttpServer(options: {
   return app;
 }
 
-export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
+function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
   return reply
     .code(error.status)
     .headers({ ...commonHeaders(request), ...errorHeaders(error) })
@@ -127,13 +127,13 @@ function commonHeaders(request: FastifyRequest) {
   return { 'x-request-id': request.id, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 }
 
-/** A request with several hosts is read differently by different programs (RFC 9112 §3.2). HTTP/1.0 needs none. */
+/** Programs disagree on requests with several Host headers (RFC 9112 §3.2). HTTP/1.0 doesn't require one. */
 function hasOneHost({ raw }: FastifyRequest): boolean {
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');
 }
 
-/** Preflights are answered for every path; any other OPTIONS request is for the routes. */
+/** Handles preflights for every path. Routes handle other OPTIONS requests. */
 function corsOptions(request: FastifyRequest, origins: string[]): FastifyCorsOptions {
   const isPreflight = request.headers.origin !== undefined && 'access-control-request-method' in request.headers;
   if (origins.length === 0 || (request.method === 'OPTIONS' && !isPreflight)) return { origin: false };

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTracing, openSpan } from '../tracing/tracer.ts';
 
 /**
- * Opens the span of a request, which ends with its answer, and goes on within it. It continues the trace of the caller
- * when there is one. Names and attributes: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+ * Opens a span that ends with the response, and continues within it. It continues the caller's trace if there is one.
+ * Names and attributes: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
  */
 export function traceRequest(request: FastifyRequest, reply: FastifyReply, proceed: () => void): void {
   if (!isTracing()) {

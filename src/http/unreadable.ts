@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts';
 
-/** What Node's HTTP parser and its timers give up on. */
+/** Errors of Node's HTTP parser and its timers. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
-/** Answers bytes that never became a request, so there is neither path nor request object, and ends the connection. */
+/** Responds to bytes that never became a request, and closes the connection. There is no path and no request object. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -1,42 +1,42 @@
-/** How many bytes may wait for clients that do not read them. */
+/** How many bytes may wait for clients that don't read. */
 export const BACKLOG_LIMITS = {
-  /** A stream with more than this gets nothing more and is dropped. */
+  /** A stream with more than this is dropped. */
   streamBytes: 2 * 1024 * 1024,
-  /** Beyond these the streams with the most waiting are dropped, of the account or of the account with the most. */
+  /** Above these, the largest streams are dropped: of the account, or of the account with the most bytes. */
   accountBytes: 16 * 1024 * 1024,
   processBytes: 64 * 1024 * 1024,
 } as const;
 
 export type BacklogLimits = { streamBytes: number; accountBytes: number; processBytes: number };
 
-/** Why a stream was dropped: the bound it broke, or that its client did not read in time. */
+/** Why a stream was dropped: the limit it exceeded, or `stalled` if its client didn't read in time. */
 export type DropReason = 'stream' | 'account' | 'process' | 'stalled';
 
-/** How a stream ends whose client does not read. */
-export type Exits = {
-  /** Gives up what it can and tells the client. Returns the bytes that still wait, for the client to read up to the end. */
+/** Ways to end a stream whose client doesn't read. */
+type Exits = {
+  /** Discards what it can and tells the client. Returns the bytes that the client must still read to see the end. */
   drop(): number;
-  /** Ends the stream at once, with all that waits. */
+  /** Ends the stream at once and discards everything. */
   cut(): void;
 };
 
-/** What waits for the client of one stream: rows read ahead, frames, and whatever else is kept until it reads. */
+/** What waits for the client of a stream: rows read ahead, frames, and anything else kept until it reads. */
 export type Backlog = {
   /** Counts bytes as waiting until the returned function is called. May drop this stream or others. */
   hold(bytes: number): () => void;
-  /** Whether so much waits already that nothing should be read ahead. */
+  /** Whether too much waits to read ahead. */
   isCrowded(): boolean;
-  /** Whose stream it is from now on. */
+  /** Sets the account of the stream. */
   belongTo(accountId: string): void;
-  /** Drops the stream because its client does not read. */
+  /** Drops the stream because its client doesn't read. */
   drop(): void;
-  /** Forgets the stream: it has ended, and nothing waits. */
+  /** Removes a stream that has ended. */
   close(): void;
 };
 
 export type Backlogs = {
   open(accountId: string, exits: Exits): Backlog;
-  /** What waits in this process. */
+  /** The bytes that wait in this process. */
   bytes(): number;
 };
 
@@ -44,14 +44,14 @@ type Account = { bytes: number; streams: Set<Stream> };
 type Stream = { accountId: string; bytes: number; state: 'open' | 'dropped' | 'closed'; exits: Exits };
 
 /**
- * Keeps what waits for slow clients within bounds: for a stream, for an account and for the process. Who exceeds the
- * bound of the process pays for it: it is the account with the most that loses streams.
+ * Limits what waits for slow clients: per stream, per account and per process. Above the limit of the process, the account
+ * with the most bytes loses streams.
  */
 export function createBacklogs(
   options: { limits?: BacklogLimits; onDrop?: ((reason: DropReason) => void) | undefined } = {},
 ): Backlogs {
   const { limits = BACKLOG_LIMITS, onDrop } = options;
-  /** Those that have something waiting. */
+  /** Streams with waiting bytes. */
   const accounts = new Map<string, Account>();
   let total = 0;
 
@@ -82,7 +82,7 @@ export function createBacklogs(
     add(stream, -stream.bytes);
   }
 
-  /** Takes from the stream with the most: first all but what is on its way, and then that too. */
+  /** Drops the largest stream: first all data that isn't on its way yet, then the rest too. */
   function makeRoom(accountId: string, reason: DropReason): void {
     const stream = heaviest(accounts.get(accountId)!.streams);
     if (isOpen(stream)) {

@@ -2,71 +2,71 @@ import ipaddr from 'ipaddr.js';
 import { AppError } from '../errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
-/** One look at a credential, counted as a failure until it is given back. Only the first call of either counts. */
+/** One check of a credential. It counts as a failure until released. Only the first call of either method counts. */
 export type Attempt = {
-  /** The credential was good, or nobody could tell. */
+  /** The credential was valid, or that couldn't be determined. */
   giveBack(): void;
   fail(): void;
 };
 
-/** Slows down whoever tries out credentials. */
+/** Slows down callers that guess credentials. */
 export type FailedCredentials = {
   /**
-   * Call before a credential is verified. Waits while the attempts that are left are all in use: one of them may come back.
+   * Call this before verifying a credential. Waits while all remaining attempts are in use, because one may be released.
    *
-   * @param lane gives somebody at that address attempts of their own.
-   * @throws AppError `RATE_LIMITED` after too many failures of that address.
+   * @param lane gives a caller at this address its own attempts.
+   * @throws AppError `RATE_LIMITED` after too many failures from this address.
    */
   reserve(address: string, lane?: string): Promise<Attempt>;
-  /** Counts a failure that is found later. */
+  /** Counts a failure that was found later. */
   record(address: string): void;
 };
 
 export type FailedCredentialsOptions = {
   rateLimiter: RateLimiter;
-  /** Keeps these failures apart from what else the rate limiter counts. */
+  /** Separates these failures from others in the rate limiter. */
   scope: string;
-  /** What they are, for the caller who is told to wait. */
+  /** What was rejected, for the error message. */
   what: string;
   failuresPerMinute: number;
-  /** Milliseconds of a clock that never steps back. */
+  /** Milliseconds of a monotonic clock. */
   now?: () => number;
 };
 
-/** Of one address in one process. */
+/** The state of an address in this process. */
 type Lane = {
   running: number;
-  /** Attempts that came back and are still counted. */
+  /** Released attempts that are still counted. */
   spare: number;
   waiting: { admit(): void; refuse(retryAfterSeconds: number): void }[];
   isTaking: boolean;
 };
 
 const IPV6_PREFIX_LENGTH = 64;
-/** Beyond it, those that have waited longest are forgotten, and ask the rate limiter again. */
+/** Above this, the least recently used addresses are forgotten and ask the rate limiter again. */
 const MAX_REFUSED = 50_000;
-/** What one process takes of the attempts of an address at once, so that others get some as well. */
+/** How many attempts of an address a process takes at once, so that others get some too. */
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
- * Counts refused credentials by IP address. An attempt is counted before the credential is looked at and given back when
- * it was good, so that however many come at once, and to however many processes, no more than the limit are looked at.
+ * Counts rejected credentials by IP address. Each attempt is counted before the credential is checked and released if it
+ * was valid. So no more than the limit are checked, however many arrive at once, at however many processes.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
   const maxAtOnce = Math.max(1, Math.floor(failuresPerMinute * SHARE_AT_ONCE));
   const lanes = new Map<string, Lane>();
-  /** When the next attempt is worth asking for: a flood is refused without asking. */
+  /** When the next attempt may be available. Until then, a flood is rejected without asking. */
   const refusedUntil = new Map<string, number>();
 
   function tooMany(retryAfterSeconds: number): AppError {
     return new AppError('RATE_LIMITED', {
-      detail: `Too many ${what} from this address were refused. Wait for the time given in \`Retry-After\`.`,
+      detail: `Too many invalid ${what} from this address. Wait for the number of seconds in \`Retry-After\`.`,
       retryAfterSeconds,
     });
   }
 
-  /** Lets those that wait go on, for as long as there are attempts. Takes one at a time. */
+  /** Lets waiting callers continue one at a time, while there are attempts. */
   async function admitWaiting(key: string, lane: Lane): Promise<void> {
     if (lane.isTaking) return;
     lane.isTaking = true;
@@ -75,7 +75,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
         if (lane.spare === 0) {
           const { allowed, retryAfterSeconds } = await rateLimiter.take(key, failuresPerMinute);
           if (!allowed && lane.spare === 0) {
-            // Those at work may give theirs back.
+            // Checks in progress may release theirs.
             if (lane.running > 0) return;
             refuseWaiting(key, lane, retryAfterSeconds);
             return;
@@ -98,7 +98,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     for (const { refuse } of lane.waiting.splice(0)) refuse(retryAfterSeconds);
   }
 
-  /** What nobody waits for goes back, and a lane that nobody uses is forgotten. */
+  /** Returns attempts that no caller waits for, and forgets unused lanes. */
   function settleLane(key: string, lane: Lane): void {
     if (lane.waiting.length > 0) return;
     for (; lane.spare > 0; lane.spare--) void rateLimiter.giveBack(key, failuresPerMinute);
@@ -146,7 +146,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   };
 }
 
-/** Who an address belongs to: itself, or for IPv6 its /64, all of which one customer of a provider commonly has. */
+/** The owner of an address: the address itself or, for IPv6, its /64, which usually belongs to one customer. */
 export function sourceOf(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);

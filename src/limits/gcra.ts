@@ -1,20 +1,20 @@
-/** The outcome of asking for admission. Seconds are whole and rounded up. */
+/** The decision on a request. Seconds are rounded up. */
 export type RateLimitResult = {
   allowed: boolean;
-  /** Requests a minute, and the largest burst. */
+  /** Requests per minute, which is also the largest burst. */
   limit: number;
-  /** How many more are admitted at this moment. */
+  /** How many more requests are allowed right now. */
   remaining: number;
-  /** Until the whole limit is available again. */
+  /** Seconds until the whole limit is available again. */
   resetSeconds: number;
-  /** Until the refused request is admitted, if nothing else is; 0 when it was admitted. */
+  /** Seconds until the rejected request would be allowed, or 0 if it was. */
   retryAfterSeconds: number;
 };
 
-/** What one request with this limit amounts to, in whole microseconds, so that no rounding ever adds up. */
+/** The terms for a request with this limit, in whole microseconds, so that rounding errors can't add up. */
 export type GcraTerms = {
   limit: number;
-  /** By how much the request moves the theoretical arrival time. */
+  /** How far the request moves the theoretical arrival time. */
   costMicroseconds: number;
   /** How far ahead of now the theoretical arrival time may be: the burst. */
   burstMicroseconds: number;
@@ -23,10 +23,10 @@ export type GcraTerms = {
 const MINUTE_MICROSECONDS = 60_000_000;
 
 /**
- * The terms of the generic cell rate algorithm: the limit may be used at once, and comes back evenly over a minute.
+ * The terms of the generic cell rate algorithm: the whole limit is available at once and refills evenly over a minute.
  *
  * @param limitPerMinute at least 1.
- * @param cost how many requests it counts for; more than the limit counts as the limit, else it could never be admitted.
+ * @param cost how many requests it counts for. Capped at the limit; otherwise it could never be allowed.
  */
 export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
   const limit = Math.max(1, Math.floor(limitPerMinute));
@@ -39,7 +39,7 @@ export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
 }
 
 /**
- * The result as callers are told it.
+ * The decision in terms of the caller.
  *
  * @param aheadMicroseconds how far the stored theoretical arrival time is ahead of now, after the decision.
  */
@@ -60,20 +60,20 @@ function wholeSeconds(microseconds: number): number {
 }
 
 export type GcraTable = {
-  /** Admits or refuses, and counts what is admitted. */
+  /** Allows or rejects a request, and counts it if allowed. */
   take(key: string, limitPerMinute: number, cost: number): RateLimitResult;
-  /** Gives back what a `take` with the same arguments has counted. */
+  /** Reverts a `take` with the same arguments. */
   giveBack(key: string, limitPerMinute: number, cost: number): void;
 };
 
 /**
  * Arrival times in memory.
  *
- * @param now milliseconds of a clock that never steps back.
- * @param maxKeys bounds the memory: beyond it, the keys asked for least recently are forgotten.
+ * @param now milliseconds of a monotonic clock.
+ * @param maxKeys limits memory: above this, the least recently used keys are forgotten.
  */
 export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: number }): GcraTable {
-  // A Map remembers the order of insertion, and every use inserts anew: the first key is the least recently used.
+  // A Map keeps insertion order, and every use inserts again, so the first key is the least recently used.
   const arrivals = new Map<string, number>();
 
   function take(key: string, limitPerMinute: number, cost: number): RateLimitResult {

@@ -5,21 +5,21 @@ import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './
 
 export type RateLimiter = {
   /**
-   * Asks for admission of a request.
+   * Decides on a request and counts it.
    *
-   * @param key who is asking, see `rateLimitScope`.
-   * @param limitPerMinute requests a minute; all of them may come at once. Do not ask for the unlimited.
-   * @param cost how many requests this one counts for, 1 unless given.
+   * @param key the caller; see `rateLimitScope`.
+   * @param limitPerMinute requests per minute, which may all come at once. Don't call this for unlimited accounts.
+   * @param cost how many requests this one counts for. Default: 1.
    */
   take(key: string, limitPerMinute: number, cost?: number): Promise<RateLimitResult>;
-  /** Gives back one request that was admitted with this limit, as if it had not been asked for. */
+  /** Reverts one allowed request with this limit. */
   giveBack(key: string, limitPerMinute: number): Promise<void>;
 };
 
 const WINDOW_SECONDS = 60;
 const DEFAULT_MAX_KEYS = 100_000;
 
-/** Counts in this process alone: enough while it is the only one. `now` is milliseconds of a clock that never steps back. */
+/** Counts in this process only, which is enough if it is the only one. `now` is milliseconds of a monotonic clock. */
 export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?: number } = {}): RateLimiter {
   const { now = () => performance.now(), maxKeys = DEFAULT_MAX_KEYS } = options;
   const table = createGcraTable({ now, maxKeys });
@@ -29,7 +29,7 @@ export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?:
   };
 }
 
-/** The counter for what a process does: with a database of one's own there may be more, which have to count together. */
+/** The rate limiter of this process. With `DATABASE_URL` there may be several processes, which must count together. */
 export function openRateLimiter({
   config,
   db,
@@ -44,7 +44,7 @@ export function openRateLimiter({
 }
 
 /**
- * Counts in the database, on its clock, for all processes together: one statement decides and counts. While the
+ * Counts in the database, with its clock, for all processes together. A single statement decides and counts. While the
  * database fails, `fallback` decides.
  */
 export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger; fallback: RateLimiter }): RateLimiter {
@@ -54,11 +54,11 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   async function take(key: string, limitPerMinute: number, cost = 1): Promise<RateLimitResult> {
     try {
       const result = await takeInDatabase(key, limitPerMinute, cost);
-      if (isFailing) log.info('rate limits are counted in the database again');
+      if (isFailing) log.info('the database counts rate limits again');
       isFailing = false;
       return result;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'rate limits are counted in memory: the database failed');
+      if (!isFailing) log.warn({ err: error }, 'the database failed: counting rate limits in memory');
       isFailing = true;
       return fallback.take(key, limitPerMinute, cost);
     }
@@ -73,7 +73,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     });
     if (taken.rows[0]) return gcraResult(terms, true, taken.rows[0].ahead);
     const refused = await pool.query<{ ahead: number }>({ name: 'rate-limit-read', text: READ_SQL, values: [key] });
-    // Meanwhile it may have been swept away.
+    // A sweep may have removed the row meanwhile.
     return gcraResult(terms, false, refused.rows[0]?.ahead ?? 0);
   }
 
@@ -82,8 +82,8 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     try {
       await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
     } catch (error) {
-      // Without the database it was the fallback that admitted it, or it comes back with time.
-      log.debug({ err: error }, 'a request was not given back to its rate limit');
+      // Without the database, the fallback allowed it, or the limit refills over time.
+      log.debug({ err: error }, 'could not revert a counted request');
       await fallback.giveBack(key, limitPerMinute);
     }
   }
@@ -91,8 +91,8 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   return { take, giveBack };
 }
 
-// No row comes back when the request is refused. It is admitted at most `limit` times however many ask at once, since
-// the row is locked before the condition is looked at. Nothing is lost with a counter: commits need not reach the disk.
+// Returns no row if the request is rejected. At most `limit` requests are allowed, however many arrive at once, because the
+// row is locked before the condition is checked. Counters may be lost in a crash, so commits don't wait for the disk.
 const TAKE_SQL = `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
   SELECT $1::text, now() + $2::float8 * interval '1 microsecond'
@@ -110,13 +110,13 @@ const GIVE_BACK_SQL = `
 const READ_SQL = `
   SELECT (extract(epoch FROM "arrivesAt" - now()) * 1000000)::float8 AS ahead FROM "RateLimit" WHERE key = $1`;
 
-/** Removes the counters that say nothing any more. Now and then is often enough. Returns how many there were. */
+/** Deletes expired counters and returns how many there were. Running it occasionally is enough. */
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query('DELETE FROM "RateLimit" WHERE "arrivesAt" < now()');
   return rowCount ?? 0;
 }
 
-/** The headers of an answer (draft-ietf-httpapi-ratelimit-headers, and RFC 9110 §10.2.3 for `Retry-After`). */
+/** The headers of a response (draft-ietf-httpapi-ratelimit-headers, and RFC 9110 §10.2.3 for `Retry-After`). */
 export function rateLimitHeaders(result: RateLimitResult): Record<string, string> {
   const { allowed, limit, remaining, resetSeconds, retryAfterSeconds } = result;
   return {

@@ -1,11 +1,11 @@
-/** What an account of a tier may do. null means unlimited. */
+/** The limits of a tier. Null means unlimited. */
 export type Limits = {
   requestsPerMinute: number | null;
   maxConnectors: number | null;
   maxWebhooksPerProject: number | null;
 };
 
-/** The tiers and their limits. An enterprise account may carry a rate of its own, see `limitsOf`. */
+/** The tiers and their limits. Enterprise accounts can have their own rate limit; see `limitsOf`. */
 export const TIERS = {
   STARTER: { requestsPerMinute: 60, maxConnectors: 0, maxWebhooksPerProject: 10 },
   PRO: { requestsPerMinute: 300, maxConnectors: 5, maxWebhooksPerProject: 50 },
@@ -15,16 +15,16 @@ export const TIERS = {
 
 export type Tier = keyof typeof TIERS;
 
-/** The largest rate that can be agreed with an enterprise account; above it, leave the rate unlimited. */
+/** The highest rate limit of an enterprise account. Above it, make the account unlimited. */
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000;
 
-/** The tier of that name in any case (`"pro"`), or undefined when there is none. */
+/** The tier with this name in any case (`"pro"`), or undefined. */
 export function parseTier(name: string): Tier | undefined {
   const tier = name.toUpperCase();
   return Object.hasOwn(TIERS, tier) ? (tier as Tier) : undefined;
 }
 
-/** Whether a number can be the rate of an enterprise account. */
+/** Whether a number is a valid rate limit of an enterprise account. */
 export function isRequestsPerMinute(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_REQUESTS_PER_MINUTE;
 }
@@ -32,7 +32,7 @@ export function isRequestsPerMinute(value: unknown): value is number {
 /**
  * The limits of an account.
  *
- * @param requestsPerMinute the rate agreed with it; counts for enterprise accounts only, null for unlimited.
+ * @param requestsPerMinute the agreed rate limit, or null for unlimited. Applies to enterprise accounts only.
  */
 export function limitsOf(tier: Tier, requestsPerMinute: number | null): Limits {
   return tier === 'ENTERPRISE' ? { ...TIERS.ENTERPRISE, requestsPerMinute } : TIERS[tier];

@@ -5,47 +5,47 @@ import { readSubscriberCounts } from '../delivery/outcome/destination-counts.ts'
 import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 
-/** A scrape has 10 s by default, and the numbers of the process itself must be in it. */
+/** By default, a scrape times out after 10 s, and it must include the metrics of the process itself. */
 const READ_MILLISECONDS = 3_000;
 
 /**
- * The numbers that the database knows, the same on every process. They are read when asked for; while an answer is
- * missing nobody asks again, so that a database in trouble is not asked ever more.
+ * Metrics read from the database, the same on every process. They are read on each scrape, but not while an earlier query
+ * is still running, so that a database in trouble doesn't get more and more queries.
  */
 export function createDatabaseMetrics(pool: pg.Pool) {
   const registry = new Registry();
   const registers = [registry];
   const queue = new Gauge({
     name: 'tollgate_deliveries',
-    help: `Deliveries that are not finished, by status, counted up to ${QUEUE_COUNT_LIMIT}; the same on every process. PENDING that only grows: start more workers.`,
+    help: `Unfinished deliveries by status, counted up to ${QUEUE_COUNT_LIMIT}. The same on every process. If PENDING keeps growing, start more workers.`,
     labelNames: ['status'],
     registers,
   });
   const oldestDue = new Gauge({
     name: 'tollgate_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due and not taken; the same on every process. More than a minute: workers are down, or too few.',
+    help: 'Age of the oldest delivery that is due but not claimed. The same on every process. If above a minute, workers are down or too few.',
     registers,
   });
   const payments = new Gauge({
     name: 'tollgate_payments_open',
-    help: 'Payments that are not final, by status; the same on every process. UNKNOWN that stays: see that gateways reach RPC_URL.',
+    help: 'Payments that are not final, by status. The same on every process. If UNKNOWN persists, check that gateways can reach RPC_URL.',
     labelNames: ['status'],
     registers,
   });
   const oldestUnknown = new Gauge({
     name: 'tollgate_payment_oldest_unknown_seconds',
-    help: 'Time since the oldest payment whose settlement is not known was answered by the upstream, 0 without one; the same on every process. More than 10 minutes: see that gateways reach RPC_URL.',
+    help: 'Time since the upstream responded to the oldest payment with an unknown settlement, or 0. The same on every process. If above 10 minutes, check that gateways can reach RPC_URL.',
     registers,
   });
   const subscribers = new Gauge({
     name: 'tollgate_subscribers',
-    help: 'Webhooks and connectors in trouble; the same on every process. failing: the last delivery did not succeed; paused: a connector waits for a new credential; disabled: the service has switched it off. Many at once: look at your own network.',
+    help: 'Webhooks and connectors with problems. The same on every process. failing: the last delivery failed; paused: a connector waits for a new credential; disabled: turned off by the service. If there are many at once, check your own network.',
     labelNames: ['kind', 'state'],
     registers,
   });
   const partitionsAhead = new Gauge({
     name: 'tollgate_partitions_ahead_seconds',
-    help: 'For how long events and deliveries have partitions of their own, usually three weeks; the same on every process. Less than two: no worker makes new ones.',
+    help: 'How far ahead partitions for events and deliveries exist, usually three weeks. The same on every process. If below two weeks, no worker creates new ones.',
     registers,
   });
   let running: Promise<string> | undefined;
@@ -69,7 +69,7 @@ export function createDatabaseMetrics(pool: pg.Pool) {
 
   return {
     registry,
-    /** In the text format; undefined when the database gives no answer in time. */
+    /** In the text format, or undefined if the database doesn't respond in time. */
     async read(): Promise<string | undefined> {
       running ??= query().finally(() => {
         running = undefined;

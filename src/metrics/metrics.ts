@@ -9,33 +9,33 @@ import { createRequestMetrics } from './request-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Gauges of what other modules count anyway: they are asked at each scrape. */
+/** Gauges that read numbers from other modules on each scrape. */
 const WATCHED = {
   liveStreams: {
     name: 'tollgate_live_streams',
-    help: 'Open WebSockets and event streams of this process; only one with the role api has it.',
+    help: 'Open WebSockets and event streams of this process. Role api only.',
   },
   liveSubscriptions: {
     name: 'tollgate_live_subscriptions',
-    help: 'Live subscriptions of this process; each reads the database when its project changes, and every 2 s. Only a process with the role api has it.',
+    help: 'Live subscriptions of this process. Each one reads the database when its project changes, and every 2 s. Role api only.',
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',
-    help: 'What waits in this process for the clients of WebSockets and event streams to read, at most about 64 MiB; only one with the role api has it.',
+    help: 'Bytes that wait for clients of WebSockets and event streams to read them, at most about 64 MiB. Role api only.',
   },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',
-    help: 'Deliveries this worker has in its hands, at most 2048; only a process with the role worker has it. Always full while deliveries are late: start more workers.',
+    help: 'Deliveries in progress in this worker, at most 2048. Role worker only. If it stays at the maximum while deliveries are late, start more workers.',
   },
   failingDestinations: {
     name: 'tollgate_delivery_failing_destinations',
-    help: 'Receivers that this worker leaves alone for up to a minute at a time, because 5 deliveries in a row have failed; only a process with the role worker has it. Many at once: look at your own network.',
+    help: 'Destinations that this worker pauses for up to a minute at a time because 5 deliveries in a row failed. Role worker only. If there are many at once, check your own network.',
   },
 } as const;
 
 /**
- * The numbers of this process and of the database it shares, for Prometheus. No label has a value that callers choose, so
- * there are as many series for a million tenants as for one.
+ * The Prometheus metrics of this process and of the shared database. Callers can't choose the value of any label, so a
+ * million tenants have as many series as one.
  */
 export function createMetrics({ pool }: { pool: pg.Pool }) {
   const registry = new Registry();
@@ -47,18 +47,18 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
 
   new Gauge({
     name: 'tollgate_build_info',
-    help: 'Always 1. Several versions for long: an upgrade was not finished.',
+    help: 'Always 1. If there are several versions for a long time, an upgrade is incomplete.',
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version: VERSION, node_version: process.versions.node }, 1);
   const partitionsKept = new Gauge({
     name: 'tollgate_retention_last_success_timestamp_seconds',
-    help: 'When this worker last made new partitions and dropped what RETENTION_DAYS says, which it does every hour; 0 before. More than 3 hours ago on all: search the log for "partitions not kept".',
+    help: 'When this worker last created and dropped partitions, which it does every hour, or 0. If more than 3 hours ago on every worker, search the log for "could not maintain partitions".',
     registers,
   });
   const databaseUp = new Gauge({
     name: 'tollgate_database_up',
-    help: 'Whether the database answered this scrape within 3 s. 0: the metrics that are read from it are missing; see the log and /readyz.',
+    help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics read from it are missing; see the log and /readyz.',
     registers,
   });
 
@@ -69,7 +69,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
     delivery: createDeliveryMetrics(registry),
     watchPool: pools.watchPool,
     onPartitionsKept: () => partitionsKept.setToCurrentTime(),
-    /** Shows what `count` returns as one of the gauges above. */
+    /** Connects `count` to one of the gauges above. */
     watch(gauge: keyof typeof WATCHED, count: () => number): void {
       new Gauge({
         ...WATCHED[gauge],
@@ -79,7 +79,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
         },
       });
     },
-    /** All of it in the text format. While the database is away, what the process knows by itself. */
+    /** All metrics in the text format. While the database is unavailable, only those of the process. */
     async read(): Promise<string> {
       const shared = await database.read();
       databaseUp.set(shared === undefined ? 0 : 1);

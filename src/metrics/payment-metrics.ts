@@ -5,12 +5,12 @@ import type { GatewayMetrics } from '../gateway/gateway.ts';
 import { PaymentStage, PaymentStatus } from '../generated/prisma/client.ts';
 import { BUCKETS_SECONDS, SETTLEMENT_BUCKETS_SECONDS } from './buckets.ts';
 
-/** What the gateway of this process does. */
+/** Metrics of the gateway in this process. */
 export function createPaymentMetrics(registry: Registry) {
   const registers = [registry];
   const payments = new Counter({
     name: 'tollgate_payments_total',
-    help: 'Payments that came to a status by this process; stage is where a FAILED one failed, otherwise empty. VERIFY: the buyer; UPSTREAM: the API of the seller; SETTLE: the facilitator and its chain.',
+    help: 'Payments that reached a status in this process. For FAILED, stage is where it failed; otherwise it is empty. VERIFY: the buyer; UPSTREAM: the seller’s API; SETTLE: the facilitator and the chain.',
     labelNames: ['status', 'stage'],
     registers,
   });
@@ -20,20 +20,20 @@ export function createPaymentMetrics(registry: Registry) {
   }
   const stepSeconds = new Histogram({
     name: 'tollgate_payment_step_duration_seconds',
-    help: 'How long the steps of paid requests took. claim: the database; verify, settle: the facilitator and its chain; upstream: the API of the seller.',
+    help: 'Duration of the steps of paid requests. claim: the database; verify, settle: the facilitator and the chain; upstream: the seller’s API.',
     labelNames: ['step'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const settlementSeconds = new Histogram({
     name: 'tollgate_payment_settlement_duration_seconds',
-    help: 'From the arrival of a paid request until its settlement was booked, also when that had to be looked up on the chain.',
+    help: 'Time from the arrival of a paid request until its settlement was recorded, including any lookup on the chain.',
     buckets: SETTLEMENT_BUCKETS_SECONDS,
     registers,
   });
   const facilitatorSeconds = new Histogram({
     name: 'tollgate_facilitator_request_duration_seconds',
-    help: 'Calls of the facilitator, by operation and outcome. error, not_sent: it is not reached; ambiguous: the chain will tell; refused: the payment is no good.',
+    help: 'Calls to the facilitator, by operation and outcome. error, not_sent: unreachable; ambiguous: the chain decides; refused: invalid payment.',
     labelNames: ['operation', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,

@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import type pg from 'pg';
 
-/** How the connections of this process are used. */
+/** Metrics of the database connections of this process. */
 export function createPoolMetrics(registry: Registry) {
   const registers = [registry];
   const pools = new Map<string, pg.Pool>();
   new Gauge({
     name: 'tollgate_database_connections',
-    help: 'Open connections of this process by state. Pool main has at most DATABASE_POOL_SIZE, queue (of workers) at most 4.',
+    help: 'Open database connections of this process by state. Pool main has at most DATABASE_POOL_SIZE, queue (workers only) at most 4.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
@@ -19,7 +19,7 @@ export function createPoolMetrics(registry: Registry) {
   });
   new Gauge({
     name: 'tollgate_database_waiting',
-    help: 'Statements that wait for a connection of the pool. Above 0 for minutes: raise DATABASE_POOL_SIZE, or find what is slow.',
+    help: 'Statements that wait for a connection from the pool. If above 0 for minutes, raise DATABASE_POOL_SIZE or find the slow statements.',
     labelNames: ['pool'],
     registers,
     collect() {

@@ -3,39 +3,39 @@ import type { OperationFacts } from '../graphql/watch-operations.ts';
 import type { DropReason } from '../limits/backlog.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
-/** What callers ask of this process. */
+/** Metrics of requests to this process. */
 export function createRequestMetrics(registry: Registry) {
   const registers = [registry];
   const requests = new Histogram({
     name: 'tollgate_http_request_duration_seconds',
-    help: 'Requests answered, by route and status. Many 5xx: search the log for their requestId.',
+    help: 'HTTP requests by route and status. If there are many 5xx, search the log for their requestId.',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const operations = new Histogram({
     name: 'tollgate_graphql_operation_duration_seconds',
-    help: 'GraphQL operations run, those of the REST routes too, by type and outcome (ok, error). For a subscription: how long it took to begin.',
+    help: 'GraphQL operations, including those of REST routes, by type and outcome (ok, error). For subscriptions: the time to start.',
     labelNames: ['type', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const errors = new Counter({
     name: 'tollgate_graphql_errors_total',
-    help: 'Errors of GraphQL operations, those of the REST routes too, by code. INTERNAL is a fault of the service: search the log for it.',
+    help: 'Errors of GraphQL operations, including those of REST routes, by code. INTERNAL is a failure of the service: search the log for it.',
     labelNames: ['code'],
     registers,
   });
   errors.inc({ code: 'INTERNAL' }, 0);
   const rateLimited = new Counter({
     name: 'tollgate_rate_limited_requests_total',
-    help: 'Requests refused for their number. rate: over what the tier allows; credentials: from an address with too many bad ones, perhaps a proxy that is missing in TRUSTED_PROXIES.',
+    help: 'Rate-limited requests. rate: above the limit of the tier; credentials: too many invalid credentials from one address, perhaps a proxy missing from TRUSTED_PROXIES.',
     labelNames: ['reason'],
     registers,
   });
   const dropped = new Counter({
     name: 'tollgate_live_streams_dropped_total',
-    help: 'WebSockets and event streams ended because their client did not read. stream, account, process: too much was waiting for the stream, its account, or all; stalled: nothing was read for long. Many process: start more processes.',
+    help: 'WebSockets and event streams dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If there are many of process, start more processes.',
     labelNames: ['reason'],
     registers,
   });

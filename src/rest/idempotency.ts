@@ -1,18 +1,18 @@
 import type { Logger } from 'pino';
 import { AppError, invalidField } from '../errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../features/idempotency/store.ts';
+import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 
 /**
- * Runs a request at most once under its Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a repeated one gets
- * the first one's answer. Requests that were refused changed nothing and are forgotten.
+ * Runs a request at most once per Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a repeated request gets
+ * the first response. Failed requests changed nothing and aren't stored.
  *
- * @throws AppError `IDEMPOTENCY_IN_FLIGHT`, `IDEMPOTENCY_KEY_REUSED`, and `VALIDATION_FAILED` for a key that is none.
+ * @throws AppError `IDEMPOTENCY_IN_FLIGHT`, `IDEMPOTENCY_KEY_REUSED`, or `VALIDATION_FAILED` for an invalid key.
  */
 export async function runOnce(
   store: IdempotencyStore,
   request: { scope: string; header: string; fingerprint: string; log: Pick<Logger, 'warn'> },
-  run: () => Promise<StoredAnswer>,
-): Promise<StoredAnswer> {
+  run: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
   const { scope, fingerprint, log } = request;
   const key = parseKey(request.header);
   const known = await store.begin(scope, key, fingerprint);
@@ -20,18 +20,22 @@ export async function runOnce(
   if (known === 'reused') throw new AppError('IDEMPOTENCY_KEY_REUSED');
   if (known !== 'started') return { ...known, headers: { ...known.headers, 'idempotency-replayed': 'true' } };
   const answer = await run().catch(async (error) => {
-    // After a fault of ours nobody knows what was done: the key stays taken until the request must have ended.
+    // After an internal error the outcome is unknown. The key stays taken until the request must have ended.
     if (error instanceof AppError && error.status < 500) {
-      await store.abandon(scope, key).catch((cause) => log.warn({ err: cause }, 'an idempotency key was not freed'));
+      await store
+        .abandon(scope, key)
+        .catch((cause) => log.warn({ err: cause }, 'could not release an idempotency key'));
     }
     throw error;
   });
-  // What was asked for has been done. To report a failure now would make the caller do it again.
-  await store.finish(scope, key, answer).catch((error) => log.warn({ err: error }, 'an answer was not kept'));
+  // The change is done. If this reported a failure, the caller would make it again.
+  await store
+    .finish(scope, key, answer)
+    .catch((error) => log.warn({ err: error }, 'could not store the response of an idempotent request'));
   return answer;
 }
 
-/** The draft wants a quoted string, most clients send it bare: both are taken. */
+/** The draft requires a quoted string, but most clients send it without quotes. Both are accepted. */
 function parseKey(header: string): string {
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
   if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;

@@ -19,7 +19,7 @@ const SCALARS: Record<string, Json> = {
   JSON: {},
 };
 
-/** The schema of a GraphQL type as REST spells its values. Enums are collected in `schemas` and referred to. */
+/** The JSON schema of a GraphQL type with REST's spelling of values. Enums are added to `schemas` and referenced. */
 export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
   return bareSchema(type.ofType, schemas);
@@ -42,7 +42,7 @@ function nullable(value: Json): Json {
   return 'type' in value ? { ...value, type: [value.type, 'null'].flat() } : value;
 }
 
-/** The schema of an object, made already, under the lists and the nullability of its field's type. */
+/** Wraps an object's schema in the lists and nullability of its field's type. */
 export function wrapLike(type: GraphQLOutputType, inner: Json): Json {
   if (!isNonNullType(type)) return nullable(wrapList(type, inner));
   return wrapList(type.ofType, inner);
@@ -61,10 +61,10 @@ const PROBLEM_HEADERS: Record<number, Json> = {
   429: { 'Retry-After': header('Seconds to wait.', { required: true }) },
 };
 
-/** Codes that only paid routes and `/graphql` answer. */
+/** Codes that only paid routes and `/graphql` return. */
 const OF_OTHER_DOORS = /^(PAYMENT|UPSTREAM|FACILITATOR|GRAPHQL)_/;
 
-/** The answer of a status that is an error: every code with that status that a route can give. */
+/** The response for an error status: every code with that status that a route can return. */
 export function problem(status: number): Json {
   const codes = Object.entries(ERRORS).filter(([code, error]) => error.status === status && !OF_OTHER_DOORS.test(code));
   return {
@@ -74,7 +74,7 @@ export function problem(status: number): Json {
   };
 }
 
-/** An error answer (RFC 9457). */
+/** An error response (RFC 9457). */
 export const PROBLEM: Json = {
   type: 'object',
   description: 'An error (RFC 9457).',

@@ -14,13 +14,13 @@ import {
 import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
 import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
-/** Answers that any route with these traits can give. */
-const PROBLEMS: readonly { status: number; when(route: Route): boolean }[] = [
+/** Error statuses, and which routes can return them. */
+const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] = [
   { status: 400, when: () => true },
   { status: 401, when: () => true },
   { status: 403, when: () => true },
@@ -34,7 +34,7 @@ const PROBLEMS: readonly { status: number; when(route: Route): boolean }[] = [
   { status: 503, when: () => true },
 ];
 
-/** The OpenAPI 3.1 document of the REST interface, made of the route table and the GraphQL types behind it. */
+/** The OpenAPI 3.1 document of the REST API, generated from the route table and its GraphQL types. */
 export function createOpenApi(schema: GraphQLSchema): Json {
   const schemas: Json = { Problem: PROBLEM };
   const paths: Record<string, Json> = {};
@@ -49,7 +49,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
       title: 'Tollgate',
       version: VERSION,
       description:
-        'Manages a payment gateway in front of paid HTTP APIs: projects, endpoints, keys, webhooks, connectors.',
+        'Manage a payment gateway in front of paid HTTP APIs: projects, endpoints, API keys, webhooks and connectors.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -65,7 +65,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
   };
 }
 
-function operation(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const success = { one: '200', list: '200', all: '200', create: '201', update: '200', delete: '204', action: '200' }[
     route.kind
   ];
@@ -91,17 +91,17 @@ function operation(schema: GraphQLSchema, route: Route, schemas: Json): Json {
   };
 }
 
-function answerHeaders({ kind, method }: Route): Json {
+function answerHeaders({ kind, method }: RestRoute): Json {
   return {
     ...(kind === 'create' && { Location: header('Path of the new resource.', { required: true }) }),
-    ...(kind === 'list' && { Link: header('Path of the next page, as `rel="next"`, when there is one.') }),
+    ...(kind === 'list' && { Link: header('Path of the next page as `rel="next"`, if there is one.') }),
     ...(method === 'POST' && {
-      'Idempotency-Replayed': header('`true` when the answer is the stored one of an earlier request.'),
+      'Idempotency-Replayed': header('`true` if this is the stored response to an earlier request.'),
     }),
   };
 }
 
-function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] {
+function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -112,10 +112,10 @@ function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] 
     {
       name: 'limit',
       in: 'query',
-      description: 'Size of the page. Default 20.',
+      description: 'Page size. Default: 20.',
       schema: { type: 'integer', minimum: 1, maximum: 100 },
     },
-    { name: 'after', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
+    { name: 'after', in: 'query', description: '`nextCursor` of the previous page.', schema: { type: 'string' } },
   ];
   const filters = Object.entries(route.query ?? {}).map(([name, { to, description }]) => ({
     name,
@@ -127,7 +127,7 @@ function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] 
   const idempotency = {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes repeating safe: the first answer is kept for 24 hours and given again.',
+    description: 'Makes retries safe: the first response is stored for 24 hours and returned again.',
     schema: { type: 'string', maxLength: 255 },
   };
   return [
@@ -138,7 +138,7 @@ function parameters(schema: GraphQLSchema, route: Route, schemas: Json): Json[] 
   ];
 }
 
-function requestBody(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+function requestBody(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const type = getNamedType(typeAt(schema, route.document, ['input']));
   const hidden = new Set(Object.values(route.fromPath ?? {}));
   if (!isInputObjectType(type)) throw new Error(`${route.operationId}: the input is not an object`);
@@ -162,8 +162,8 @@ function requestBody(schema: GraphQLSchema, route: Route, schemas: Json): Json {
   };
 }
 
-/** The schema of what is at the route's place in the result, with the fields its document selects. */
-function answerSchema(schema: GraphQLSchema, route: Route, schemas: Json): Json {
+/** The schema of the route's part of the result, with the fields that its document selects. */
+function answerSchema(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   let type = rootType(schema, route.document) as GraphQLOutputType;
   let selection = operationOf(route.document).selectionSet;
   let payload = type;
@@ -198,14 +198,14 @@ function listOf(items: Json): Json {
   };
 }
 
-function select(route: Route, selection: SelectionSetNode, name: string): SelectionSetNode {
+function select(route: RestRoute, selection: SelectionSetNode, name: string): SelectionSetNode {
   for (const node of flatten(route, selection))
     if (node.name.value === name && node.selectionSet) return node.selectionSet;
   throw new Error(`${route.operationId}: the document does not select ${name}`);
 }
 
-/** The fields of a selection, fragments spread. */
-function flatten(route: Route, { selections }: SelectionSetNode) {
+/** The fields of a selection, including those of fragments. */
+function flatten(route: RestRoute, { selections }: SelectionSetNode) {
   return selections.flatMap((node): { name: { value: string }; selectionSet?: SelectionSetNode | undefined }[] => {
     if (node.kind === Kind.FIELD) return [node];
     if (node.kind === Kind.INLINE_FRAGMENT) return flatten(route, node.selectionSet);
@@ -216,7 +216,7 @@ function flatten(route: Route, { selections }: SelectionSetNode) {
   });
 }
 
-function selected(route: Route, type: GraphQLNamedType, selection: SelectionSetNode, schemas: Json): Json {
+function selected(route: RestRoute, type: GraphQLNamedType, selection: SelectionSetNode, schemas: Json): Json {
   if (!isObjectType(type)) return typeSchema(type as GraphQLOutputType, schemas);
   const fields = type.getFields();
   const nodes = flatten(route, selection);

@@ -4,19 +4,19 @@ import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import { idempotencyScope } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../features/idempotency/store.ts';
+import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Admission } from '../http/admission.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { runOnce } from './idempotency.ts';
 import { createOpenApi } from './openapi.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { runRoute } from './run-route.ts';
 
 const OPENAPI_PATH = '/api/openapi.json';
 
-/** Serves the documented `/api` routes: each runs the prepared document of its row. */
+/** Serves the `/api` routes. Each runs the prepared document of its row. */
 export function registerRest(
   app: FastifyInstance,
   options: {
@@ -52,7 +52,7 @@ export function registerRest(
     app.route({
       method: route.method,
       url: route.path,
-      // Before the body is read: who may not ask has no body read for them.
+      // Before the body is read: callers without access don't get theirs read.
       onRequest: admit,
       handler: async (request, reply) => {
         const key = request.headers['idempotency-key'];
@@ -79,7 +79,7 @@ export function registerRest(
     const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].sort().join(', ');
     app.options(path, (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
-      // Fastify answers HEAD wherever it answers GET.
+      // Fastify serves HEAD wherever it serves GET.
       method: app.supportedMethods.filter((method) => !methods.has(method) && !['HEAD', 'OPTIONS'].includes(method)),
       url: path,
       onRequest: () => {
@@ -90,14 +90,14 @@ export function registerRest(
   }
 }
 
-function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
+function send(reply: FastifyReply, { status, headers, body }: StoredResponse) {
   reply.code(status).headers(headers);
   if (body === undefined) return reply.send();
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-/** Tells one request from another: the same key may only be used for the same one. */
-function fingerprintOf(route: Route, request: FastifyRequest): string {
+/** Identifies a request: an idempotency key is valid for one request only. */
+function fingerprintOf(route: RestRoute, request: FastifyRequest): string {
   return createHash('sha256')
     .update(JSON.stringify([route.method, request.url, request.body ?? null]))
     .digest('hex');

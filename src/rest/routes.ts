@@ -9,11 +9,11 @@ import { paymentRoutes } from './routes/payments.ts';
 import { projectRoutes } from './routes/projects.ts';
 import { replayRoutes } from './routes/replays.ts';
 import { revenueRoutes } from './routes/revenue.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
-/** Every route of the documented interface and the reads beside it. REST is this table and nothing more. */
-export const ROUTES: readonly Route[] = [
+/** Every route. The REST API is this table and nothing more. */
+export const ROUTES: readonly RestRoute[] = [
   ...projectRoutes,
   ...endpointRoutes,
   ...apiKeyRoutes,

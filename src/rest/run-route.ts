@@ -10,10 +10,10 @@ import {
   typeFromAST,
 } from 'graphql';
 import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../errors.ts';
-import type { StoredAnswer } from '../features/idempotency/store.ts';
+import type { StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { GraphQLContext } from '../schema/context.ts';
-import type { Route } from './routes/route.ts';
+import type { RestRoute } from './routes/route.ts';
 import { fromResult, toVariable } from './values.ts';
 
 const MAX_PAGE_SIZE = 100;
@@ -21,24 +21,24 @@ const MAX_PAGE_SIZE = 100;
 export type RouteRequest = {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed JSON body; undefined when there was none. */
+  /** The parsed JSON body, or undefined if there was none. */
   body: unknown;
   /** Path and query of the request, for links. */
   url: string;
 };
 
 /**
- * Answers a route: its parameters and body become the variables of its document, the result its body.
+ * Runs a route: its parameters and body become the variables of its document, and the result becomes the response.
  *
- * @throws AppError of the document's errors, `VALIDATION_FAILED` with pointers, or `NOT_FOUND`.
+ * @throws AppError for the document's errors, `VALIDATION_FAILED` with pointers, or `NOT_FOUND`.
  */
 export async function runRoute(
   server: GraphQLServer,
   schema: GraphQLSchema,
-  route: Route,
+  route: RestRoute,
   request: RouteRequest,
   context: GraphQLContext,
-): Promise<StoredAnswer> {
+): Promise<StoredResponse> {
   const variables =
     route.method === 'GET' ? readVariables(schema, route, request) : writeVariables(schema, route, request);
   const { data, errors } = await server.run(route.document, variables, context);
@@ -60,7 +60,7 @@ export async function runRoute(
 
 type Page = { nodes: unknown[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
 
-function page({ nodes, pageInfo }: Page, url: string): StoredAnswer {
+function page({ nodes, pageInfo }: Page, url: string): StoredResponse {
   const nextCursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
   if (nextCursor === null) return { status: 200, headers: {}, body: { data: nodes, nextCursor } };
   const next = new URL(url, 'http://relative');
@@ -69,7 +69,11 @@ function page({ nodes, pageInfo }: Page, url: string): StoredAnswer {
   return { status: 200, headers: { link }, body: { data: nodes, nextCursor } };
 }
 
-function readVariables(schema: GraphQLSchema, route: Route, { params, query }: RouteRequest): Record<string, unknown> {
+function readVariables(
+  schema: GraphQLSchema,
+  route: RestRoute,
+  { params, query }: RouteRequest,
+): Record<string, unknown> {
   const variables: Record<string, unknown> = { ...params };
   const errors: FieldError[] = [];
   const { limit, after } = route.kind === 'list' ? query : {};
@@ -90,25 +94,29 @@ function readVariables(schema: GraphQLSchema, route: Route, { params, query }: R
   return variables;
 }
 
-function writeVariables(schema: GraphQLSchema, route: Route, { params, body }: RouteRequest): Record<string, unknown> {
+function writeVariables(
+  schema: GraphQLSchema,
+  route: RestRoute,
+  { params, body }: RouteRequest,
+): Record<string, unknown> {
   const fromPath = Object.fromEntries(
     Object.entries(route.fromPath ?? {}).map(([parameter, field]) => [field, params[parameter]]),
   );
   const given = body ?? (route.kind === 'action' || route.kind === 'delete' ? {} : undefined);
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new AppError('VALIDATION_FAILED', { fields: [{ pointer: '', message: 'The body must be a JSON object.' }] });
+    throw new AppError('VALIDATION_FAILED', { fields: [{ pointer: '', message: 'Must be a JSON object.' }] });
   }
   const errors: FieldError[] = [];
-  // What the path says may not be said again, perhaps differently, by the body.
+  // The body can't repeat a value from the path, where it might differ.
   for (const field of Object.keys(fromPath)) {
-    if (Object.hasOwn(given, field)) errors.push({ pointer: `/${field}`, message: 'This field is not known here.' });
+    if (Object.hasOwn(given, field)) errors.push({ pointer: `/${field}`, message: 'Unknown field.' });
   }
   const input = toVariable(typeAt(schema, route.document, ['input']), { ...given, ...fromPath }, errors);
   if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
   return { input };
 }
 
-/** The type of a variable of the document, or of a field inside an input object it is. */
+/** The type of a variable of the document, or of a field inside it if it is an input object. */
 export function typeAt(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -143,7 +151,7 @@ function fromGraphQL(error: GraphQLError): AppError {
     errors?: FieldError[];
     retryAfterSeconds?: number;
   };
-  // The document is ours and its variables are checked: what is left can only be a fault of this service.
+  // The document is our own and its variables were checked, so any other error is a bug in this service.
   if (!code || !(code in ERRORS) || code === 'GRAPHQL_INVALID') return new AppError('INTERNAL');
   return new AppError(code as ErrorCode, {
     detail: error.message,

@@ -15,9 +15,8 @@ import { toPointer } from '../validation.ts';
 type Path = readonly (string | number)[];
 
 /**
- * Turns a JSON value into a GraphQL variable of that input type: REST spells enum values as the specification does
- * (`payment.settled`), GraphQL by name (`PAYMENT_SETTLED`). Every value that does not fit adds an error with its
- * JSON pointer.
+ * Converts a JSON value into a GraphQL variable of this input type. REST uses the public spelling of enum values
+ * (`payment.settled`), GraphQL their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its JSON pointer.
  */
 export function toVariable(type: GraphQLInputType, value: unknown, errors: FieldError[], path: Path = []): unknown {
   const refuse = (message: string, at: Path = path) => {
@@ -49,7 +48,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
     if (typeof value !== 'object' || Array.isArray(value)) return refuse('Must be an object.');
     const fields = type.getFields();
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(fields, name)) refuse('This field is not known here.', [...path, name]);
+      if (!Object.hasOwn(fields, name)) refuse('Unknown field.', [...path, name]);
     }
     const given = value as Record<string, unknown>;
     return Object.fromEntries(
@@ -61,7 +60,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   const expected = SCALARS[type.name];
   if (expected) return expected.accepts(value) ? value : refuse(expected.message);
   try {
-    // The type's own rule, so that what passes here passes there.
+    // The type's own rule, so that a value that passes here passes in GraphQL.
     type.parseValue(value);
     return value;
   } catch (error) {
@@ -69,9 +68,9 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   }
 }
 
-/** GraphQL's own types, which would accept more than REST documents and say it less well. */
+/** GraphQL's built-in types. They would accept more than REST documents, with less clear messages. */
 const SCALARS: Record<string, { accepts(value: unknown): boolean; message: string }> = {
-  ID: { accepts: (value) => typeof value === 'string', message: 'Must be an identifier.' },
+  ID: { accepts: (value) => typeof value === 'string', message: 'Must be an ID.' },
   String: { accepts: (value) => typeof value === 'string', message: 'Must be a string.' },
   Boolean: { accepts: (value) => typeof value === 'boolean', message: 'Must be true or false.' },
   Int: {
@@ -80,7 +79,7 @@ const SCALARS: Record<string, { accepts(value: unknown): boolean; message: strin
   },
 };
 
-/** Turns the answer of a document back into REST's spelling, guided by the type it has. Documents use no aliases. */
+/** Converts a result back into REST's spelling, guided by its type. Documents use no aliases. */
 export function fromResult(type: GraphQLOutputType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (isNonNullType(type)) return fromResult(type.ofType, value);

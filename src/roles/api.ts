@@ -50,18 +50,16 @@ const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
 export type ApiRoleOptions = {
   http: FastifyInstance;
-  /** The path under which the server routes a request. */
+  /** The path that the server routes a request by. */
   rewriteUrl: (request: IncomingMessage) => string;
-  /** Of the workers, to tell when a delivery is tried again. */
-  retryScheduleSeconds?: readonly number[] | undefined;
 };
 
-/** Serves what a process with the role `api` has: GraphQL, REST and the console. */
-export async function serveApiRole(ground: Ground, { http, rewriteUrl, ...options }: ApiRoleOptions): Promise<void> {
+/** Adds what a process with the role `api` serves: GraphQL, REST and the console. */
+export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRoleOptions): Promise<void> {
   const { config, log, db, bus, secretBox, metrics, onClose } = ground;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
   const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
-  const services = createServices(ground, options.retryScheduleSeconds);
+  const services = createServices(ground);
 
   const backlogs = createBacklogs({ onDrop: metrics.onStreamDropped });
   const streams = createStreams(admission, backlogs);
@@ -86,7 +84,7 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl, ...option
     urlOf: rewriteUrl,
     contextOf: makeContext,
   });
-  // Before the server waits for its connections to end.
+  // Runs before the server starts waiting for its connections to end.
   http.addHook('preClose', () => sockets.close());
 
   const signDevToken = isLoopback(config.host) ? devIssuer?.sign : undefined;
@@ -115,9 +113,10 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl, ...option
   }
 }
 
-function createServices(ground: Ground, retryScheduleSeconds: readonly number[] = RETRY_SCHEDULE_SECONDS): Services {
-  const { config, db, bus, keyring, secretBox, egress, events, payloadVersions } = ground;
+function createServices(ground: Ground): Services {
+  const { config, db, bus, keyring, secretBox, egress, events, overrides } = ground;
   const { egressAllow, production } = config;
+  const { payloadVersions } = overrides;
   const versions = payloadVersions && { payloadVersions };
   const probe = createConnectorProbe({ egress, userAgent: USER_AGENT });
   const { secretOf } = createUpstreamSigner(keyring);
@@ -132,7 +131,7 @@ function createServices(ground: Ground, retryScheduleSeconds: readonly number[] 
     deliveries: createDeliveryService({
       ...{ db, bus, secretBox, userAgent: USER_AGENT, ...versions },
       connectors: findConnector,
-      retryScheduleSeconds,
+      retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds ?? RETRY_SCHEDULE_SECONDS,
     }),
     deliveryStats: createDeliveryStatsService({ db }),
     replays: createReplayService({ db, bus }),
@@ -145,8 +144,8 @@ function createServices(ground: Ground, retryScheduleSeconds: readonly number[] 
 }
 
 /**
- * The host names under which the service itself is reached. In production they are not known without `PUBLIC_URL`: whoever
- * took one for a project would have all that is sent to the service.
+ * The host names of the service itself. A project that took one of them would receive every request sent to the service.
+ * In production they are unknown without `PUBLIC_URL`.
  */
 function ownHostsOf({ host, publicUrl, production }: Config): ReadonlySet<string> | undefined {
   if (production && !publicUrl) return undefined;

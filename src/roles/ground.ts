@@ -3,13 +3,13 @@ import type { Bus } from '../bus/bus.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/client.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { PayloadVersions } from '../events/versions.ts';
 import type { EventService } from '../features/events/service.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+import type { Overrides } from './overrides.ts';
 
-/** What every role stands on, whichever of them a process has. */
+/** What all roles share. A process opens it once, whichever roles it has. */
 export type Ground = {
   config: Config;
   log: Logger;
@@ -20,8 +20,7 @@ export type Ground = {
   egress: Egress;
   events: EventService;
   metrics: Metrics;
-  /** Versions of payloads in place of those there are; for tests alone. */
-  payloadVersions?: PayloadVersions;
-  /** Keeps what has to be ended, which is done in reverse order. */
+  overrides: Overrides;
+  /** Registers something to close at shutdown. The last one registered closes first. */
   onClose: (close: () => Promise<unknown> | unknown) => void;
 };

@@ -1,7 +1,6 @@
 import { findConnector } from '../connectors/types/registry.ts';
 import { type Database, openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
-import type { DeliverySettings } from '../delivery/delivery-settings.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
@@ -23,11 +22,9 @@ const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
 ];
 
 /** Starts what a process with the role `worker` runs: deliveries, replays, daily summaries, retention and sweeps. */
-export function startWorkerRole(
-  ground: Ground,
-  { delivery, consoleOrigin }: { delivery: Partial<DeliverySettings>; consoleOrigin: () => string | undefined },
-): void {
-  const { config, db, egress, secretBox, bus, events, log, metrics, payloadVersions, onClose } = ground;
+export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
+  const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
+  const { payloadVersions } = overrides;
   const consoleUrl = ({ id, projectId }: { id: string; projectId: string }) => {
     const origin = consoleOrigin();
     return origin && `${origin}/console/projects/${projectId}/events/${id}`;
@@ -39,7 +36,7 @@ export function startWorkerRole(
     ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
-    settings: { version: VERSION, consoleUrl, ...delivery },
+    settings: { version: VERSION, consoleUrl, ...overrides.delivery },
   });
   metrics.watch('deliveriesInFlight', () => worker.stats().inFlight);
   metrics.watch('failingDestinations', () => worker.stats().failingDestinations);
@@ -52,7 +49,7 @@ export function startWorkerRole(
   }
   const sweepTimer = setInterval(() => {
     Promise.all(SWEEPS.map((sweep) => sweep(db.pool))).catch((error) =>
-      log.warn({ err: error }, 'sweep failed; the next one will do it'),
+      log.warn({ err: error }, 'sweep failed; the next one will retry'),
     );
   }, SWEEP_MILLISECONDS).unref();
   onClose(() => clearInterval(sweepTimer));

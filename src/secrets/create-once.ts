@@ -3,11 +3,11 @@ import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Reads a small file, making it first when it is missing. Processes that start at the same moment all read the same
- * contents, and nobody ever sees half of them.
+ * Reads a small file, and creates it first if it is missing. Processes that start at the same time all read the same
+ * content, and never a part of it.
  *
- * @param path where it lives; missing directories are made.
- * @param create makes the contents. It may run without its result being used. The file is readable by its owner only.
+ * @param path missing directories are created.
+ * @param create returns the content. Its result may be discarded. Only the owner can read the file.
  */
 export async function readOrCreate(path: string, create: () => string | Promise<string>): Promise<string> {
   const existing = await readIfThere(path);
@@ -19,7 +19,7 @@ export async function readOrCreate(path: string, create: () => string | Promise<
   try {
     await file.writeFile(await create());
     await file.sync();
-    // A hard link appears whole, and fails when another process was first: then its contents are the ones to use.
+    // A hard link appears complete. It fails if another process was first; then its content counts.
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -2,23 +2,23 @@ import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:cry
 import { join } from 'node:path';
 import { readOrCreate } from './create-once.ts';
 
-/** One master key, as the sub-keys made of it. Key objects print as nothing, so a logged keyring gives nothing away. */
-export type KeyringEntry = {
+/** The sub-keys of a master key. Key objects print without their content, so a logged keyring reveals nothing. */
+type KeyringEntry = {
   id: string;
   /** Encrypts stored secrets (AES-256). */
   encryptionKey: KeyObject;
   /** Hashes API keys (HMAC-SHA256). */
   apiKeyHashKey: KeyObject;
-  /** Makes the secrets of projects that requests to their upstreams are signed with (HKDF-SHA256). */
+  /** Derives each project's secret for signing requests to its upstreams (HKDF-SHA256). */
   upstreamSecretKey: KeyObject;
 };
 
 /**
- * The keys of a deployment. `current` seals and hashes what is new; all of them open what is old.
+ * The keys of a deployment. `current` seals and hashes new data. All keys open old data.
  *
- * A key is replaced without downtime in four steps, each rolled out to every process before the next: append the new
- * key (`old,new`), put it first (`new,old`), run `rotate-secrets`, and drop the old one once that command reports
- * nothing left under it, and at the earliest 24 hours after the second step.
+ * To replace a key without downtime, roll out each of these four steps to every process before the next: append the new key
+ * (`old,new`), put it first (`new,old`), run `rotate-secrets`, and remove the old one once that command reports nothing
+ * left, at least 24 hours after the second step.
  */
 export type Keyring = { current: KeyringEntry; all: ReadonlyMap<string, KeyringEntry> };
 
@@ -29,7 +29,7 @@ const KEY_PATTERN = /^[A-Za-z0-9+/]{43}=?$/;
 /**
  * Reads `SECRET_KEYS`: `id:base64` of 32 bytes each, separated by commas, the current one first.
  *
- * @throws Error naming the entry that cannot be read, never its key.
+ * @throws Error that names the invalid entry, but never its key.
  */
 export function parseKeyring(text: string): Keyring {
   const all = new Map<string, KeyringEntry>();
@@ -37,11 +37,13 @@ export function parseKeyring(text: string): Keyring {
     const [id = '', key = '', ...rest] = part.trim().split(':');
     const where = `Entry ${index + 1}`;
     if (!ID_PATTERN.test(id))
-      throw new Error(`${where} must start with an id of 1 to 16 of a-z and 0-9, then a colon.`);
+      throw new Error(`${where} must start with an ID of 1 to 16 characters from a-z and 0-9, followed by a colon.`);
     if (!KEY_PATTERN.test(key) || rest.length > 0) {
-      throw new Error(`${where} (${id}) must be ${KEY_BYTES} bytes in base64, as \`openssl rand -base64 32\` prints.`);
+      throw new Error(
+        `${where} (${id}) must be ${KEY_BYTES} bytes in base64, for example from \`openssl rand -base64 32\`.`,
+      );
     }
-    if (all.has(id)) throw new Error(`${where} repeats the id ${id}.`);
+    if (all.has(id)) throw new Error(`${where} repeats the ID ${id}.`);
     all.set(id, entryOf(id, Buffer.from(key, 'base64')));
   }
   const [current] = all.values();
@@ -49,8 +51,8 @@ export function parseKeyring(text: string): Keyring {
 }
 
 /**
- * The keyring of `SECRET_KEYS`, or else of `<dataDir>/secret-keys`, which is made on the first start with one random
- * key. Losing that file makes the stored secrets unreadable: back it up with the database.
+ * The keyring of `SECRET_KEYS`, or else of `<dataDir>/secret-keys`, which is created on first start with a random key.
+ * Without that file, the stored secrets can't be read: back it up with the database.
  */
 export async function loadKeyring(options: { secretKeys?: string | undefined; dataDir: string }): Promise<Keyring> {
   if (options.secretKeys !== undefined) return parseKeyring(options.secretKeys);
@@ -59,11 +61,11 @@ export async function loadKeyring(options: { secretKeys?: string | undefined; da
   try {
     return parseKeyring(text);
   } catch (error) {
-    throw new Error(`${path} cannot be used: ${(error as Error).message}`);
+    throw new Error(`${path} is invalid: ${(error as Error).message}`);
   }
 }
 
-/** A keyring of one new random key, as text. The id is random too, so that a foreign key is told by its name. */
+/** A keyring with one new random key, as text. The ID is random too, so that a key from elsewhere has another ID. */
 function newKeyringText(): string {
   return `${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}\n`;
 }
@@ -77,7 +79,7 @@ function entryOf(id: string, masterKey: Buffer): KeyringEntry {
   };
 }
 
-/** HKDF (RFC 5869): one purpose's key says nothing about another's, nor about the master key. */
+/** HKDF (RFC 5869): the key for one purpose reveals nothing about other keys or the master key. */
 function subKey(masterKey: Buffer, purpose: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', masterKey, '', purpose, KEY_BYTES)));
 }

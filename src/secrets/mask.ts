@@ -1,2 +1,2 @@
-/** Stands for what must not be shown. */
+/** Replaces values that must not be shown. */
 export const MASK = '••••';

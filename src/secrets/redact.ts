@@ -6,26 +6,26 @@ const MIN_LENGTH_TO_SHOW = 12;
 const MIN_BASE64_LENGTH = 6;
 const LONG_RUN = /[A-Za-z0-9]{16,}/g;
 
-/** How a secret is read back: the mask and its last four characters, or the mask alone when it is too short for that. */
+/** How a secret is shown: the mask with its last four characters, or only the mask if the secret is too short. */
 export function redactSecret(value: string): string {
   const characters = [...value];
   return characters.length < MIN_LENGTH_TO_SHOW ? MASK : MASK + characters.slice(-SHOWN_CHARACTERS).join('');
 }
 
 /**
- * Masks every occurrence of the secrets in a text that somebody else wrote, such as the body of a vendor's answer: as
- * they are, URL-encoded, JSON- and HTML-escaped, in base64 (also inside a longer value, as in Basic authentication),
- * and the telling parts of secrets that are URLs. Scrub before cutting a text short, not after.
+ * Masks every occurrence of the secrets in someone else's text, such as a vendor's response body: plain, URL-encoded, JSON-
+ * and HTML-escaped, in base64 (also within a longer value, as in Basic authentication), and the revealing parts of secrets
+ * that are URLs. Redact before you truncate a text, not after.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
   return createScrubber(secrets)(text);
 }
 
-/** The same for many texts: the spellings are made once. */
+/** The same for many texts: the spellings are computed once. */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');
-  // The longest first: a spelling may contain another one.
+  // Longest first, because a spelling may contain another one.
   const ordered = [...spellings].sort((left, right) => right.length - left.length);
   return (text) => ordered.reduce((scrubbed, spelling) => scrubbed.replaceAll(spelling, MASK), text);
 }
@@ -37,7 +37,7 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
 function partsOf(secret: string): string[] {
   const runs = secret.match(LONG_RUN) ?? [];
   if (!isUrl(secret) || !URL.canParse(secret)) return [secret, ...runs];
-  // Receivers name it as it was written, or as it went over the wire.
+  // Servers quote it as it was written or as it was sent.
   const { href } = new URL(secret);
   return [secret, href, ...hiddenParts(secret), ...hiddenParts(href), ...runs];
 }

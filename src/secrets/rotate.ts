@@ -4,25 +4,25 @@ import type { Keyring } from './keyring.ts';
 import { type SecretBox, sealedPrefix } from './secret-box.ts';
 
 export type RotationReport = {
-  /** Secrets that are now sealed under the current key, and were not before. */
+  /** Secrets that were sealed again under the current key. */
   rotated: number;
-  /** Cells that could not be opened under any key of the keyring. They were left as they are. */
+  /** Cells that no key of the keyring opens. They were left unchanged. */
   unreadable: { table: string; column: string; rowId: string }[];
   /** Secrets still under another key, the unreadable ones included: changed while this ran, or written by a process
    * that does not have the new key yet. Run the command again. */
   remaining: number;
-  /** API keys in use whose hash was made with an older key. Each is hashed anew when it is next used. */
+  /** Active API keys whose hash was made with an older key. Each is rehashed on its next use. */
   apiKeysUnderOlderKeys: number;
 };
 
 type SealedColumn = { table: string; column: string };
-/** What is stored under other keys than the current one. */
+/** What is stored under keys other than the current one. */
 export type OlderSecrets = {
   /** Sealed secrets under a key of the keyring that is not the current one. */
   rotatable: number;
-  /** Sealed secrets under a key that is not in the keyring: nobody can read them. */
+  /** Sealed secrets under a key that isn't in the keyring. They can't be read. */
   lost: number;
-  /** API keys in use, hashed with an older key. */
+  /** Active API keys, hashed with an older key. */
   apiKeys: number;
 };
 
@@ -35,9 +35,9 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
 ];
 
 /**
- * Seals every stored secret anew under the current key while the service runs. Safe to stop and to run again: rows that
- * are current already are passed over. Stored answers of idempotent requests are not touched, since they are deleted
- * after 24 hours: keep the old key for as long.
+ * Seals every stored secret again under the current key while the service runs. You can stop it and run it again: it skips
+ * rows that are already current. It leaves stored responses of idempotent requests alone, because they are deleted after 24
+ * hours: keep the old key that long.
  *
  * @param batchSize rows read at once.
  */
@@ -84,11 +84,11 @@ export async function rotateSecrets(options: {
     try {
       resealed = secretBox.seal(secretBox.open(sealed, context), context);
     } catch (error) {
-      log.error({ err: error, table, column, rowId: id }, 'a stored secret cannot be opened and stays as it is');
+      log.error({ err: error, table, column, rowId: id }, 'cannot open a stored secret; leaving it unchanged');
       report.unreadable.push({ table, column, rowId: id });
       return;
     }
-    // Only if nobody replaced it meanwhile: their value is the newer one.
+    // Only if it wasn't replaced meanwhile: that value is newer.
     const { rowCount } = await db.pool.query(
       `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
       [resealed, id, sealed],
@@ -97,7 +97,7 @@ export async function rotateSecrets(options: {
   }
 }
 
-/** Counts what `rotateSecrets` would have to do, and what it could not. */
+/** Counts what `rotateSecrets` would do, and what it couldn't. */
 export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Keyring): Promise<OlderSecrets> {
   const known = [...keyring.all.keys()].map((id) => `${sealedPrefix(id)}%`);
   const counts = await Promise.all(

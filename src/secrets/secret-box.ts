@@ -1,17 +1,17 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 
-/** The cell a secret belongs to. A ciphertext that is copied into another cell does not open there. */
+/** The cell that a secret belongs to. A ciphertext copied into another cell can't be opened there. */
 export type SealContext = { table: string; column: string; rowId: string; projectId: string };
 
 export type SecretBox = {
   /** Encrypts under the current key: `v1.<key id>.<iv>.<ciphertext>.<tag>`, the last three in base64url. */
   seal(plaintext: string, context: SealContext): string;
-  /** @throws Error when it was altered, moved or sealed under a key that is not in the keyring. It names no secret. */
+  /** @throws Error if it was altered, moved or sealed under a key that isn't in the keyring. The message contains no secret. */
   open(sealed: string, context: SealContext): string;
-  /** The id of the key it is sealed under. @throws Error when it is not a sealed secret at all. */
+  /** The ID of the key that sealed it. @throws Error if it isn't a sealed secret. */
   keyIdOf(sealed: string): string;
-  /** Whether it is sealed under the current key, so that rotation has nothing to do. */
+  /** Whether it is sealed under the current key and needs no rotation. */
   isCurrent(sealed: string): boolean;
 };
 
@@ -21,7 +21,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const SEALED_PATTERN = /^v1\.([a-z0-9]{1,16})\.([\w-]+)\.([\w-]*)\.([\w-]+)$/;
 
-/** What every secret sealed under that key starts with. */
+/** The prefix of all secrets sealed under this key. */
 export function sealedPrefix(keyId: string): string {
   return `${VERSION}.${keyId}.`;
 }
@@ -48,7 +48,7 @@ export function createSecretBox(keyring: Keyring): SecretBox {
       decipher.setAuthTag(tag);
       return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
     } catch {
-      throw failure(context, 'it was altered, or belongs elsewhere');
+      throw failure(context, 'it was altered or moved');
     }
   }
 
@@ -63,15 +63,15 @@ function parse(sealed: string, context?: SealContext) {
   const match = SEALED_PATTERN.exec(sealed);
   const [, keyId = '', ...encoded] = match ?? [];
   const [iv, ciphertext, tag] = encoded.map((part) => Buffer.from(part, 'base64url'));
-  // Base64 has several spellings of the same bytes; only the one that `seal` writes is accepted.
+  // Base64 can spell the same bytes in several ways. Only the spelling of `seal` is accepted.
   const isCanonical = [iv, ciphertext, tag].every((part, index) => part?.toString('base64url') === encoded[index]);
   if (!match || !isCanonical || iv?.length !== IV_BYTES || tag?.length !== TAG_BYTES || !ciphertext) {
-    throw failure(context, 'it does not have the form of one');
+    throw failure(context, 'it is malformed');
   }
   return { keyId, iv, ciphertext, tag };
 }
 
-/** JSON of an array of strings is unambiguous: no two cells share it, whatever their names contain. */
+/** A JSON array of strings is unambiguous: no two cells share it, whatever their names contain. */
 function associatedData(keyId: string, { table, column, rowId, projectId }: SealContext): Buffer {
   return Buffer.from(JSON.stringify([VERSION, keyId, table, column, projectId, rowId]), 'utf8');
 }

@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { VERSION } from '../version.ts';
 
-/** The samplers of the specification, by their names in `OTEL_TRACES_SAMPLER`. */
+/** The samplers of the specification, by their `OTEL_TRACES_SAMPLER` names. */
 const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),
@@ -24,7 +24,7 @@ const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampler>> = {
 };
 const DEFAULT_SAMPLER = 'parentbased_always_on';
 
-/** Registers the SDK with the API. The exporter reads its address, headers and timeouts from the environment. */
+/** Registers the SDK with the API. The exporter reads its URL, headers and timeouts from the environment. */
 export function startSdk(env: NodeJS.ProcessEnv): () => Promise<void> {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({

@@ -1,13 +1,13 @@
 import { setTracing } from './tracer.ts';
 
 export type Tracing = {
-  /** Hands over what was recorded. */
+  /** Exports the remaining spans. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts recording traces when the standard variables of OpenTelemetry name a collector. What that takes is not even
- * loaded otherwise.
+ * Starts recording traces if the standard OpenTelemetry variables configure a collector. Otherwise the SDK isn't even
+ * loaded.
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
 export async function startTracing(env: NodeJS.ProcessEnv): Promise<Tracing | undefined> {

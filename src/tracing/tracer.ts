@@ -14,9 +14,9 @@ import { VERSION } from '../version.ts';
 export type SpanOptions = {
   kind?: 'server' | 'client';
   attributes?: Attributes;
-  /** The `traceparent` to go on from, in place of the span that is open here; what is none begins a new trace. */
+  /** The `traceparent` to continue instead of the current span. An invalid one starts a new trace. */
   parent?: string | null | undefined;
-  /** `traceparent`s of what else this is about. */
+  /** `traceparent`s of related traces. */
   links?: readonly (string | null)[];
 };
 
@@ -26,7 +26,7 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
 let isOn = false;
 
-/** Whether spans are made at all. While not, what is below does nothing but run what it is given. */
+/** Whether spans are recorded. If not, the functions below only run their callbacks. */
 export function setTracing(on: boolean): void {
   isOn = on;
 }
@@ -35,14 +35,14 @@ export function isTracing(): boolean {
   return isOn;
 }
 
-/** Opens a span around `run`; what it throws marks the span as failed. `describe` is asked while tracing is on alone. */
+/** Opens a span around `run`. An exception marks it as failed. `describe` is called only while tracing is on. */
 export async function inSpan<T>(name: string, describe: () => SpanOptions, run: () => Promise<T>): Promise<T> {
   if (!isOn) return run();
   const { span, within } = openSpan(name, describe());
   try {
     return await context.with(within, run);
   } catch (error) {
-    // The class alone: messages may hold what is not for the telemetry of others.
+    // Only the class: messages may contain data that doesn't belong in telemetry.
     span.setAttribute('error.type', error instanceof Error ? error.name : typeof error);
     span.setStatus({ code: SpanStatusCode.ERROR });
     throw error;
@@ -51,7 +51,7 @@ export async function inSpan<T>(name: string, describe: () => SpanOptions, run: 
   }
 }
 
-/** Opens a span that its caller ends. */
+/** Opens a span that the caller ends. */
 export function openSpan(name: string, options: SpanOptions): { span: Span; within: Context } {
   const { kind, attributes, parent, links } = options;
   const start = parent === undefined ? context.active() : contextOf(parent);
@@ -69,12 +69,12 @@ export function openSpan(name: string, options: SpanOptions): { span: Span; with
   return { span, within: trace.setSpan(start, span) };
 }
 
-/** Adds facts to the span that is open here. */
+/** Adds attributes to the current span. */
 export function describeSpan(attributes: Attributes): void {
   if (isOn) trace.getActiveSpan()?.setAttributes(attributes);
 }
 
-/** The `traceparent` of the span that is open here, for whom this is handed on to. */
+/** The `traceparent` of the current span, to pass on. */
 export function currentTraceparent(): string | undefined {
   if (!isOn) return undefined;
   const spanContext = trace.getActiveSpan()?.spanContext();
@@ -83,7 +83,7 @@ export function currentTraceparent(): string | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** The same as a header, when there is one. */
+/** The same as a header, if there is one. */
 export function traceHeaders(): { traceparent?: string } {
   const traceparent = currentTraceparent();
   return traceparent === undefined ? {} : { traceparent };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { SETTINGS } from '../../src/config/variables.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks.json', audience: 'tollgate' };
@@ -31,7 +31,7 @@ describe('without any variable', () => {
   });
 
   test('an empty variable is one that is not set', () => {
-    const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
+    const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(empty)).toMatchObject({ port: 4000, issuers: [] });
   });
 
@@ -148,7 +148,7 @@ describe('a variable', () => {
     expect(problemsOf(key)).toEqual(['FACILITATOR_KEY_SECRET: must be an Ed25519 key in base64, or an EC key in PEM']);
   });
 
-  test.each(Object.entries(SETTINGS))('%s is explained', (_name, { help }) => {
+  test.each(Object.entries(VARIABLES))('%s is explained', (_name, { help }) => {
     expect(help).toMatch(/^\S.*\.$/s);
   });
 });

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
-import type { Route } from '../../src/rest/routes/route.ts';
+import type { RestRoute } from '../../src/rest/routes/route.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
 import { hostileFilter, hostileJson, hostileText } from '../support/hostile-text.ts';
@@ -19,7 +19,7 @@ let rest: Rest;
 let alice: TestUser;
 let ids: Record<string, string>;
 /** Judges the bodies of requests by the document. */
-let isDocumented: (route: Route, body: unknown) => boolean;
+let isDocumented: (route: RestRoute, body: unknown) => boolean;
 
 beforeAll(async () => {
   ({ app, alice, ids } = await openFuzzTarget());
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-const pathOf = (route: Route, overrides: Record<string, string> = {}) =>
+const pathOf = (route: RestRoute, overrides: Record<string, string> = {}) =>
   route.path.replaceAll(/:(\w+)/g, (_all, name: string) => overrides[name] ?? ids[name]!);
 
 const FILTER = { not: { 'data.path': { in: ['/a'], contains: '/' } }, or: [{ 'data.path': '/b' }] };
@@ -76,7 +76,7 @@ function nearMiss(good: Record<string, unknown>): fc.Arbitrary<unknown> {
   return fc.oneof(replaced, added, listed, nested, filtered);
 }
 
-async function send(route: Route, body: unknown): Promise<void> {
+async function send(route: RestRoute, body: unknown): Promise<void> {
   const { status } = await rest.send(alice, route.method, pathOf(route), { body: JSON.stringify(body) });
   // An action that needs no body takes null for none.
   if (status < 300 && body !== null) expect(isDocumented(route, body), JSON.stringify(body)).toBe(true);

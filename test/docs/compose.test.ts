@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SETTINGS } from '../../src/config/variables.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import { ROOT } from './pages.ts';
 
 /** What compose.yaml says itself, or leaves at its default. */
@@ -10,6 +10,6 @@ const OF_THE_PROCESS = ['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 
 test('every setting that is written to .env reaches the containers', async () => {
   const compose = await readFile(join(ROOT, 'compose.yaml'), 'utf8');
   const handedOn = Array.from(compose.matchAll(/^ {2}([A-Z_]+): \$\{\1:/gm), ([, name]) => name);
-  const wanted = Object.keys(SETTINGS).filter((name) => !OF_THE_PROCESS.includes(name));
+  const wanted = Object.keys(VARIABLES).filter((name) => !OF_THE_PROCESS.includes(name));
   expect(handedOn.toSorted()).toEqual(wanted.toSorted());
 });

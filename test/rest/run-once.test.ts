@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { AppError } from '../../src/errors.ts';
-import type { IdempotencyStore, StoredAnswer } from '../../src/features/idempotency/store.ts';
+import type { IdempotencyStore, StoredResponse } from '../../src/features/idempotency/store.ts';
 import { runOnce } from '../../src/rest/idempotency.ts';
 
-const ANSWER: StoredAnswer = { status: 201, headers: { location: '/x' }, body: { id: 'x' } };
+const ANSWER: StoredResponse = { status: 201, headers: { location: '/x' }, body: { id: 'x' } };
 
 function open(overrides: Partial<IdempotencyStore> = {}) {
   const calls: string[] = [];
@@ -15,7 +15,7 @@ function open(overrides: Partial<IdempotencyStore> = {}) {
   };
   const warn = vi.fn();
   const request = { scope: 'usr_1', header: 'k', fingerprint: 'f', log: { warn } };
-  return { calls, warn, run: (run: () => Promise<StoredAnswer>) => runOnce(store, request, run) };
+  return { calls, warn, run: (run: () => Promise<StoredResponse>) => runOnce(store, request, run) };
 }
 
 const fail = (error: unknown) => async () => Promise.reject(error);

@@ -6,12 +6,13 @@ import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { type DevIssuer, openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Tier } from '../../src/limits/tiers.ts';
+import type { Overrides } from '../../src/roles/overrides.ts';
 import { createTestDatabase } from './database.ts';
 
 export type TestUser = {
   subject: string;
   token: string;
-  /** Calls a REST path as this user; the answer's body is parsed when there is one. */
+  /** Calls a REST path as this user and parses the response body if there is one. */
   rest<T = unknown>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>;
   graphql<T = Record<string, unknown>>(query: string, variables?: Record<string, unknown>): Promise<GraphQLAnswer<T>>;
 };
@@ -26,13 +27,14 @@ export type GraphQLAnswer<T> = {
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /**
- * The real service on an ephemeral port, with a database of its own and the dev issuer, as `npm start` runs it. Loopback
- * targets are allowed on every port.
+ * The real service on an ephemeral port, with its own database and the dev issuer, as `npm start` runs it. It may send
+ * requests to any loopback port.
  *
- * @param options `databaseUrl` to share the database of another app; `env` for settings beside the defaults.
+ * @param options `databaseUrl` shares the database of another app, `env` sets environment variables, `config` changes the
+ *   configuration made from them. All others are overrides.
  */
 export async function startTestApp(
-  options: Pick<AppOptions, 'hostOverrides' | 'delivery' | 'responsePacing' | 'payloadVersions'> & {
+  options: Overrides & {
     databaseUrl?: string;
     dataDir?: string;
     env?: Record<string, string>;
@@ -40,26 +42,23 @@ export async function startTestApp(
     log?: AppOptions['log'];
   } = {},
 ) {
-  const database = options.databaseUrl ? undefined : await createTestDatabase();
-  const databaseUrl = options.databaseUrl ?? database!.url;
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'tollgate-test-')));
+  const { databaseUrl: givenUrl, dataDir: givenFolder, env, config: changes, log, ...overrides } = options;
+  const database = givenUrl ? undefined : await createTestDatabase();
+  const databaseUrl = givenUrl ?? database!.url;
+  const dataDir = givenFolder ?? (await mkdtemp(join(tmpdir(), 'tollgate-test-')));
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',
     DATA_DIR: dataDir,
     DATABASE_POOL_SIZE: '10',
     EGRESS_ALLOW: '127.0.0.1/32:*',
-    ...options.env,
+    ...env,
   });
-  const { hostOverrides, delivery, responsePacing, payloadVersions } = options;
   const app: App = await startApp({
-    config: { ...config, ...options.config },
+    config: { ...config, ...changes },
     databaseUrl,
-    log: options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' }),
-    ...(hostOverrides && { hostOverrides }),
-    ...(delivery && { delivery }),
-    ...(responsePacing && { responsePacing }),
-    ...(payloadVersions && { payloadVersions }),
+    log: log ?? pino({ level: process.env.TEST_LOG ?? 'silent' }),
+    overrides,
   });
   const issuer: DevIssuer = await openDevIssuer({ dataDir });
 
@@ -68,21 +67,21 @@ export async function startTestApp(
     databaseUrl,
     dataDir,
     issuer,
-    /** A user of the dev issuer. Without a tier of their own they are `PRO`, so that connectors can be made. */
+    /** A user of the dev issuer. The default tier is `PRO`, so that the user can create connectors. */
     async user(subject: string, tier: Tier = 'PRO'): Promise<TestUser> {
       return caller(app.url, subject, await issuer.sign({ subject, tier }));
     },
-    /** Somebody with this credential, such as an API key. */
+    /** A caller with this credential, such as an API key. */
     caller: (credential: string): TestUser => caller(app.url, '', credential),
     async stop(): Promise<void> {
       await app.stop();
       await database?.drop();
-      if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+      if (!givenFolder) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-/** Somebody with a credential, at a service. */
+/** A caller of this service with this credential. */
 export function caller(url: string, subject: string, token: string): TestUser {
   const authorization = `Bearer ${token}`;
   return {

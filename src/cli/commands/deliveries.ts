@@ -15,37 +15,37 @@ import { STATUSES, statusOf } from '../statuses.ts';
 type FilterOptions = { status?: string; eventType?: string; since?: string };
 type ShownDelivery = Extract<NonNullable<CliDeliveryQuery['node']>, { __typename: 'Delivery' }>;
 
-/** From here on it is worth a word what an attempt waited for. */
+/** Responses slower than this are explained. */
 const SLOW_MILLISECONDS = 1000;
 
 export function addDeliveries(program: Command): void {
-  const deliveries = program.command('deliveries').description('watch, inspect and repeat deliveries');
+  const deliveries = program.command('deliveries').description('watch, inspect and resend deliveries');
 
   addServiceOptions(deliveries.command('tail'))
     .description('print deliveries as they change')
-    .option('--status <list>', `only these: ${STATUSES.join(', ').toLowerCase()}`)
-    .option('--event-type <list>', 'only of these events, such as payment.settled')
-    .option('--since <time>', 'first those since then: an age such as 30m or 2h, or a time')
+    .option('--status <list>', `only deliveries with these statuses: ${STATUSES.join(', ').toLowerCase()}`)
+    .option('--event-type <list>', 'only these event types, such as payment.settled')
+    .option('--since <time>', 'start with deliveries since then: an age such as 30m or 2h, or a time')
     .action((_options, command: Command) => tail(openSession(command), command.opts<FilterOptions>()));
 
   addServiceOptions(deliveries.command('show'))
     .argument('<id>', 'dlv_…')
-    .description('print a delivery with all its attempts, why it stands as it does, and what to do')
-    .option('--curl', 'print commands that send its request again by hand, and nothing else')
+    .description('print a delivery with its attempts, the reason for its status, and what to do')
+    .option('--curl', 'print only curl commands that send its request again')
     .action((id: string, _options, command: Command) =>
       show(openSession(command), id, command.opts<{ curl?: boolean }>().curl === true),
     );
 
   addServiceOptions(deliveries.command('resend'))
     .argument('<id>', 'dlv_…')
-    .description('send a delivery again and show how it went')
+    .description('send a delivery again and show the result')
     .option('--timeout <seconds>', 'how long to wait for the result', '30')
     .action((id: string, _options, command: Command) =>
       resend(openSession(command), id, secondsOf(command.opts<{ timeout: string }>().timeout, '--timeout')),
     );
 }
 
-/** @throws Failure naming the option that is wrong. */
+/** @throws Failure that names the invalid option. */
 export function deliveryFilter({ status, eventType, since }: FilterOptions): DeliveryFilter {
   return {
     ...(status && { status: listOf(status).map(statusOf) }),
@@ -56,7 +56,7 @@ export function deliveryFilter({ status, eventType, since }: FilterOptions): Del
 
 async function tail(session: Session, options: FilterOptions): Promise<void> {
   const projectId = await session.projectId();
-  const greet = () => note(`Watching the deliveries of ${projectId}. Ctrl-C ends it.`);
+  const greet = () => note(`Watching deliveries in ${projectId}. Press Ctrl-C to stop.`);
   for await (const delivery of followDeliveries(session, projectId, deliveryFilter(options), greet)) {
     if (session.isJson) printJson(delivery);
     else print(deliveryLine(delivery));
@@ -65,7 +65,7 @@ async function tail(session: Session, options: FilterOptions): Promise<void> {
 
 async function show({ client, signal, isJson }: Session, id: string, asCurl: boolean): Promise<void> {
   const { node } = await client.run(CliDeliveryDocument, { id }, signal);
-  if (node?.__typename !== 'Delivery') throw new Failure('refused', `There is no delivery ${id} that you may see.`);
+  if (node?.__typename !== 'Delivery') throw new Failure('refused', `Delivery ${id} not found.`);
   if (isJson) return printJson(node);
   if (asCurl) return printCurl(node);
   print(deliveryLine(node));
@@ -79,24 +79,24 @@ function explanationLines(explanation: ShownDelivery['explanation']): string[] {
   const isSlow = (slowestPhaseMs ?? 0) >= SLOW_MILLISECONDS;
   return [
     `why:   ${summary}`,
-    ...(isSlow ? [`slow:  ${phase}, ${slowestPhaseMs} ms of the last attempt`] : []),
+    ...(isSlow ? [`slow:  ${phase} took ${slowestPhaseMs} ms of the last attempt`] : []),
     `next:  ${next}`,
     ...(advice ? [`to do: ${advice}`] : []),
   ];
 }
 
-/** The commands on standard output, so that they can be kept in a file; what its variables are beside them. */
+/** Prints the commands on standard output, so that they can go into a file, and explains their variables on standard error. */
 function printCurl({ id, explanation: { curl, curlVariables } }: ShownDelivery): void {
-  if (curl === null) throw new Failure('refused', `The request of ${id} cannot be shown safely.`);
+  if (curl === null) throw new Failure('refused', `The request of ${id} cannot be shown without exposing secrets.`);
   for (const { name, description } of curlVariables) note(`${name}: ${description}`);
   print(curl);
 }
 
 function attemptLines(attempt: ShownDelivery['attempts'][number]): string {
   const { number, trigger, startedAt, durationMs, statusCode, errorClass, errorMessage, responseBody } = attempt;
-  const by = trigger === 'MANUAL' ? '  by hand' : '';
+  const by = trigger === 'MANUAL' ? '  manual' : '';
   const head = `  ${number}.  ${startedAt}  ${statusCode ?? errorClass}  ${durationMs} ms${by}`;
-  const body = responseBody ? `answer: ${responseBody.replaceAll(/\s+/g, ' ').slice(0, 500)}` : undefined;
+  const body = responseBody ? `response: ${responseBody.replaceAll(/\s+/g, ' ').slice(0, 500)}` : undefined;
   return [head, errorMessage, body].filter(Boolean).join('\n      ');
 }
 

@@ -5,10 +5,10 @@ import { print, printJson } from '../output.ts';
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check what a service with this environment needs: run it where the service runs')
-    .option('--json', 'one JSON value a line, for programs')
+    .description('check everything the service needs; run it with the same environment, on the same machine')
+    .option('--json', 'print one JSON value per line')
     .action(async (options: { json?: boolean }) => {
-      // Loads half the service, which the other commands need not wait for.
+      // Loads much of the service. Other commands shouldn't wait for that.
       const { examine } = await import('../doctor/examine.ts');
       for await (const finding of examine(process.env)) {
         if (options.json) printJson(finding);

@@ -17,11 +17,11 @@ const FORWARD_TIMEOUT_MILLISECONDS = 15_000;
 
 export function addListen(program: Command): void {
   addServiceOptions(program.command('listen'))
-    .description('forward live events to a local port, signed as webhooks are')
-    .option('--forward-to <address>', 'where to send them, such as localhost:3000/hook; default: only print them')
-    .option('--events <kinds>', 'only these, separated by commas, such as payment.settled,payment.failed')
-    .option('--webhook <id>', 'only the kinds that this webhook is subscribed to')
-    .option('--print-secret', 'print the signing secret and end')
+    .description('forward live events to a local port, signed like webhooks')
+    .option('--forward-to <address>', 'where to send them, such as localhost:3000/hook (default: only print them)')
+    .option('--events <types>', 'only these event types, separated by commas, such as payment.settled,payment.failed')
+    .option('--webhook <id>', 'only the event types of this webhook')
+    .option('--print-secret', 'print the signing secret and exit')
     .action(async (_options, command: Command) => listen(openSession(command), command.opts<Options>()));
 }
 
@@ -36,7 +36,7 @@ async function listen(session: Session, options: Options): Promise<void> {
   const types = options.events ? listOf(options.events).map(eventTypeOf) : webhook?.types;
   const what = types ? types.map(kindOf).join(', ') : 'all events';
   const greet = () => {
-    note(`Listening in ${projectId} for ${what}. Ctrl-C ends it.`);
+    note(`Listening for ${what} in ${projectId}. Press Ctrl-C to stop.`);
     if (target) note(`Forwarding to ${target.origin}, signed with ${secret}`);
   };
 
@@ -59,10 +59,10 @@ async function listen(session: Session, options: Options): Promise<void> {
       print(`${clock()}  ${kindOf(event.type).padEnd(24)}  ${event.id}  → ${outcome}`);
     }
   }
-  if (target) note(`${counts.forwarded} forwarded, ${counts.failed} not accepted.`);
+  if (target) note(`${counts.forwarded} forwarded, ${counts.failed} failed.`);
 }
 
-/** Sends an event as the service sends its webhooks: the same body, the same headers. Once; failures are shown. */
+/** Sends an event as the service sends webhooks: same body, same headers. It doesn't retry; failures are shown. */
 async function forward(event: CliEventFragment, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
   const { id, version, test, timestamp, projectId, data } = event;
   const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
@@ -89,7 +89,7 @@ async function forward(event: CliEventFragment, url: URL, secret: string, signal
   }
 }
 
-/** The same for the same credential and project, so that a receiver can be given it once. Says nothing of the credential. */
+/** Depends only on the credential and the project, so you configure it once. It doesn't reveal the credential. */
 function sessionSecret(credential: string, projectId: string): string {
   return `whsec_${createHmac('sha256', credential).update(`tollgate listen v1 ${projectId}`).digest('base64')}`;
 }
@@ -97,12 +97,12 @@ function sessionSecret(credential: string, projectId: string): string {
 function targetUrl(text: string): URL {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new Failure('usage', `--forward-to ${text} is not an address, such as localhost:3000/hook.`);
+  throw new Failure('usage', `--forward-to must be an address such as localhost:3000/hook, not ${text}.`);
 }
 
 async function findWebhook({ client, signal }: Session, id: string) {
   const { node } = await client.run(CliWebhookDocument, { id }, signal);
-  if (node?.__typename !== 'Webhook') throw new Failure('refused', `There is no webhook ${id} that you may see.`);
+  if (node?.__typename !== 'Webhook') throw new Failure('refused', `Webhook ${id} not found.`);
   const isAll = node.eventTypes.includes('ALL');
   return { projectId: node.projectId, types: isAll ? undefined : (node.eventTypes as EventType[]) };
 }

@@ -25,7 +25,7 @@ type ReplayOptions = {
   yes?: boolean;
 };
 
-/** What is being sent cannot be sent again. */
+/** Deliveries in progress can't be sent again. */
 const REPLAYED = STATUSES.filter((status) => status !== 'RUNNING');
 
 const PROGRESS_MILLISECONDS = 500;
@@ -33,16 +33,16 @@ const PATIENCE_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
   addServiceOptions(program.command('replay'))
-    .description('send many deliveries again: counts them, asks, and shows how far it is; Ctrl-C cancels it')
-    .option('--status <list>', `those in these states: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
-    .option('--event-type <list>', 'only of these events, such as payment.settled')
-    .option('--since <time>', 'made at or after: an age such as 30m or 2h, or a time')
-    .option('--until <time>', 'made before: an age or a time')
+    .description('send many deliveries again: counts them, asks for confirmation and shows progress; Ctrl-C cancels it')
+    .option('--status <list>', `deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
+    .option('--event-type <list>', 'only these event types, such as payment.settled')
+    .option('--since <time>', 'created at or after: an age such as 30m or 2h, or a time')
+    .option('--until <time>', 'created before: an age or a time')
     .option('--webhook <id>', 'only to this webhook')
     .option('--connector <id>', 'only to this connector')
-    .option('--max-per-second <number>', 'how many to queue in a second, 1 to 1000', '50')
-    .option('--dry-run', 'count them and send nothing')
-    .option('--yes', 'do not ask')
+    .option('--max-per-second <number>', 'how many to queue per second, 1 to 1000', '50')
+    .option('--dry-run', 'only count them')
+    .option('--yes', 'skip the confirmation')
     .action((_options, command: Command) => replay(openSession(command), command.opts<ReplayOptions>()));
 }
 
@@ -57,10 +57,10 @@ async function replay(session: Session, options: ReplayOptions): Promise<void> {
   const counted = await client.run(CliCreateReplayDocument, { input: { ...input, dryRun: true } }, signal);
   const { total } = counted.createReplay!;
   if (options.dryRun) return isJson ? printJson({ total }) : print(`${deliveries(total)} would be sent again.`);
-  if (total === 0) return isJson ? printJson({ total }) : note('There is no such delivery.');
-  if (!options.yes) await confirm(`Send ${deliveries(total)} again, up to ${maxPerSecond} a second?`, signal);
+  if (total === 0) return isJson ? printJson({ total }) : note('No deliveries match.');
+  if (!options.yes) await confirm(`Send ${deliveries(total)} again, up to ${maxPerSecond} per second?`, signal);
 
-  // To its end, whoever interrupts: what has begun can only be cancelled by its id.
+  // Not interruptible: a replay that has started can only be canceled by its ID.
   const created = await client.run(CliCreateReplayDocument, { input }, AbortSignal.timeout(PATIENCE_MILLISECONDS));
   const ended = await watch(session, created.createReplay!.replay!);
   if (isJson) printJson(ended);
@@ -68,7 +68,7 @@ async function replay(session: Session, options: ReplayOptions): Promise<void> {
   if (ended.status !== 'COMPLETED') process.exitCode = signal.aborted ? EXIT_CODES.interrupted : EXIT_CODES.failed;
 }
 
-/** @throws Failure naming the option that is wrong. */
+/** @throws Failure that names the invalid option. */
 function filterOf({ status, eventType, since, until, webhook, connector }: ReplayOptions): ReplayFilter {
   return {
     status: listOf(status).map(statusOf),
@@ -80,10 +80,10 @@ function filterOf({ status, eventType, since, until, webhook, connector }: Repla
   };
 }
 
-/** Shows how far it is until it has ended. When the user interrupts, it is cancelled. */
+/** Shows progress until the replay ends. Cancels it if the user interrupts. */
 async function watch({ client, signal }: Session, started: CliReplayFragment): Promise<CliReplayFragment> {
   let replay = started;
-  note(`${replay.id} has begun. Ctrl-C cancels it.`);
+  note(`Started ${replay.id}. Press Ctrl-C to cancel it.`);
   while (replay.status === 'RUNNING') {
     await delay(PROGRESS_MILLISECONDS, undefined, { signal }).catch(() => {});
     if (signal.aborted) {
@@ -102,16 +102,16 @@ async function watch({ client, signal }: Session, started: CliReplayFragment): P
       const { node } = await client.run(CliReplayProgressDocument, { id }, signal);
       if (node?.__typename === 'Replay') return node;
     } catch (error) {
-      // It goes on whether we look or not.
+      // The replay continues whether or not we can watch it.
       if (signal.aborted || (error instanceof Failure && error.isTransient)) return replay;
       throw error;
     }
-    throw new Failure('refused', `The replay ${id} is gone.`);
+    throw new Failure('refused', `Replay ${id} no longer exists.`);
   }
 }
 
 function resultOf({ id, status, total, done, skipped }: CliReplayFragment): string {
-  const passed = skipped > 0 ? `, ${skipped} passed over` : '';
+  const passed = skipped > 0 ? `, ${skipped} skipped` : '';
   return `${id}  ${status}  ${done} of ${total} queued again${passed}`;
 }
 

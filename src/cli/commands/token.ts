@@ -13,10 +13,13 @@ const MAX_LIFETIME_SECONDS = 366 * UNIT_SECONDS.d!;
 export function addToken(program: Command): void {
   program
     .command('token')
-    .description('print a token of the local dev issuer and nothing else; the server must use the same DATA_DIR')
-    .option('--sub <name>', 'who signs in; the user is made on first sight', 'dev')
-    .option('--tier <tier>', `${tierNames()}: the user is moved to it (default: stays as it is, new users are starter)`)
-    .option('--requests-per-minute <n>', `rate of an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`)
+    .description('print a token from the local dev issuer; the server must use the same DATA_DIR')
+    .option('--sub <name>', 'user name; created on first use', 'dev')
+    .option('--tier <tier>', `move the user to this tier: ${tierNames()} (default: unchanged; starter for new users)`)
+    .option(
+      '--requests-per-minute <n>',
+      `rate limit of an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`,
+    )
     .option('--expires <time>', 'lifetime, such as 90s, 30m, 8h, 7d', '8h')
     .action(async (_options, command: Command) => print(await makeToken(command.opts<Options>())));
 }
@@ -30,7 +33,7 @@ async function makeToken({ sub, tier, requestsPerMinute, expires }: Options): Pr
     expiresInSeconds: readLifetime(expires),
   };
   if (claims.requestsPerMinute !== undefined && (claims.tier ?? 'ENTERPRISE') !== 'ENTERPRISE') {
-    throw new Failure('usage', '--requests-per-minute counts for the tier enterprise only.');
+    throw new Failure('usage', '--requests-per-minute applies to the enterprise tier only.');
   }
   const issuer = await openDevIssuer({ dataDir: process.env.DATA_DIR || '.data' });
   return issuer.sign(claims);
@@ -39,7 +42,7 @@ async function makeToken({ sub, tier, requestsPerMinute, expires }: Options): Pr
 function readTier(name: string | undefined): Tier | undefined {
   if (name === undefined) return undefined;
   const tier = parseTier(name);
-  if (!tier) throw new Failure('usage', `There is no tier "${name}". Use one of ${tierNames()}.`);
+  if (!tier) throw new Failure('usage', `Unknown tier "${name}". Use one of ${tierNames()}.`);
   return tier;
 }
 
@@ -56,7 +59,7 @@ function readLifetime(text: string): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text);
   const seconds = match ? Number(match[1]) * UNIT_SECONDS[match[2]!]! : 0;
   if (seconds < 1 || seconds > MAX_LIFETIME_SECONDS) {
-    throw new Failure('usage', '--expires must be a time such as 90s, 30m, 8h or 7d, at most 366d.');
+    throw new Failure('usage', '--expires must be a duration such as 90s, 30m, 8h or 7d, at most 366d.');
   }
   return seconds;
 }

@@ -7,9 +7,9 @@ import { addServiceOptions, foundProject, openSession, type Session } from '../s
 
 export function addTrigger(program: Command): void {
   addServiceOptions(program.command('trigger'))
-    .argument('<kind>', 'such as payment.settled')
-    .description('send a test event and show how its deliveries went')
-    .option('--webhook <ids>', 'to these, separated by commas; default: every active webhook of the project')
+    .argument('<type>', 'event type, such as payment.settled')
+    .description('send a test event and show the results')
+    .option('--webhook <ids>', 'only these webhooks, separated by commas (default: all active webhooks of the project)')
     .option('--timeout <seconds>', 'how long to wait for results', '30')
     .action(async (kind: string, _options, command: Command) => {
       const { webhook, timeout } = command.opts<{ webhook?: string; timeout: string }>();
@@ -36,6 +36,6 @@ async function activeWebhooks(session: Session): Promise<string[]> {
   const { project } = await session.client.run(CliWebhooksDocument, { projectId }, session.signal);
   const active = foundProject(project, projectId).webhooks.nodes.filter(({ isActive }) => isActive);
   if (active.length === 0)
-    throw new Failure('refused', `The project ${projectId} has no active webhook. Create one first.`);
+    throw new Failure('refused', `Project ${projectId} has no active webhooks. Create one first.`);
   return active.map(({ id }) => id);
 }

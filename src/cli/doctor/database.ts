@@ -19,33 +19,33 @@ export async function checkMigrations({ db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database migrations');
   const { pending, failed: broken, edited, unknown } = await readMigrationState(db.pool, MIGRATIONS);
   if (broken.length > 0) {
-    return failed(`${broken[0]} is recorded as failed.`, 'Undo what it left behind; starting the service says how.');
+    return failed(`Migration ${broken[0]} failed.`, 'Start the service: its error message says how to repair it.');
   }
   if (edited.length > 0) {
     return failed(
-      `${edited[0]} was changed after it was applied.`,
-      'Restore the file of the version that is installed.',
+      `Migration ${edited[0]} was changed after it was applied.`,
+      'Restore the original file of the installed version.',
     );
   }
   if (unknown.length > 0) {
-    return warning(`The database is newer: it has ${unknown.join(', ')}.`, 'Upgrade this process to the same version.');
+    return warning(`The database is newer than this version: it has ${unknown.join(', ')}.`, 'Upgrade this process.');
   }
   if (pending.length > 0) {
-    return warning(`${pending.length} not applied yet: ${pending.join(', ')}.`, 'Start the service: it applies them.');
+    return warning(`${pending.length} pending: ${pending.join(', ')}.`, 'Start the service to apply them.');
   }
   return ok('all applied');
 }
 
-/** Deliveries are timed and signed by the clock of the database. */
+/** Deliveries are scheduled and signed with the database's clock. */
 export async function checkClock({ db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database clock');
   const before = Date.now();
   const [row] = await rowsOf<{ time: Date }>(db, 'SELECT clock_timestamp() AS time');
   const after = Date.now();
   const seconds = Math.abs(row!.time.getTime() - (before + after) / 2) / 1000;
-  if (seconds <= MAX_CLOCK_SECONDS.ok) return ok('agrees with the clock of this machine');
+  if (seconds <= MAX_CLOCK_SECONDS.ok) return ok('matches the clock of this machine');
   const message = `It differs by ${Math.round(seconds)} s from the clock of this machine.`;
-  const advice = 'Synchronize both machines (NTP): webhooks are signed with the time of the database.';
+  const advice = 'Synchronize both machines with NTP: webhooks are signed with the database time.';
   return seconds <= MAX_CLOCK_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 
@@ -62,7 +62,7 @@ export async function checkNotifications({ db }: Patient): Promise<Finding> {
     if (await arrived.promise) return ok('notifications arrive');
     return failed(
       `A notification did not arrive within ${NOTIFY_MILLISECONDS / 1000} s.`,
-      'Point DATABASE_URL at the primary server, not at a pooler in transaction mode. Deliveries start late without it.',
+      'Point DATABASE_URL at the primary server, not at a pooler in transaction mode. Otherwise deliveries start late.',
     );
   } finally {
     clearTimeout(timer);
@@ -80,10 +80,11 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
   );
   const { limit, used } = row!;
   const needed = config.databasePoolSize + 1;
-  const advice = 'Lower DATABASE_POOL_SIZE or raise max_connections; every process needs its pool and one for LISTEN.';
-  if (needed > limit) return failed(`A process needs ${needed}, the server grants ${limit} in all.`, advice);
+  const advice =
+    'Lower DATABASE_POOL_SIZE or raise max_connections. Every process needs its pool and a connection for LISTEN.';
+  if (needed > limit) return failed(`A process needs ${needed} connections, but the server allows ${limit}.`, advice);
   const free = limit - used;
-  if (needed > free) return warning(`A process needs ${needed}; ${free} of ${limit} are free now.`, advice);
+  if (needed > free) return warning(`A process needs ${needed} connections; ${free} of ${limit} are free now.`, advice);
   return ok(`${needed} needed, ${free} of ${limit} free`);
 }
 

@@ -20,7 +20,7 @@ const DATABASE_CHECKS: readonly Check<Patient>[] = [
 ];
 const quiet = pino({ level: 'silent' });
 
-/** Examines what a service with this environment would meet, and yields what is found as it is found. */
+/** Checks what a service with this environment needs, and yields findings as it goes. */
 export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   let config: Config;
   try {
@@ -28,7 +28,8 @@ export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> 
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { failed } = findingsOf('configuration');
-    for (const problem of error.problems) yield failed(problem, 'See docs/configuration.md. The rest was not checked.');
+    for (const problem of error.problems)
+      yield failed(problem, 'See docs/configuration.md. Other checks were skipped.');
     return;
   }
   const mode = config.production ? 'production' : 'development';
@@ -55,7 +56,7 @@ async function* inOrder<Subject>(checks: readonly Check<Subject>[], subject: Sub
       yield* [await check(subject)].flat();
     } catch (error) {
       const { failed } = findingsOf(check.name.replace(/^check/, '').toLowerCase());
-      yield failed((error as Error).message, 'The check itself could not be made. Repair this first.');
+      yield failed((error as Error).message, 'The check could not run. Fix this first.');
     }
   }
 }
@@ -75,12 +76,12 @@ async function* withDatabase(
       const { hostname, port, pathname } = new URL(url);
       yield failed(
         `${hostname}:${port || 5432}${pathname}: ${(error as Error).message || (error as { code?: string }).code}`,
-        'Check DATABASE_URL, the password in it, and that the server takes connections from here.',
+        'Check DATABASE_URL and its password, and that the server accepts connections from this machine.',
       );
       return;
     }
     try {
-      yield ok(embedded ? `the embedded one in ${dataDir}` : 'reached');
+      yield ok(embedded ? `embedded, in ${dataDir}` : 'reachable');
       yield* look(db);
     } finally {
       await db.close();
@@ -93,10 +94,10 @@ async function* withDatabase(
 function checkEgressAllow({ egressAllow, production }: Config): Finding {
   const { ok, warning } = findingsOf('EGRESS_ALLOW');
   const { privateEntries } = egressAllow;
-  if (privateEntries.length === 0) return ok('opens nothing that is not public');
+  if (privateEntries.length === 0) return ok('allows public addresses only');
   const wide = privateEntries.filter((entry) => entry.endsWith(':*') || Number(/\/(\d+):/.exec(entry)![1]) < 24);
   if (wide.length > 0) {
-    return warning(`${wide.join(', ')} opens a whole network or every port.`, 'Name single addresses and ports.');
+    return warning(`${wide.join(', ')} allows a whole network or every port.`, 'List single addresses and ports.');
   }
-  return ok(`opens ${privateEntries.join(', ')}${production ? '' : ', for development'}`);
+  return ok(`allows ${privateEntries.join(', ')}${production ? '' : ', for development'}`);
 }

@@ -2,14 +2,14 @@ import type { Config } from '../../config/config.ts';
 import type { Database } from '../../database/client.ts';
 import type { Egress } from '../../egress/egress.ts';
 
-/** What a check found; `advice` says what to do about it. */
+/** The result of a check. `advice` says what to do about it. */
 export type Finding = { check: string; status: 'ok' | 'warning' | 'failed'; message: string; advice?: string };
 
-/** What the checks look at: a service that would be started with the same environment. */
+/** What the checks examine: a service with the same environment. */
 export type Patient = Surroundings & { db: Database };
 export type Surroundings = { config: Config; egress: Egress };
 
-/** Makes the findings of a check. */
+/** Creates findings of a check. */
 export function findingsOf(check: string) {
   return {
     ok: (message: string): Finding => ({ check, status: 'ok', message }),

@@ -9,11 +9,11 @@ import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
-/** Receivers refuse webhooks whose time is further off (Standard Webhooks). */
+/** Receivers reject webhooks if the clock is further off (Standard Webhooks). */
 const MAX_SKEW_SECONDS = { ok: 30, warning: 300 };
 const quiet = pino({ level: 'silent' });
 
-/** Which key types an algorithm is made with: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864. */
+/** The key type of each algorithm: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864. */
 const KEY_TYPES: readonly [algorithm: RegExp, keyType: string][] = [
   [/^(RS|PS)/, 'RSA'],
   [/^ES/, 'EC'],
@@ -21,7 +21,7 @@ const KEY_TYPES: readonly [algorithm: RegExp, keyType: string][] = [
 ];
 
 export async function checkIssuers({ config, egress }: Surroundings): Promise<Finding[]> {
-  if (config.issuers.length === 0) return [findingsOf('issuer').ok('the local dev issuer, of this DATA_DIR')];
+  if (config.issuers.length === 0) return [findingsOf('issuer').ok('the local dev issuer in this DATA_DIR')];
   const found = await Promise.all(
     config.issuers.map(async (issuer) => [await checkKeys(issuer, egress), await checkDiscovery(issuer, egress)]),
   );
@@ -34,30 +34,30 @@ async function checkKeys({ issuer, jwksUri, jwks, algorithms }: IssuerConfig, eg
   try {
     const document = (jwks ?? (await egress.fetchJson(jwksUri!, LIMITS))) as { keys?: unknown };
     if (!Array.isArray(document.keys))
-      return failed(`${jwksUri} is not a key set.`, 'Correct `jwksUri` in AUTH_ISSUERS.');
+      return failed(`${jwksUri} did not return a key set.`, 'Fix `jwksUri` in AUTH_ISSUERS.');
     keys = document.keys;
   } catch (error) {
     return failed(
       `${jwksUri}: ${messageOf(error)}`,
-      'Correct `jwksUri` in AUTH_ISSUERS, or let this machine reach it.',
+      'Fix `jwksUri` in AUTH_ISSUERS, or allow this machine to reach it.',
     );
   }
   const usable = algorithms.filter((algorithm) => {
     const keyType = KEY_TYPES.find(([pattern]) => pattern.test(algorithm))![1];
     return keys.some(({ kty, alg }) => kty === keyType && (alg === undefined || alg === algorithm));
   });
-  if (usable.length > 0) return ok(`${keys.length} published, for ${usable.join(', ')}`);
+  if (usable.length > 0) return ok(`${keys.length} keys, for ${usable.join(', ')}`);
   const published = [...new Set(keys.map(({ alg, kty }) => alg ?? kty))].join(', ') || 'none';
   return failed(
-    `No key fits ${algorithms.join(', ')}; published are ${published}.`,
-    'Name the algorithm of the provider in `algorithms` of AUTH_ISSUERS.',
+    `No published key matches ${algorithms.join(', ')}. The provider publishes: ${published}.`,
+    'Add the provider’s algorithm to `algorithms` in AUTH_ISSUERS.',
   );
 }
 
-/** OpenID Connect Discovery 1.0 §4. A provider need not have it. */
+/** OpenID Connect Discovery 1.0 §4. Optional for providers. */
 async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroundings['egress']): Promise<Finding> {
   const { ok, warning, failed } = findingsOf(`issuer ${issuer} discovery`);
-  if (!URL.canParse(issuer)) return ok('has none: the issuer is not a URL');
+  if (!URL.canParse(issuer)) return ok('none: the issuer is not a URL');
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   let found: { issuer?: string; jwks_uri?: string };
   try {
@@ -65,19 +65,22 @@ async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroun
   } catch (error) {
     return warning(
       `${url}: ${messageOf(error)}`,
-      'Nothing to do if the provider has no such page; else check `issuer`.',
+      'If the provider has no such page, ignore this. Otherwise check `issuer`.',
     );
   }
   if (found.issuer !== issuer) {
     return failed(
-      `The provider calls itself ${found.issuer}, so its tokens are refused.`,
-      'Write `issuer` in AUTH_ISSUERS exactly so, with or without the slash at the end.',
+      `The provider’s issuer is ${found.issuer}, so its tokens are rejected.`,
+      'Use exactly that value for `issuer` in AUTH_ISSUERS, including or omitting the trailing slash.',
     );
   }
   if (jwksUri && found.jwks_uri !== jwksUri) {
-    return warning(`The provider names ${found.jwks_uri} for its keys.`, 'Use that as `jwksUri` in AUTH_ISSUERS.');
+    return warning(
+      `The provider publishes its keys at ${found.jwks_uri}.`,
+      'Use that URL as `jwksUri` in AUTH_ISSUERS.',
+    );
   }
-  return ok('agrees with AUTH_ISSUERS');
+  return ok('matches AUTH_ISSUERS');
 }
 
 export async function checkFacilitator({ config, egress }: Surroundings): Promise<Finding[]> {
@@ -92,7 +95,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
     return [
       failed(
         `${url}: ${messageOf(error)}`,
-        'Check FACILITATOR_URL, its credentials, and that this machine reaches it.',
+        'Check FACILITATOR_URL and its credentials, and that this machine can reach it.',
       ),
     ];
   }
@@ -107,7 +110,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
   }
   return [ok(`settles "exact" on ${network.id}`), await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
 
-  /** What it supports many tell to everybody; to verify needs the credentials. An empty question is harmless. */
+  /** Many facilitators list what they support without credentials, but `/verify` needs them. An empty request is harmless. */
   async function checkCredentials(verifyUrl: string): Promise<Finding> {
     const credentials = findingsOf('facilitator credentials');
     try {
@@ -121,9 +124,9 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
       });
       if (statusCode !== 401 && statusCode !== 403) return credentials.ok('accepted');
       const advice = 'Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and the clock.';
-      return credentials.failed(`It answers with ${statusCode}: payments would all be refused.`, advice);
+      return credentials.failed(`It responded with ${statusCode}: every payment would be rejected.`, advice);
     } catch (error) {
-      return credentials.failed(messageOf(error), 'Check that this machine reaches FACILITATOR_URL.');
+      return credentials.failed(messageOf(error), 'Check that this machine can reach FACILITATOR_URL.');
     }
   }
 }
@@ -136,20 +139,23 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
     const chainId = Number(await request({ method: 'eth_chainId' }));
     if (chainId === network.chainId) return ok(`${network.title}, chain ${chainId}`);
     return failed(
-      `The node of RPC_URL is on chain ${chainId}, and NETWORK ${network.id} is ${network.chainId}.`,
-      'Change RPC_URL or NETWORK. Payments whose settlement gave no clear answer could not be resolved.',
+      `The node at RPC_URL is on chain ${chainId}, but NETWORK ${network.id} is chain ${network.chainId}.`,
+      'Change RPC_URL or NETWORK. Otherwise payments with an unclear outcome cannot be resolved.',
     );
   } catch (error) {
-    return failed(`${new URL(rpcUrl).origin}: ${messageOf(error)}`, 'Check RPC_URL, and that this machine reaches it.');
+    return failed(
+      `${new URL(rpcUrl).origin}: ${messageOf(error)}`,
+      'Check RPC_URL, and that this machine can reach it.',
+    );
   }
 }
 
-/** The way out, by the first address that the configuration names, and the time that is told there. */
+/** Checks outgoing connections with the first URL of the configuration, and compares clocks with it. */
 export async function checkWayOut({ config, egress }: Surroundings): Promise<Finding[]> {
   const { ok, failed } = findingsOf('way out');
   const url =
     config.issuers.find(({ jwksUri }) => jwksUri)?.jwksUri ?? (config.sandbox ? undefined : config.facilitatorUrl);
-  if (!url) return [ok('not tried: the configuration names nothing outside')];
+  if (!url) return [ok('skipped: the configuration has no external URLs')];
   const { origin } = new URL(url);
   try {
     const { timeoutMilliseconds, maxBytes } = LIMITS;
@@ -160,28 +166,28 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
       timeoutMilliseconds,
       maxResponseBytes: maxBytes,
     });
-    return [ok(`${origin} answers`), skewOf(answer)];
+    return [ok(`${origin} responds`), skewOf(answer)];
   } catch (error) {
     const advice = ADVICE[error instanceof EgressError ? error.errorClass : ''];
-    return [failed(`${origin}: ${messageOf(error)}`, advice ?? 'Check the firewall and the network of this machine.')];
+    return [failed(`${origin}: ${messageOf(error)}`, advice ?? 'Check the firewall and network of this machine.')];
   }
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  dns_error: 'Check the name, and the resolver of this machine (/etc/resolv.conf).',
-  target_not_allowed: 'It leads to an address that is not public. In development name it in EGRESS_ALLOW.',
-  tls_error:
-    'Its certificate is not accepted: check its name and date, or set NODE_EXTRA_CA_CERTS for a CA of your own.',
+  dns_error: 'Check the host name and the DNS resolver of this machine (/etc/resolv.conf).',
+  target_not_allowed: 'It resolves to a non-public address. In development, add that to EGRESS_ALLOW.',
+  tls_error: 'Its certificate is invalid: check its name and date, or set NODE_EXTRA_CA_CERTS for your own CA.',
 };
 
 function skewOf({ headers }: EgressResponse): Finding {
   const { ok, warning, failed } = findingsOf('clock');
   const theirs = Date.parse(String(headers.date));
-  if (Number.isNaN(theirs)) return ok('not compared: nobody outside told the time');
+  if (Number.isNaN(theirs)) return ok('skipped: no external server returned the time');
   const seconds = Math.round(Math.abs(Date.now() - theirs) / 1000);
-  if (seconds <= MAX_SKEW_SECONDS.ok) return ok('agrees with the outside');
-  const message = `It differs by ${seconds} s from the outside.`;
-  const advice = 'Synchronize this machine (NTP): tokens are refused, and receivers refuse webhooks 300 s off.';
+  if (seconds <= MAX_SKEW_SECONDS.ok) return ok('matches the external server');
+  const message = `It differs by ${seconds} s from the external server.`;
+  const advice =
+    'Synchronize this machine with NTP: otherwise tokens are rejected, and receivers reject webhooks that are 300 s off.';
   return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 

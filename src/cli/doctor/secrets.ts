@@ -7,28 +7,28 @@ import { type Finding, findingsOf, type Patient } from './finding.ts';
 export async function checkSecretKeys({ config, db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('secret keys');
   const { secretKeys, dataDir } = config;
-  // Without the variable the keys lie in a file, which the first start makes; looking must not make it.
+  // Without the variable, the first start creates a file with the keys. Checking must not create it.
   const file = join(dataDir, 'secret-keys');
   const isFile = await access(file).then(
     () => true,
     () => false,
   );
-  if (secretKeys === undefined && !isFile) return ok(`${file} is made on the first start`);
+  if (secretKeys === undefined && !isFile) return ok(`${file} will be created on first start`);
   const keyring = await loadKeyring({ secretKeys, dataDir });
   const { rows } = await db.pool.query<{ table: string | null }>(`SELECT to_regclass('"Webhook"') AS "table"`);
-  if (rows[0]!.table === null) return ok(`the current one is ${keyring.current.id}, nothing is stored yet`);
+  if (rows[0]!.table === null) return ok(`current key: ${keyring.current.id}; no secrets stored yet`);
   const { rotatable, lost, apiKeys } = await countOlderSecrets(db, keyring);
   if (lost > 0) {
     return failed(
-      `${lost} stored secrets are under a key that is not there.`,
-      `Put the key they were made with back into ${secretKeys === undefined ? file : 'SECRET_KEYS'}; without it they are lost.`,
+      `${lost} stored secrets use a key that is missing.`,
+      `Restore that key in ${secretKeys === undefined ? file : 'SECRET_KEYS'}. Without it, the secrets are lost.`,
     );
   }
   if (rotatable + apiKeys > 0) {
     return warning(
-      `The current key is ${keyring.current.id}; under older ones are ${rotatable} secrets and ${apiKeys} API keys.`,
-      'Run `node scripts/rotate-secrets.ts`, and keep the older keys until nothing is left.',
+      `The current key is ${keyring.current.id}, but ${rotatable} secrets and ${apiKeys} API keys use older ones.`,
+      'Run `node scripts/rotate-secrets.ts`, and keep the older keys until nothing uses them.',
     );
   }
-  return ok(`the current one is ${keyring.current.id}, nothing is left to rotate`);
+  return ok(`current key: ${keyring.current.id}; nothing to rotate`);
 }

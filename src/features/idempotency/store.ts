@@ -2,13 +2,13 @@ import type pg from 'pg';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 
 /** An answer as it was given the first time. */
-export type StoredAnswer = { status: number; headers: Record<string, string>; body: unknown };
+export type StoredResponse = { status: number; headers: Record<string, string>; body: unknown };
 
 /** Remembers answers by key. */
 export type IdempotencyStore = {
   /** Claims a key, or says what is known of it. */
-  begin(scope: string, key: string, fingerprint: string): Promise<'started' | 'in_flight' | 'reused' | StoredAnswer>;
-  finish(scope: string, key: string, answer: StoredAnswer): Promise<void>;
+  begin(scope: string, key: string, fingerprint: string): Promise<'started' | 'in_flight' | 'reused' | StoredResponse>;
+  finish(scope: string, key: string, answer: StoredResponse): Promise<void>;
   /** Forgets a request that changed nothing, so that it can be sent again under the same key. */
   abandon(scope: string, key: string): Promise<void>;
 };
@@ -47,7 +47,7 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
       const known = rows[0];
       if (known && known.fingerprint !== fingerprint) return 'reused';
       if (!known?.response) return 'in_flight';
-      return JSON.parse(secretBox.open(known.response, place(scope, key))) as StoredAnswer;
+      return JSON.parse(secretBox.open(known.response, place(scope, key))) as StoredResponse;
     },
 
     async finish(scope, key, answer) {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { alreadyAt } from './lease.ts';
+import { alreadyAt } from './steps.ts';
 
 /** Separates these locks from other advisory locks. */
 const PAYER_LOCK = 403;

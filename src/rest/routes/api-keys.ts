@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { inProject, PROJECT, type Route } from './route.ts';
+import { inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const apiKeyRoutes: readonly Route[] = [
+export const apiKeyRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/keys`,

@@ -1,12 +1,12 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
 const FILTER = {
-  action: { to: ['filter', 'actions'], list: true, description: 'Only this action; may be repeated.' },
-  targetId: { to: ['filter', 'targetId'], list: false, description: 'Only what was done to this.' },
+  action: { to: ['filter', 'actions'], list: true, description: 'Only this action. Repeatable.' },
+  targetId: { to: ['filter', 'targetId'], list: false, description: 'Only changes to the resource with this ID.' },
 } as const;
 
-export const auditRoutes: readonly Route[] = [
+export const auditRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/audit-log`,

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type Route } from './route.ts';
+import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const connectorRoutes: readonly Route[] = [
+export const connectorRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/connectors`,
@@ -34,7 +34,7 @@ export const connectorRoutes: readonly Route[] = [
     method: 'PATCH',
     path: `${PROJECT}/connectors/:connectorId`,
     operationId: 'updateConnector',
-    summary: 'Change a connector',
+    summary: 'Update a connector',
     document: documents.UpdateConnectorDocument,
     kind: 'update',
     at: ['updateConnector', 'connector'],
@@ -64,7 +64,7 @@ export const connectorRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PROJECT}/connectors/:connectorId/test`,
     operationId: 'testConnector',
-    summary: 'Check the credentials, or send a test event',
+    summary: 'Check the credentials or send a test event',
     document: documents.TestConnectorDocument,
     kind: 'action',
     at: ['testConnector'],
@@ -74,7 +74,7 @@ export const connectorRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/connector-types',
     operationId: 'listConnectorTypes',
-    summary: 'Every connector type and its config fields',
+    summary: 'All connector types and their config fields',
     document: documents.ListConnectorTypesDocument,
     kind: 'all',
     at: ['connectorTypes'],

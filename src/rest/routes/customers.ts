@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
-export const customerRoutes: readonly Route[] = [
+export const customerRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/customers`,
@@ -11,7 +11,7 @@ export const customerRoutes: readonly Route[] = [
     kind: 'list',
     at: ['project', 'customers'],
     query: {
-      orderBy: { to: ['orderBy'], list: false, description: 'Which come first. Default LAST_PAYMENT.' },
+      orderBy: { to: ['orderBy'], list: false, description: 'Sort order. Default: LAST_PAYMENT.' },
       walletAddress: { to: ['walletAddress'], list: false, description: 'Only this wallet.' },
     },
   },

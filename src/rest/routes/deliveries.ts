@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type Route } from './route.ts';
+import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const deliveryRoutes: readonly Route[] = [
+export const deliveryRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/deliveries`,
@@ -25,7 +25,7 @@ export const deliveryRoutes: readonly Route[] = [
     method: 'GET',
     path: `${PROJECT}/deliveries/:deliveryId/explain`,
     operationId: 'explainDelivery',
-    summary: 'Why a delivery stands where it stands, and what comes next',
+    summary: 'Why a delivery has its status, and what happens next',
     document: documents.ExplainDeliveryDocument,
     kind: 'one',
     at: ['project', 'delivery', 'explanation'],

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { inProject, PROJECT, type Route } from './route.ts';
+import { inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const endpointRoutes: readonly Route[] = [
+export const endpointRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/endpoints`,
@@ -34,7 +34,7 @@ export const endpointRoutes: readonly Route[] = [
     method: 'PATCH',
     path: `${PROJECT}/endpoints/:endpointId`,
     operationId: 'updateEndpoint',
-    summary: 'Change an endpoint',
+    summary: 'Update an endpoint',
     document: documents.UpdateEndpointDocument,
     kind: 'update',
     at: ['updateEndpoint', 'endpoint'],

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
-export const eventRoutes: readonly Route[] = [
+export const eventRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/events`,
@@ -10,7 +10,7 @@ export const eventRoutes: readonly Route[] = [
     document: documents.ListEventsDocument,
     kind: 'list',
     at: ['project', 'events'],
-    query: { eventType: { to: ['types'], list: true, description: 'Only events of this kind; may be repeated.' } },
+    query: { eventType: { to: ['types'], list: true, description: 'Only this event type. Repeatable.' } },
   },
   {
     method: 'GET',
@@ -25,7 +25,7 @@ export const eventRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PROJECT}/events/test-filter`,
     operationId: 'testEventFilter',
-    summary: 'Try out which events a filter would let pass',
+    summary: 'Test which events a filter matches',
     document: documents.TestEventFilterDocument,
     kind: 'action',
     at: ['testEventFilter'],

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { PROJECT, type Route } from './route.ts';
+import { PROJECT, type RestRoute } from './route.ts';
 
-export const projectRoutes: readonly Route[] = [
+export const projectRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: '/api/projects',
@@ -33,7 +33,7 @@ export const projectRoutes: readonly Route[] = [
     method: 'PATCH',
     path: PROJECT,
     operationId: 'updateProject',
-    summary: 'Change a project',
+    summary: 'Update a project',
     document: documents.UpdateProjectDocument,
     kind: 'update',
     at: ['updateProject', 'project'],
@@ -43,7 +43,7 @@ export const projectRoutes: readonly Route[] = [
     method: 'DELETE',
     path: PROJECT,
     operationId: 'deleteProject',
-    summary: 'Delete a project with everything in it',
+    summary: 'Delete a project and everything in it',
     document: documents.DeleteProjectDocument,
     kind: 'delete',
     at: [],

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { inProject, PROJECT, type Route } from './route.ts';
+import { inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const replayRoutes: readonly Route[] = [
+export const replayRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/replays`,
@@ -25,7 +25,7 @@ export const replayRoutes: readonly Route[] = [
     method: 'GET',
     path: `${PROJECT}/replays/:replayId`,
     operationId: 'getReplay',
-    summary: 'One replay and how far it has come',
+    summary: 'One replay and its progress',
     document: documents.GetReplayDocument,
     kind: 'one',
     at: ['project', 'replay'],
@@ -34,7 +34,7 @@ export const replayRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PROJECT}/replays/:replayId/cancel`,
     operationId: 'cancelReplay',
-    summary: 'Stop a replay',
+    summary: 'Cancel a replay',
     document: documents.CancelReplayDocument,
     kind: 'action',
     at: ['cancelReplay', 'replay'],

@@ -1,7 +1,7 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type Route } from './route.ts';
+import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
 
-export const webhookRoutes: readonly Route[] = [
+export const webhookRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
     path: `${PROJECT}/webhooks`,
@@ -35,7 +35,7 @@ export const webhookRoutes: readonly Route[] = [
     method: 'PATCH',
     path: `${PROJECT}/webhooks/:webhookId`,
     operationId: 'updateWebhook',
-    summary: 'Change a webhook',
+    summary: 'Update a webhook',
     document: documents.UpdateWebhookDocument,
     kind: 'update',
     at: ['updateWebhook', 'webhook'],
@@ -65,7 +65,7 @@ export const webhookRoutes: readonly Route[] = [
     method: 'POST',
     path: `${PROJECT}/webhooks/:webhookId/rotate-secret`,
     operationId: 'rotateWebhookSecret',
-    summary: 'Make a new signing secret; it is shown once',
+    summary: 'Create a new signing secret; it is shown once',
     document: documents.RotateWebhookSecretDocument,
     kind: 'action',
     at: ['rotateWebhookSecret', 'webhook'],

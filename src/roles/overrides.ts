@@ -1,0 +1,21 @@
+import type { DeliverySettings } from '../delivery/delivery-settings.ts';
+import type { PayloadVersions } from '../events/versions.ts';
+import type { PaymentRails } from '../gateway/chain/rails.ts';
+import type { ResponsePacing } from '../gateway/upstream/response-pacing.ts';
+
+/**
+ * For tests: replaces parts of the service that no configuration can change. Outside tests, only the development sandbox
+ * sets one of them, `rails`.
+ */
+export type Overrides = {
+  /** Loopback stand-ins for vendors' hosts. Never read from stored configuration. */
+  hostOverrides?: Record<string, string>;
+  /** Settings of the delivery worker. The API uses the same retry schedule to predict retries. */
+  delivery?: Partial<DeliverySettings>;
+  /** How fast buyers must read their responses. */
+  responsePacing?: ResponsePacing;
+  /** The payload versions of events. */
+  payloadVersions?: PayloadVersions;
+  /** Where payments are verified and settled. */
+  rails?: PaymentRails;
+};
