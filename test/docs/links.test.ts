@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { listPages, ROOT, readPage } from './pages.ts';
 
-test('every link and image of the documentation leads to a file, and to a heading where it names one', async () => {
+test('every link and image in the docs points to an existing file and heading', async () => {
   const broken: string[] = [];
   for (const page of await listPages()) {
     for (const link of linksOf(await readPage(page))) {
@@ -13,7 +13,7 @@ test('every link and image of the documentation leads to a file, and to a headin
   expect(broken).toEqual([]);
 });
 
-test('every page can be reached from the README by its links', async () => {
+test('every page can be reached from the README by links', async () => {
   const reached = new Set(['README.md']);
   for (const page of reached) {
     for (const link of linksOf(await readPage(page))) {
@@ -24,7 +24,7 @@ test('every page can be reached from the README by its links', async () => {
   expect((await listPages()).filter((page) => !reached.has(page))).toEqual([]);
 });
 
-/** What a page links to or shows within the repository: Markdown and HTML, code left out. */
+/** The links and images of a page that stay in the repository, in Markdown and HTML, without those in code. */
 function linksOf(text: string): string[] {
   const prose = text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '');
   const links = [...prose.matchAll(/\]\(([^)\s]+)[^)]*\)/g), ...prose.matchAll(/\b(?:src|href)="([^"]+)"/g)];
@@ -47,7 +47,7 @@ async function isThere(page: string, link: string): Promise<boolean> {
   return anchorsOf(await readPage(target)).has(anchor);
 }
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub gives to headings. */
 function anchorsOf(text: string): Set<string> {
   const prose = text.replaceAll(/^```.*?^```/gms, '');
   const headings = Array.from(prose.matchAll(/^#+ (.+)$/gm), ([, heading]) => heading!);

@@ -5,14 +5,15 @@ import { listPages, ROOT, readPage } from './pages.ts';
 
 /** Made by `npm run generate`, not committed. */
 const GENERATED = 'src/generated/';
-/** A path in backticks. One with a placeholder, such as `src/features/<name>/service.ts`, stands for its fixed beginning. */
-const PATH = /`((?:src|scripts|test|bench|prisma)\/[^`\s]*)`/g;
+/** A path from the root of the repository, in text or in a command. Links have a test of their own. */
+const PATH = /(?<![\w@./-])(?:src|scripts|test|bench|prisma)\/[\w./<>*-]*[\w/>*]/g;
 
 test.each(await listPages())('every source path that %s mentions exists', async (page) => {
   const missing: string[] = [];
-  for (const [, path] of (await readPage(page)).matchAll(PATH)) {
-    const fixed = path!.replace(/[^/]*<.*$/, '');
-    if (!fixed.startsWith(GENERATED) && !(await exists(fixed))) missing.push(path!);
+  for (const [path] of (await readPage(page)).matchAll(PATH)) {
+    // A placeholder, as in `src/features/<name>/service.ts`, stands for any name: only what comes before it is checked.
+    const fixed = path.replace(/[^/]*[<*].*$/, '');
+    if (!fixed.startsWith(GENERATED) && !(await exists(fixed))) missing.push(path);
   }
   expect(missing).toEqual([]);
 });
