@@ -3,6 +3,7 @@ import pg from 'pg';
 import pino from 'pino';
 import type { TestProject } from 'vitest/node';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
+import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
 import { applyMigrations } from '../../src/database/migrations.ts';
 import { databaseUrl } from './database-url.ts';
 
@@ -12,8 +13,30 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one PostgreSQL for the whole run and makes the migrated database that test files clone. */
+declare global {
+  /** The server that all projects of a run share. */
+  var testPostgres: { server?: Promise<EmbeddedPostgres>; users: number } | undefined;
+}
+
+// Vitest sets up each project in turn, with its own copy of this module.
+globalThis.testPostgres ??= { users: 0 };
+const shared = globalThis.testPostgres;
+
+/** Starts one PostgreSQL for the whole run, with the migrated database that test files clone. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared.server ??= startServer();
+  const server = await shared.server;
+  shared.users++;
+  project.provide('postgresUrl', server.url);
+  return async () => {
+    shared.users--;
+    if (shared.users > 0) return;
+    delete shared.server;
+    await server.stop();
+  };
+}
+
+async function startServer(): Promise<EmbeddedPostgres> {
   const server = await startThrowawayPostgres();
   try {
     await makeTemplate(server.url);
@@ -21,8 +44,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await server.stop();
     throw error;
   }
-  project.provide('postgresUrl', server.url);
-  return server.stop;
+  return server;
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {
