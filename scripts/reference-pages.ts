@@ -105,17 +105,17 @@ function errorsPage(): string {
 
 # Errors
 
-Every error has a stable code. Decide by the code (or the status), show the message, and keep the request id: it is also
-in the header \`X-Request-Id\` and in the log of the service.
+Every error has a stable code. Base your logic on the code (or the status), show the message, and keep the request ID: it is
+also in the \`X-Request-Id\` header and in the service's log.
 
-REST answers \`application/problem+json\` (RFC 9457):
+REST responds with \`application/problem+json\` (RFC 9457):
 
 \`\`\`json
 {
   "type": "urn:tollgate:problem:validation-failed",
-  "title": "Some values are not accepted. See \`errors\` for each of them.",
+  "title": "One or more fields are invalid. See \`errors\` for details.",
   "status": 422,
-  "detail": "Some values are not accepted. See \`errors\` for each of them.",
+  "detail": "Invalid walletAddress: the zero address cannot receive payments.",
   "instance": "/api/projects",
   "code": "VALIDATION_FAILED",
   "requestId": "req_6f0f7f0e-6f1c-4a53-8d37-0a7ad2f1a8f6",
@@ -123,13 +123,13 @@ REST answers \`application/problem+json\` (RFC 9457):
 }
 \`\`\`
 
-\`title\` is the sentence of the code, \`detail\` the same or a more exact one, \`errors\` is empty unless values were refused.
+\`title\` is the message of the code, \`detail\` the same or a more exact one. \`errors\` lists the invalid fields, if any.
 
-GraphQL throws: \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` carries the same facts.
+In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` has the same details.
 
 \`\`\`json
 {
-  "message": "Some values are not accepted. See \`errors\` for each of them.",
+  "message": "Invalid walletAddress: the zero address cannot receive payments.",
   "path": ["createProject"],
   "extensions": {
     "code": "VALIDATION_FAILED",
@@ -141,7 +141,7 @@ GraphQL throws: \`data\` is \`null\` where the error happened, and \`errors[0].e
 }
 \`\`\`
 
-| Code | Status | Sentence | Retry unchanged |
+| Code | Status | Message | Retry unchanged |
 |---|---|---|---|
 ${rows.join('\n')}
 
