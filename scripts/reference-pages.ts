@@ -114,9 +114,9 @@ REST returns \`application/problem+json\` (RFC 9457):
 \`\`\`json
 {
   "type": "urn:tollgate:problem:validation-failed",
-  "title": "Some values are not accepted. See \`errors\` for each of them.",
+  "title": "One or more fields are invalid. See \`errors\` for details.",
   "status": 422,
-  "detail": "Some values are not accepted. See \`errors\` for each of them.",
+  "detail": "Invalid walletAddress: the zero address cannot receive payments.",
   "instance": "/api/projects",
   "code": "VALIDATION_FAILED",
   "requestId": "req_6f0f7f0e-6f1c-4a53-8d37-0a7ad2f1a8f6",
@@ -130,7 +130,7 @@ In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].exten
 
 \`\`\`json
 {
-  "message": "Some values are not accepted. See \`errors\` for each of them.",
+  "message": "Invalid walletAddress: the zero address cannot receive payments.",
   "path": ["createProject"],
   "extensions": {
     "code": "VALIDATION_FAILED",

@@ -6,29 +6,29 @@ import {
 } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** How much the heap may grow over what was alive at the last full collection; V8 lets it become several times as large. */
+/** How far the heap may grow above what was alive at the last full collection. V8's default allows several times that. */
 const GROWTH_PERCENT = 50;
 /**
- * The space for new objects, both halves; V8 makes it 128 MB. The larger, the fewer die old, which costs less time: it is
- * the larger one while little stays alive, as with receivers that answer at once.
+ * The size of both halves of the space for new objects, which V8 lets grow to 128 MB. In a larger space, fewer objects get
+ * old, which saves time. The larger size applies while little stays alive, as with destinations that respond at once.
  */
 const NEW_SPACE_BYTES = 32 * 1024 * 1024;
 const ROOMY_NEW_SPACE_BYTES = 64 * 1024 * 1024;
-/** Little is this in the space for old objects after so many full collections in a row, without a pause between them. */
+/** "Little" is less than this in the space for old objects after several full collections in a row, without a pause. */
 const LITTLE_BYTES = 48 * 1024 * 1024;
 const COLLECTIONS_IN_A_ROW = 2;
 const PAUSE_MILLISECONDS = 10_000;
-/** Options of whoever runs the process, by which the heap is to be as they say. */
+/** Heap options set by the operator. They take precedence. */
 const HEAP_OPTIONS = /--(max|min|initial)[-_](old|semi|heap|new)|--(heap[-_]growing|semi[-_]space[-_]growth)/;
 
 /**
- * Lets this process collect garbage early rather than take the memory for it: V8 trades memory for time, and by default a
- * worker that has 70 MB alive grows to 600 MB. It sets no limit, so a heap that has to be larger becomes larger. Where
- * options of Node say how large the heap may be, they alone count.
+ * Makes this process collect garbage early instead of taking more memory: V8 trades memory for time, and by default a worker
+ * with 70 MB alive grows to 600 MB. This sets no limit, so the heap can grow if it must. Does nothing if Node's options set
+ * the heap size. Measured in docs/decisions/0022-heap-growth.md.
  *
  * https://v8.dev/blog/trash-talk
  *
- * @returns whether it does.
+ * @returns whether it was turned on.
  */
 export function growHeapSlowly(
   nodeOptions = `${process.env.NODE_OPTIONS ?? ''} ${process.execArgv.join(' ')}`,
@@ -41,8 +41,8 @@ export function growHeapSlowly(
 }
 
 /**
- * V8 doubles this space while much of it survives, and makes it small again when the process is idle. It reads the factor
- * each time, but the option for the largest size only once, before there is any code of ours.
+ * V8 doubles this space while much of it survives, and shrinks it when the process is idle. It reads the factor each time,
+ * but the maximum size only once, before any of our code runs.
  */
 function createNewSpaceLimit(): PerformanceObserverCallback {
   let collections = 0;

@@ -55,7 +55,7 @@ describe('a problem', () => {
       type: 'urn:tollgate:problem:validation-failed',
       title: ERRORS.VALIDATION_FAILED.message,
       status: 422,
-      detail: ERRORS.VALIDATION_FAILED.message,
+      detail: 'Invalid a: no.',
       instance: '/api/projects',
       code: 'VALIDATION_FAILED',
       requestId: 'req_1',

@@ -3,7 +3,7 @@ import { CliProjectsDocument } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
 
-export type GlobalOptions = { url: string; key?: string; token?: string; project?: string; json?: boolean };
+type GlobalOptions = { url: string; key?: string; token?: string; project?: string; json?: boolean };
 
 /** What commands that talk to the service share. */
 export type Session = {

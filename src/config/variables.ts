@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { findNetwork, NETWORK_IDS } from '../gateway/chain/networks.ts';
 
-export const ROLES = ['api', 'gateway', 'worker'] as const;
+const ROLES = ['api', 'gateway', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
 const list = (text: string) =>

@@ -204,7 +204,7 @@ describe('an API key', () => {
 
   test('that was never made is refused', async () => {
     await expect(authenticator.authenticate(`Bearer ${newApiKey('LIVE')}`)).rejects.toThrow(
-      'There is no such API key.',
+      'The API key does not exist.',
     );
   });
 
@@ -233,7 +233,7 @@ describe('an API key', () => {
   test('ends with its project', async () => {
     const { key, projectId } = await mintApiKey();
     await db.prisma.project.delete({ where: { id: projectId } });
-    await expect(authenticator.authenticate(`Bearer ${key}`)).rejects.toThrow('There is no such API key.');
+    await expect(authenticator.authenticate(`Bearer ${key}`)).rejects.toThrow('The API key does not exist.');
   });
 
   test('has its use noted, but not again within a minute', async () => {

@@ -120,9 +120,9 @@ describe('what goes wrong before anything is done', () => {
   test('a service that is not there is 3, and so is one that is not Tollgate', async () => {
     const other = await startReceiver(() => ({ body: '<html>' }));
     const at = (url: string) => runCli(['trigger', 'payment.settled'], { TOLLGATE_URL: url, TOLLGATE_API_KEY: 'x' });
-    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('not as Tollgate does') });
+    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('not a Tollgate response') });
     await other.close();
-    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('nothing listens there') });
+    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('connection refused') });
   });
 
   test('with several projects it names them', async () => {
@@ -140,7 +140,7 @@ describe('what goes wrong before anything is done', () => {
       expect(await runCli(command, here)).toEqual({
         code: 4,
         stdout: '',
-        stderr: `There is no project ${projectId} that you may see.\n`,
+        stderr: `Project ${projectId} not found.\n`,
       });
     }
   });

@@ -142,7 +142,7 @@ describe('the database', () => {
   test('whose migrations are missing, newer, changed or failed', async () => {
     const empty = await createEmptyDatabase();
     const { code, troubles } = await examine({ DATABASE_URL: empty.url });
-    expect(troubles).toEqual(only('database migrations', 'warning', /not applied yet: .*_init/));
+    expect(troubles).toEqual(only('database migrations', 'warning', /pending: .*_init/));
     expect(code).toBe(0);
     await empty.drop();
 
@@ -207,12 +207,7 @@ describe('the stored secrets', () => {
   afterAll(() => app.stop());
 
   test.each([
-    [
-      'rows left to rotate are a warning',
-      () => `${young},${old}`,
-      'warning',
-      /is young; under older ones are 1 secrets/,
-    ],
+    ['rows left to rotate are a warning', () => `${young},${old}`, 'warning', /is young, but 1 secrets/],
     ['rows under a key that is gone are a failure', () => foreign, 'failed', /1 stored secrets are under a key/],
   ])('%s', async (_title, keys, status, message) => {
     const { findings, code } = await examine({ DATABASE_URL: app.databaseUrl, SECRET_KEYS: keys() });
@@ -253,7 +248,7 @@ describe('what is outside', () => {
       '/jwks',
       () => json({ keys: [{ ...jwk, alg: 'ES512' }] }),
       /keys$/,
-      /No key fits RS256, ES256, EdDSA; published are ES512/,
+      /No published key matches RS256, ES256, EdDSA. The provider publishes: ES512/,
     ],
     ['a provider without keys', '/jwks', () => ({ statusCode: 404 }), /keys$/, /status 404/],
     [
@@ -261,7 +256,7 @@ describe('what is outside', () => {
       '/.well-known/openid-configuration',
       () => json({ issuer: `${outside.url}/` }),
       /discovery$/,
-      /calls itself .*\/, so/,
+      /issuer is .*\/, so/,
     ],
   ] as const)('%s is told', async (_title, path, answer, check, message) => {
     const { code, troubles } = await examineWith(path, answer as (typeof answers)[string]);

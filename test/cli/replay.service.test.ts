@@ -58,7 +58,7 @@ test('counts, asks, and sends again what was answered y to', async () => {
   const { code, stdout, stderr } = await cli.ended;
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: expect.stringContaining('Send 3 deliveries again, up to 50 a second? [y/N]'),
+    stderr: expect.stringContaining('Send 3 deliveries again, up to 50 per second? [y/N]'),
   });
   expect(stdout).toMatch(/^rpl_\w+ {2}COMPLETED {2}3 of 3 queued again\n$/);
   await receiver.waitFor(3);
@@ -70,7 +70,7 @@ test('sends nothing without a yes, whether the answer is no or nobody is there',
     expect(await runCli(['replay'], env, input)).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('Nothing was done. Answer y, or give --yes.'),
+      stderr: expect.stringContaining('Canceled: nothing was changed. Reply y, or pass --yes.'),
     });
   }
   const { rows } = await database.query('SELECT count(*)::int FROM "Replay" WHERE "projectId" = $1', [project.id]);
@@ -124,5 +124,5 @@ test('says what is wrong with an option, and does nothing where there is nothing
   expect(await stderrOf('--since', 'soon')).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') });
   expect(await stderrOf('--max-per-second', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('whole') });
   expect(await stderrOf('--webhook', 'wh_1')).toMatchObject({ code: 4, stderr: expect.stringContaining('webhook') });
-  expect(await stderrOf()).toEqual({ code: 0, stdout: '', stderr: 'There is no such delivery.\n' });
+  expect(await stderrOf()).toEqual({ code: 0, stdout: '', stderr: 'No deliveries match.\n' });
 });

@@ -237,7 +237,9 @@ describe('the client of the console', () => {
 
   test('signs in at no issuer whose tokens would not be accepted', () => {
     const strange = { AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://three.idp.com/' };
-    expect(problemsOf(strange)).toEqual(['CONSOLE_ISSUER: is not one of AUTH_ISSUERS']);
-    expect(problemsOf({ CONSOLE_CLIENT_ID: 'c' })).toEqual(['CONSOLE_ISSUER: is not one of AUTH_ISSUERS']);
+    expect(problemsOf(strange)).toEqual(['CONSOLE_ISSUER: must be one of the issuers in AUTH_ISSUERS']);
+    expect(problemsOf({ CONSOLE_CLIENT_ID: 'c' })).toEqual([
+      'CONSOLE_ISSUER: must be one of the issuers in AUTH_ISSUERS',
+    ]);
   });
 });

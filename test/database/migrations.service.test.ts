@@ -91,7 +91,7 @@ test('of five processes that start at once, together they apply each migration o
 test('a migration that fails leaves nothing behind, keeps what came before, and can be mended and applied', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await writeMigration(SECOND, 'INSERT INTO note VALUES (1); SELECT 1 / 0;');
-  await expect(apply()).rejects.toThrow(`The migration ${SECOND} failed and was undone: division by zero`);
+  await expect(apply()).rejects.toThrow(`The migration ${SECOND} failed and was rolled back: division by zero`);
   expect(await rowsOf('SELECT * FROM note')).toEqual([]);
 
   await writeMigration(SECOND, 'INSERT INTO note VALUES (1)');
@@ -119,7 +119,7 @@ test('a migration that another tool has recorded as failed is refused until it i
   await apply();
   await pool.query('DROP TABLE note; UPDATE _prisma_migrations SET finished_at = NULL');
   const refusal = await apply().catch((error: Error) => error.message);
-  expect(refusal).toContain(`The migration ${FIRST} is recorded as failed.`);
+  expect(refusal).toContain(`The migration ${FIRST} failed earlier.`);
   await pool.query(/UPDATE .*?'(?=,)/.exec(String(refusal))![0]);
   expect(await apply()).toEqual({ applied: [FIRST] });
 });

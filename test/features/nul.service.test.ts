@@ -27,7 +27,7 @@ const FILTERS: [name: string, filter: object, pointer: string][] = [
 
 test.each(FILTERS)('a NUL in a filter is refused with its place: %s', async (_name, filter, pointer) => {
   const webhook = await createWebhook(alice, project.base);
-  const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer, message: 'Must not contain the character NUL.' }] };
+  const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer, message: 'Must not contain NUL characters.' }] };
   for (const [method, path, body] of [
     ['POST', `${project.base}/webhooks`, { ...GOOD.webhook, filter }],
     ['PATCH', `${project.base}/webhooks/${webhook.id}`, { filter }],

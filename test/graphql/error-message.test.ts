@@ -65,7 +65,7 @@ describe('a message about a variable', () => {
     ],
     [
       { kind: 'SLACK', count: `${SECRET}; at "x"; ` },
-      'Variable "$input" got an invalid value at "input.count"; It does not fit its type.',
+      'Variable "$input" got an invalid value at "input.count"; It does not match its type.',
     ],
     [{ config }, 'Variable "$input" got an invalid value; Field "kind" of required type "Kind!" was not provided.'],
     [

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
-export type SocketMessage = { type: string; id?: string; payload?: unknown };
-export type SocketClose = { code: number; reason: string };
+type SocketMessage = { type: string; id?: string; payload?: unknown };
+type SocketClose = { code: number; reason: string };
 
 export type SocketClient = {
   socket: WebSocket;

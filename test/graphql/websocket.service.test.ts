@@ -181,7 +181,7 @@ test('a consumer that does not read makes the feed wait, and is dropped with a c
   expect(made.bytes).toBeLessThan(50_000_000);
   const madeInAll = made.bytes;
   client.socket.resume();
-  expect(await client.closed).toEqual({ code: 1013, reason: 'You read too slowly; go on from your last cursor' });
+  expect(await client.closed).toEqual({ code: 1013, reason: 'Reading too slowly; resume from your last cursor' });
   expect(made.bytes).toBe(madeInAll);
   await expect.poll(() => streams.count()).toBe(0);
   expect(streams.backlogs.bytes()).toBe(0);

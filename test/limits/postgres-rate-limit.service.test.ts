@@ -112,8 +112,8 @@ describe('while the database fails', () => {
     }
     expect(await limiter.take('outage', 3)).toMatchObject({ allowed: false });
     expect(messages).toEqual([
-      'rate limits are counted in memory: the database failed',
-      'rate limits are counted in the database again',
+      'the database failed: counting rate limits in memory',
+      'the database counts rate limits again',
     ]);
     await pool.end();
   });

@@ -94,7 +94,7 @@ const linesOf = async (name: string) =>
 const npmRuns = async () => (await linesOf('npm.log')).map(Number);
 const npmHasRun = (times: number) => expect.poll(npmRuns).toHaveLength(times);
 const hasToWait = (setup: Setup) =>
-  expect.poll(() => setup.output() || setup.process.exitCode).toMatch(/Waiting for the setup that process \d+ runs/);
+  expect.poll(() => setup.output() || setup.process.exitCode).toMatch(/Waiting for the setup of process \d+/);
 
 /** Everything was made once, in order, and nothing of the lock is left. */
 async function expectMadeOnce(): Promise<void> {

@@ -18,7 +18,7 @@ export type TestUser = {
 };
 
 export type Answer<T> = { status: number; headers: Headers; body: T };
-export type GraphQLAnswer<T> = {
+type GraphQLAnswer<T> = {
   data?: T | null;
   errors?: { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[];
   extensions?: Record<string, unknown>;

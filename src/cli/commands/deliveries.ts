@@ -46,7 +46,7 @@ export function addDeliveries(program: Command): void {
 }
 
 /** @throws Failure that names the invalid option. */
-export function deliveryFilter({ status, eventType, since }: FilterOptions): DeliveryFilter {
+function deliveryFilter({ status, eventType, since }: FilterOptions): DeliveryFilter {
   return {
     ...(status && { status: listOf(status).map(statusOf) }),
     ...(eventType && { eventTypes: listOf(eventType).map(eventTypeOf) }),
