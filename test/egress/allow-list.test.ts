@@ -39,28 +39,28 @@ describe('parseEgressAllow', () => {
   });
 
   test.each([
-    ['127.0.0.1', 'write <network>'],
-    ['127.0.0.1:4010', 'write <network>'],
-    ['127.0.0.1/32', 'write <network>'],
-    ['127.0.0.1/32:', 'write <network>'],
-    ['127.0.0.1/32:http', 'write <network>'],
-    ['127.0.0.1/32:-1', 'write <network>'],
-    ['::1/128:4010', 'write <network>'],
-    ['[::1/128]:4010', 'write <network>'],
-    ['localhost/32:4010', 'write <network>'],
-    ['*', 'write <network>'],
-    ['127.0.0.1/32:4010,', 'write <network>'],
-    ['127.0.0.1/33:4010', 'not an IPv4'],
-    ['[::1]/129:4010', 'not an IPv4'],
-    ['127.1/32:4010', 'not an IPv4'],
-    ['0177.0.0.1/32:4010', 'not an IPv4'],
-    ['256.0.0.1/32:4010', 'not an IPv4'],
-    ['[127.0.0.1]/32:4010', 'not an IPv4'],
-    ['127.0.0.1/8:4010', 'begins at 127.0.0.0'],
-    ['[fd00::1]/64:4010', 'begins at fd00::'],
+    ['127.0.0.1', 'use <network>'],
+    ['127.0.0.1:4010', 'use <network>'],
+    ['127.0.0.1/32', 'use <network>'],
+    ['127.0.0.1/32:', 'use <network>'],
+    ['127.0.0.1/32:http', 'use <network>'],
+    ['127.0.0.1/32:-1', 'use <network>'],
+    ['::1/128:4010', 'use <network>'],
+    ['[::1/128]:4010', 'use <network>'],
+    ['localhost/32:4010', 'use <network>'],
+    ['*', 'use <network>'],
+    ['127.0.0.1/32:4010,', 'use <network>'],
+    ['127.0.0.1/33:4010', 'must be an IPv4'],
+    ['[::1]/129:4010', 'must be an IPv4'],
+    ['127.1/32:4010', 'must be an IPv4'],
+    ['0177.0.0.1/32:4010', 'must be an IPv4'],
+    ['256.0.0.1/32:4010', 'must be an IPv4'],
+    ['[127.0.0.1]/32:4010', 'must be an IPv4'],
+    ['127.0.0.1/8:4010', 'starts at 127.0.0.0'],
+    ['[fd00::1]/64:4010', 'starts at fd00::'],
     ['127.0.0.1/32:0', 'between 1 and 65535'],
     ['127.0.0.1/32:65536', 'between 1 and 65535'],
-  ])('does not accept %j: %s', (text, reason) => {
+  ])('refuses %j: %s', (text, reason) => {
     expect(() => parseEgressAllow(text)).toThrow(reason);
   });
 
@@ -75,7 +75,7 @@ describe('parseEgressAllow', () => {
       '[2002::]/16:80',
       '[2001::]/32:80',
     ],
-  ])('never accepts %s, which reaches link-local, metadata or translated addresses', (text) => {
+  ])('never accepts %s, which includes link-local, metadata or translated addresses', (text) => {
     expect(() => parseEgressAllow(text)).toThrow('never allowed');
   });
 });

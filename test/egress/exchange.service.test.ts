@@ -134,7 +134,7 @@ describe('fetchJson', () => {
   test.each([
     ['a status other than 200', { statusCode: 404, body: '{}' }, 'status 404'],
     ['a redirect', { statusCode: 302, headers: { location: '/elsewhere' } }, 'status 302'],
-    ['something other than JSON', { body: '<html>' }, 'not JSON'],
+    ['something other than JSON', { body: '<html>' }, "isn't JSON"],
     ['too many bytes', { body: `"${'x'.repeat(100)}"` }, 'larger than 100 bytes'],
   ])('fails on %s', async (_name, answer, message) => {
     await using receiver = await startReceiver(() => answer);

@@ -16,9 +16,7 @@ import { busyRefusal } from './refusals.ts';
 import { SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
 
 /** `served`: the response can be charged for and isn't recorded yet. `unpaid`: the payment has failed and costs nothing. */
-type PaidCallResult =
-  | { kind: 'served'; response: UpstreamResponse }
-  | { kind: 'unpaid'; response: GatewayResponse };
+type PaidCallResult = { kind: 'served'; response: UpstreamResponse } | { kind: 'unpaid'; response: GatewayResponse };
 
 export type CallPaid = ReturnType<typeof createCallPaid>;
 

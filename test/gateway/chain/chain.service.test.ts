@@ -120,7 +120,7 @@ test.each([
   ['invalid JSON', '<html>'],
   ['no result', '{}'],
   ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"header not found"}}'],
-])('a node that answers with %s has told nothing', async (_what, body) => {
+])('a node that responds with %s gives no result', async (_what, body) => {
   await using node = await startReceiver(() => ({ body }));
   const deaf = createChain({ network: NETWORK, transport: egressTransport(egress, node.url) });
   await expect(deaf.outcomeOf(sought(await sign(await rails.wallet(0n))))).rejects.toThrow();
