@@ -20,6 +20,19 @@ export const ERROR_MESSAGES = {
 
 export type EgressErrorClass = keyof typeof ERROR_MESSAGES;
 
+const UNSENT: ReadonlySet<string> = new Set<EgressErrorClass>([
+  'target_not_allowed',
+  'dns_error',
+  'connection_refused',
+  'connect_timeout',
+  'tls_error',
+]);
+
+/** Whether a request that failed with this class was never sent. After any other failure it may have arrived. */
+export function isUnsent(errorClass: string): boolean {
+  return UNSENT.has(errorClass);
+}
+
 const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
   ECONNREFUSED: 'connection_refused',
   EHOSTUNREACH: 'connection_refused',

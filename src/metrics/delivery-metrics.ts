@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import type { DeliveryMetrics } from '../delivery/outcome/reporter.ts';
+import type { DeliveryMetrics } from '../delivery/model/delivery-metrics.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
 /** What the delivery worker of this process does. */
@@ -39,7 +39,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   for (const operation of ['claim', 'record']) queueErrors.inc({ operation }, 0);
 
   return {
-    onAttempt({ target: kind, isDelivered, durationMs }) {
+    onAttempt({ kind, isDelivered, durationMs }) {
       attempts.inc({ kind, outcome: isDelivered ? 'delivered' : 'failed' });
       attemptSeconds.observe({ kind }, durationMs / 1000);
     },

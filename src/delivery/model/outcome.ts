@@ -8,7 +8,7 @@ export type HealthEffect =
   | { kind: 'pause'; reason: string };
 
 /** A delivery's next state, as it is written. */
-export type Settlement = {
+export type DeliveryOutcome = {
   delivery: ClaimedDelivery;
   status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
   reason: string | null;

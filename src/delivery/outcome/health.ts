@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
-import type { HealthEffect, Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
 import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import type { PausedConnector } from './rejections.ts';
@@ -41,23 +41,23 @@ export function createHealth({
   let changes: Promise<void> = Promise.resolve();
 
   /** Applies what a batch of results says. Safe to repeat. */
-  async function apply(settlements: readonly Settlement[]): Promise<void> {
-    for (const settlement of settlements) {
-      if (Object.keys(settlement.remember).length > 0) await remember(settlement);
+  async function apply(outcomes: readonly DeliveryOutcome[]): Promise<void> {
+    for (const outcome of outcomes) {
+      if (Object.keys(outcome.remember).length > 0) await remember(outcome);
     }
     const bySubscriber = Map.groupBy(
-      settlements.filter(({ health }) => health !== null),
+      outcomes.filter(({ health }) => health !== null),
       ({ delivery }) => delivery.destination,
     );
     for (const kind of ['webhook', 'connector'] as const) await applyKind(kind, bySubscriber);
   }
 
-  async function applyKind(kind: Kind, bySubscriber: Map<string, Settlement[]>): Promise<void> {
+  async function applyKind(kind: Kind, bySubscriber: Map<string, DeliveryOutcome[]>): Promise<void> {
     const groups = [...bySubscriber.values()].filter(([first]) => first!.delivery[kind] !== null);
-    const has = (group: Settlement[], wanted: HealthEffect['kind']) =>
+    const has = (group: DeliveryOutcome[], wanted: HealthEffect['kind']) =>
       group.some(({ health }) => health?.kind === wanted);
-    const idOf = (group: Settlement[]) => group[0]!.delivery.destination;
-    const wasFailing = (group: Settlement[]) => group.some(({ delivery }) => delivery[kind]?.isFailing);
+    const idOf = (group: DeliveryOutcome[]) => group[0]!.delivery.destination;
+    const wasFailing = (group: DeliveryOutcome[]) => group.some(({ delivery }) => delivery[kind]?.isFailing);
 
     const healthy = groups.filter((group) => has(group, 'healthy'));
     await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
@@ -103,7 +103,7 @@ export function createHealth({
     );
   }
 
-  async function disableFailing(kind: Kind, id: string, group: readonly Settlement[]): Promise<void> {
+  async function disableFailing(kind: Kind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
     const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
     if (givenUp.length === 0) return;
     const options = { db, failingLimitSeconds, retries: retryScheduleSeconds.length };
@@ -112,7 +112,7 @@ export function createHealth({
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
-  async function disable(kind: Kind, delivery: Settlement['delivery'], reason: string): Promise<void> {
+  async function disable(kind: Kind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     const { table, target } = KINDS[kind];
     // Not when it was pointed elsewhere meanwhile: the answer was about the old target.
     const { rowCount } = await db.query(
@@ -153,7 +153,7 @@ export function createHealth({
     });
   }
 
-  async function pause({ connector, projectId }: Settlement['delivery'], reason: string): Promise<void> {
+  async function pause({ connector, projectId }: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     if (!connector) return;
     const { rowCount } = await db.query(
       `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()
@@ -169,7 +169,7 @@ export function createHealth({
     changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
   }
 
-  async function remember({ delivery: { connector }, remember: patch }: Settlement): Promise<void> {
+  async function remember({ delivery: { connector }, remember: patch }: DeliveryOutcome): Promise<void> {
     if (!connector) return;
     const entries = Object.entries(patch);
     const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));

@@ -4,7 +4,7 @@ import type { Queryable } from '../../database/client.ts';
 import { newId } from '../../ids.ts';
 import { releaseFollowers } from '../flow/ordering.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
-import type { Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
 import { IS_RUNNING } from '../queue/queue.ts';
 import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 
@@ -83,18 +83,18 @@ export type Recorded = {
  * Writes what came of claims: the deliveries' next states, their attempts, and what the rejected among them say about their
  * connectors. What waited for them to be sent first is due with the same commit.
  */
-export async function recordSettlements(
+export async function recordOutcomes(
   pool: Pick<pg.Pool, 'query' | 'connect'>,
-  settlements: readonly Settlement[],
+  outcomes: readonly DeliveryOutcome[],
 ): Promise<Recorded> {
-  const keys = settlements.flatMap(({ delivery: { destination, orderingKey } }) =>
+  const keys = outcomes.flatMap(({ delivery: { destination, orderingKey } }) =>
     orderingKey === null ? [] : { webhookId: destination, key: orderingKey },
   );
-  if (keys.length === 0) return write(pool, settlements);
+  if (keys.length === 0) return write(pool, outcomes);
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
-    const recorded = await write(client, settlements);
+    const recorded = await write(client, outcomes);
     await releaseFollowers(client, keys);
     await client.query('COMMIT');
     client.release();
@@ -108,13 +108,13 @@ export async function recordSettlements(
 
 type Value = string | number | null | undefined;
 
-async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Recorded> {
-  const attempts = settlements.flatMap(({ attempts }) => attempts);
-  const places = settlements.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
-  const ofEach = (pick: (settlement: Settlement) => Value) => arrayLiteral(settlements.map(pick));
+async function write(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promise<Recorded> {
+  const attempts = outcomes.flatMap(({ attempts }) => attempts);
+  const places = outcomes.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
+  const ofEach = (pick: (outcome: DeliveryOutcome) => Value) => arrayLiteral(outcomes.map(pick));
   const ofAttempts = (pick: (attempt: AttemptRecord) => Value) => arrayLiteral(attempts.map(pick));
   const ofPlaces = (pick: (place: (typeof places)[number]) => Value) => arrayLiteral(places.map(pick));
-  const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
+  const lastOf = (outcome: DeliveryOutcome) => outcome.attempts.at(-1);
   const { rows } = await db.query<{ id: string; projectId: string | null; reason: string | null }>({
     name: 'delivery_record',
     text: RECORD,
@@ -126,9 +126,9 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       ofEach(({ dueInSeconds }) => dueInSeconds),
       ofEach(({ retryStep }) => retryStep),
       ofEach(({ attempts }) => attempts.length),
-      ofEach((settlement) => lastOf(settlement)?.statusCode),
-      ofEach((settlement) => lastOf(settlement)?.durationMs),
-      ofEach((settlement) => lastOf(settlement)?.errorClass),
+      ofEach((outcome) => lastOf(outcome)?.statusCode),
+      ofEach((outcome) => lastOf(outcome)?.durationMs),
+      ofEach((outcome) => lastOf(outcome)?.errorClass),
       ofAttempts(() => newId('Attempt')),
       ofPlaces(({ delivery }) => delivery.id),
       ofPlaces(({ delivery, index }) => delivery.attemptCount + index + 1),
@@ -147,7 +147,7 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       ofAttempts(({ exchange }) => exchange?.request.url),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
-      ...rejectionValues(settlements),
+      ...rejectionValues(outcomes),
     ],
   });
   return {

@@ -1,6 +1,6 @@
 import { arrayLiteral } from '../../database/array-literal.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
-import type { Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
 
 /** So many deliveries in a row that a connector's vendor does not accept for the same reason pause the connector. */
 export const REJECTIONS_LIMIT = 5;
@@ -37,8 +37,8 @@ export type PausedConnector = { id: string; projectId: string; reason: string };
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
 /** The last deliveries of each connector that say the same. */
-function runsOf(settlements: readonly Settlement[]): Run[] {
-  const saying = settlements.filter(({ rejection }) => rejection !== null);
+function runsOf(outcomes: readonly DeliveryOutcome[]): Run[] {
+  const saying = outcomes.filter(({ rejection }) => rejection !== null);
   return [...Map.groupBy(saying, ({ delivery }) => delivery.destination).values()].map((group) => {
     const last = group.at(-1)!;
     const { id, secretConfig } = last.delivery.connector!;
@@ -50,8 +50,8 @@ function runsOf(settlements: readonly Settlement[]): Run[] {
 }
 
 /** The values for `countRejections`, in the order of its parameters. */
-export function rejectionValues(settlements: readonly Settlement[]): string[] {
-  const runs = runsOf(settlements);
+export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] {
+  const runs = runsOf(outcomes);
   const ofRuns = (pick: (run: Run) => string | number) => arrayLiteral(runs.map(pick));
   return [
     ofRuns(({ id }) => id),

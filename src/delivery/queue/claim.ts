@@ -19,7 +19,7 @@ export type ClaimRequest = {
   after?: string;
 };
 
-export type Claim = {
+export type ClaimResult = {
   deliveries: ClaimedDelivery[];
   /** Due deliveries were left behind that another claim could find. */
   hasMore: boolean;
@@ -36,7 +36,7 @@ const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
  * Takes due deliveries under a lease: nobody else gets them until it ends. One statement, so that a killed process
  * leaves either nothing or a lease behind. All times are those of the database.
  */
-export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<ClaimResult> {
   const { limit, retryLimit, leaseSeconds, room, defaultRoom, after } = request;
   const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
   const values = [
@@ -72,12 +72,12 @@ type MetaRow = {
     nextDueInMilliseconds: number | null;
     hasMore: boolean;
     after: string;
-    webhooks: (ClaimedWebhook & SubscriberColumns)[];
-    connectors: (ClaimedConnector & SubscriberColumns)[];
+    webhooks: (ClaimedWebhook & DestinationColumns)[];
+    connectors: (ClaimedConnector & DestinationColumns)[];
   };
 };
 
-type SubscriberColumns = {
+type DestinationColumns = {
   account: string;
   origin: string;
   projectId: string;
@@ -113,8 +113,8 @@ const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.m
 function toDelivery(
   row: DeliveryRow,
   databaseTime: () => number,
-  webhook: (ClaimedWebhook & SubscriberColumns) | null,
-  connector: (ClaimedConnector & SubscriberColumns) | null,
+  webhook: (ClaimedWebhook & DestinationColumns) | null,
+  connector: (ClaimedConnector & DestinationColumns) | null,
 ): ClaimedDelivery {
   const { account, origin, projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
   return {

@@ -1,17 +1,15 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import type { SpanOptions } from '../../tracing/tracer.ts';
 import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
-import { type ConnectorGroup, type createConnectorSender, selectedKinds } from './send-connector.ts';
+import type { ConnectorGroup, createConnectorSender } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 
-/** Deliveries that are carried out together; `run` has a result for each. */
-export type Job = {
-  deliveries: readonly ClaimedDelivery[];
-  /** Nothing is sent: it was decided otherwise. */
-  isDecided?: true;
-  run: (control: SendControl) => Promise<SendResult[]>;
-};
+/** Deliveries that share a request, and their plan: either a verdict without sending anything, or a way to send them. */
+export type Job = { deliveries: readonly ClaimedDelivery[] } & (
+  | { verdict: Verdict; send?: undefined }
+  | { verdict?: undefined; send: (control: SendControl) => Promise<SendResult[]> }
+);
 
 export type JobOptions = {
   sendWebhook: ReturnType<typeof createWebhookSender>;
@@ -28,15 +26,15 @@ export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOpt
         ? planConnector(group, connector, options)
         : group.map((delivery) => planWebhook(delivery, options));
     } catch (error) {
-      return [{ deliveries: group, run: () => Promise.reject(error) }];
+      return [{ deliveries: group, send: () => Promise.reject(error) }];
     }
   });
 }
 
 function planWebhook(delivery: ClaimedDelivery, { sendWebhook }: JobOptions): Job {
   const webhook = delivery.webhook!;
-  if (!webhook.isActive) return decided([delivery], { kind: 'skip', reason: 'disabled' });
-  return { deliveries: [delivery], run: async (control) => [await sendWebhook(delivery, webhook, control)] };
+  if (!webhook.isActive) return { deliveries: [delivery], verdict: { kind: 'skip', reason: 'disabled' } };
+  return { deliveries: [delivery], send: async (control) => [await sendWebhook(delivery, webhook, control)] };
 }
 
 function planConnector(
@@ -45,34 +43,32 @@ function planConnector(
   { findConnector, sendToConnector }: JobOptions,
 ): Job[] {
   const definition = findConnector(connector.type);
-  if (!connector.isActive) return [decided(deliveries, { kind: 'skip', reason: 'disabled' })];
-  if (!definition) return [decided(deliveries, { kind: 'skip', reason: 'unknown_type' })];
+  if (!connector.isActive) return [{ deliveries, verdict: { kind: 'skip', reason: 'disabled' } }];
+  if (!definition) return [{ deliveries, verdict: { kind: 'skip', reason: 'unknown_type' } }];
 
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
     // A test event is how the seller finds out whether the credential works again.
-    if (connector.isPaused && !delivery.event.test) jobs.push(decided([delivery], { kind: 'hold' }));
-    else if (!isCarried(definition, connector, delivery)) {
-      jobs.push(decided([delivery], { kind: 'skip', reason: 'not_carried' }));
+    if (connector.isPaused && !delivery.event.test) {
+      jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
+    } else if (!isCarried(definition, connector, delivery)) {
+      jobs.push({ deliveries: [delivery], verdict: { kind: 'skip', reason: 'not_carried' } });
     } else toSend.push(delivery);
   }
 
   const secondsToWait = definition.batch ? secondsUntilWindow(toSend, definition.batch.windowSeconds) : 0;
-  if (secondsToWait > 0) return [...jobs, decided(toSend, { kind: 'wait', afterSeconds: secondsToWait })];
+  if (secondsToWait > 0) {
+    return [...jobs, { deliveries: toSend, verdict: { kind: 'wait', afterSeconds: secondsToWait } }];
+  }
   for (const group of chunks(toSend, definition.batch?.maxEvents ?? 1)) {
-    jobs.push({ deliveries: group, run: (control) => sendToConnector(group, connector, definition, control) });
+    jobs.push({ deliveries: group, send: (control) => sendToConnector(group, connector, definition, control) });
   }
   return jobs;
 }
 
-/** The job of deliveries for which nothing is sent. */
-export function decided(deliveries: readonly ClaimedDelivery[], verdict: Verdict): Job {
-  return { deliveries, isDecided: true, run: async () => deliveries.map(() => ({ attempts: [], verdict })) };
-}
-
 function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {
-  return definition.carries(event.type as EventKind, selectedKinds(connector));
+  return definition.carries(event.type as EventKind, expandEventTypes(connector.eventTypes));
 }
 
 /**

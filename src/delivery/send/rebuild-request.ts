@@ -1,8 +1,8 @@
 import type { ConnectorDefinition, ConnectorEvent, ConnectorMemory } from '../../connectors/definition.ts';
+import { expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import type { ClaimedEvent } from '../model/claimed-delivery.ts';
-import { webhookBody } from './payload.ts';
-import { selectedKinds } from './send-connector.ts';
+import { webhookBody, webhookHeaders } from './webhook-request.ts';
 
 /** A request as it would go out now, with its secrets. Never show it as it is. */
 export type RebuiltRequest = { method: string; url: string; headers: Record<string, string>; body?: string };
@@ -22,12 +22,7 @@ export function rebuildWebhookRequest(
   { projectId, url, userAgent, payloadVersion, payloadVersions = PAYLOAD_VERSIONS }: WebhookContext,
 ): RebuiltRequest {
   const { data, version } = renderPayload(event, payloadVersion, payloadVersions);
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': userAgent,
-    'tollgate-payload-version': String(version),
-    'webhook-id': event.id,
-  };
+  const headers = webhookHeaders({ id: event.id, version, userAgent });
   return { method: 'POST', url, headers, body: webhookBody({ ...event, data }, projectId) };
 }
 
@@ -55,7 +50,7 @@ export function rebuildConnectorRequest(
   const built = definition.build([event as ConnectorEvent], config, {
     ...{ projectId, projectName, attemptNumber, now },
     connectorId: connector.id,
-    selectedKinds: selectedKinds(connector),
+    selectedKinds: expandEventTypes(connector.eventTypes),
     memory: connector.memory,
     previousAttemptAmbiguous: false,
   });

@@ -1,5 +1,6 @@
+import { isUnsent } from '../../egress/egress-error.ts';
+import { MAX_RETRY_AFTER_SECONDS } from '../../egress/retry-after.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
-import { hasBeenSent } from '../model/error-classes.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -18,7 +19,6 @@ export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
 ];
 
 const JITTER = 0.2;
-const MAX_RETRY_AFTER_SECONDS = 24 * HOUR;
 
 /**
  * Seconds until the next try, or undefined when the schedule has come to its end. Jitter of ±20 % keeps what failed
@@ -53,9 +53,6 @@ export const QUICK_RETRIES: QuickRetryPolicy = {
   minDelayMilliseconds: 100,
 };
 
-// The three forms of RFC 9110 §5.6.7 begin with the day of the week. Date.parse alone would take `-5` for a date.
-const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
-
 const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
 
 /**
@@ -74,21 +71,5 @@ export function isQuickFailure(
   if (attempt.durationMs >= policy.maxDurationMilliseconds) return false;
   if (attempt.statusCode !== null) return attempt.statusCode >= 500;
   const { errorClass } = attempt;
-  return errorClass !== null && QUICK_ERROR_CLASSES.has(errorClass) && (isRepeatable || !hasBeenSent(errorClass));
-}
-
-/**
- * `Retry-After` (RFC 9110 §10.2.3) in seconds, from its number or its date; undefined when absent or unreadable.
- *
- * @param now milliseconds; a date is counted from the answer's own `Date` where it has one.
- */
-export function parseRetryAfter(headers: { 'retry-after'?: string; date?: string }, now: number): number | undefined {
-  const value = headers['retry-after']?.trim();
-  if (!value) return undefined;
-  if (/^\d+$/.test(value)) return Math.min(Number(value), MAX_RETRY_AFTER_SECONDS);
-  const until = HTTP_DATE.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(until)) return undefined;
-  const sent = Date.parse(headers.date ?? '');
-  const seconds = Math.ceil((until - (Number.isNaN(sent) ? now : sent)) / 1000);
-  return Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
+  return errorClass !== null && QUICK_ERROR_CLASSES.has(errorClass) && (isRepeatable || isUnsent(errorClass));
 }

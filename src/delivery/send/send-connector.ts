@@ -11,7 +11,7 @@ import type {
 import { secretsOf } from '../../connectors/describe.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
-import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts';
+import { expandEventTypes } from '../../events/kinds.ts';
 import type {
   AttemptRecord,
   ClaimedConnector,
@@ -105,7 +105,7 @@ async function sendGroup(
         connectorId: connector.id,
         projectId: first.projectId,
         projectName: first.projectName,
-        selectedKinds: selectedKinds(connector),
+        selectedKinds: expandEventTypes(connector.eventTypes),
         memory,
         attemptNumber: Math.max(...group.map(({ attemptCount }) => attemptCount)) + number,
         previousAttemptAmbiguous: previous
@@ -138,7 +138,7 @@ async function sendGroup(
           continue;
         }
         const exchange = { phases, request: sent, responseHeaders: recordedHeaders(response.headers, secrets) };
-        return { ...judge(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
+        return { ...toTry(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
       }
     } catch (error) {
       const before = { durationMs, phases };
@@ -152,7 +152,7 @@ async function sendGroup(
   return withQuickTries(tryOnce, { isRepeatable: false, mayRetry, ...(quickRetries && { policy: quickRetries }) });
 }
 
-function judge(
+function toTry(
   outcome: Outcome,
   response: EgressResponse,
   secrets: readonly string[],
@@ -207,11 +207,6 @@ function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
     ),
   );
-}
-
-/** The kinds a connector has subscribed to, `*` expanded. */
-export function selectedKinds({ eventTypes }: Pick<ClaimedConnector, 'eventTypes'>): ReadonlySet<EventKind> {
-  return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
 }
 
 function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {

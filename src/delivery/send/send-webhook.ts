@@ -3,6 +3,7 @@ import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { EgressRequest } from '../../egress/exchange.ts';
 import { addPhases, NO_PHASES, type Phases } from '../../egress/phases.ts';
+import { parseRetryAfter } from '../../egress/retry-after.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
@@ -16,12 +17,11 @@ import type {
   Verdict,
 } from '../model/claimed-delivery.ts';
 import type { AttemptErrorClass } from '../model/error-classes.ts';
-import { webhookBody } from './payload.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
-import { parseRetryAfter, type QuickRetryPolicy } from './retry-policy.ts';
-import { signWebhook } from './signing.ts';
+import type { QuickRetryPolicy } from './retry-policy.ts';
+import { signedWebhookHeaders, webhookBody } from './webhook-request.ts';
 
 export type SenderOptions = {
   egress: Pick<Egress, 'send'>;
@@ -45,7 +45,7 @@ type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
 /** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
-export function judgeAnswer(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
+export function judgeStatus(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
   if (statusCode >= 200 && statusCode < 300) return { verdict: { kind: 'delivered' }, errorClass: null };
   if (statusCode === 410) return { verdict: { kind: 'disable', reason: 'gone' }, errorClass: 'http_status' };
   if (statusCode >= 300 && statusCode < 400) {
@@ -94,12 +94,7 @@ export function createWebhookSender(options: SenderOptions) {
         method: 'POST',
         url: webhook.url,
         headers: {
-          'content-type': 'application/json',
-          'user-agent': userAgent,
-          'tollgate-payload-version': String(version),
-          'webhook-id': id,
-          'webhook-timestamp': String(timestampSeconds),
-          'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets }),
+          ...signedWebhookHeaders({ id, version, userAgent, timestampSeconds, body, secrets }),
           ...traceHeaders(),
         },
         body,
@@ -123,7 +118,7 @@ export function createWebhookSender(options: SenderOptions) {
             request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
-            return judge(response, request, startedAt, hidden);
+            return toTry(response, request, startedAt, hidden);
           },
         );
       } catch (error) {
@@ -140,15 +135,14 @@ function spanOf({ url }: ClaimedWebhook): SpanOptions {
   return { kind: 'client', attributes };
 }
 
-function judge(
+function toTry(
   response: EgressResponse,
   request: RecordedExchange['request'],
   startedAt: number,
   secrets: readonly string[],
 ): Try {
   const { statusCode, headers, body, durationMilliseconds, phases } = response;
-  const retryAfter = headers['retry-after'] === undefined ? undefined : parseRetryAfter(headers, startedAt);
-  const { verdict, errorClass, message } = judgeAnswer(statusCode, retryAfter);
+  const { verdict, errorClass, message } = judgeStatus(statusCode, parseRetryAfter(headers, startedAt));
   const attempt: AttemptRecord = {
     startedAt,
     durationMs: durationMilliseconds,

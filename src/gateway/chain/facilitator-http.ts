@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Egress } from '../../egress/egress.ts';
-import { EgressError, type EgressErrorClass } from '../../egress/egress-error.ts';
+import { EgressError, isUnsent } from '../../egress/egress-error.ts';
 import {
   type Facilitator,
   FacilitatorError,
@@ -17,14 +17,6 @@ export type FacilitatorTimeouts = { verifyMilliseconds: number; settleMillisecon
 export const FACILITATOR_TIMEOUTS: FacilitatorTimeouts = { verifyMilliseconds: 10_000, settleMilliseconds: 30_000 };
 
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Failures after which the request cannot have reached the facilitator. */
-const NOT_SENT: ReadonlySet<EgressErrorClass> = new Set([
-  'target_not_allowed',
-  'dns_error',
-  'connection_refused',
-  'connect_timeout',
-  'tls_error',
-]);
 
 /**
  * A facilitator reached by HTTP (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#7-facilitator-interface).
@@ -81,9 +73,9 @@ export function createHttpFacilitator(options: {
         const { value } = await call('POST', '/settle', timeouts.settleMilliseconds, request);
         return readSettlement(value);
       } catch (error) {
-        const isUnsent = error instanceof EgressError && NOT_SENT.has(error.errorClass);
+        const hasNotArrived = error instanceof EgressError && isUnsent(error.errorClass);
         const { reason, message } = unavailable(error);
-        return { kind: isUnsent ? 'notSent' : 'ambiguous', reason, message };
+        return { kind: hasNotArrived ? 'notSent' : 'ambiguous', reason, message };
       }
     },
   };

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../../src/database/client.ts';
 import { openQueuePool } from '../../../src/database/client.ts';
 import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
-import { recordSettlements } from '../../../src/delivery/outcome/record.ts';
-import { settle } from '../../../src/delivery/outcome/settle.ts';
-import { type Claim, type ClaimRequest, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import { judge } from '../../../src/delivery/outcome/judge.ts';
+import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
+import { type ClaimRequest, type ClaimResult, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
 import {
   extendLeases,
   readQueueStats,
@@ -28,7 +28,7 @@ afterAll(() => stage.close());
 
 const NO_ROOM = new Map<string, number>();
 
-function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<Claim> {
+function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<ClaimResult> {
   return claimDeliveries(db, {
     ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100 },
     ...request,
@@ -40,7 +40,7 @@ async function claimOne(): Promise<ClaimedDelivery> {
   return deliveries[0]!;
 }
 
-const ids = ({ deliveries }: Claim) => deliveries.map(({ id }) => id).sort();
+const ids = ({ deliveries }: ClaimResult) => deliveries.map(({ id }) => id).sort();
 
 const delivered: SendResult = {
   attempts: [
@@ -160,7 +160,7 @@ describe('claimDeliveries', () => {
     const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     const [first, second, third] = webhooks.map(({ id }) => id).sort();
     for (const id of [first!, second!, third!]) await stage.addDeliveries(id, 4);
-    const destinationsOf = ({ deliveries }: Claim) =>
+    const destinationsOf = ({ deliveries }: ClaimResult) =>
       [...new Set(deliveries.map(({ destination }) => destination))].sort();
 
     const one = await claim({ limit: 3, defaultRoom: 2, after: '' });
@@ -289,20 +289,20 @@ describe('a lease', () => {
     const late = await claimOne();
     await expireLease(id);
     const current = await claimOne();
-    expect((await recordSettlements(stage.pool, [settle(late, delivered)])).written).toEqual(new Set());
+    expect((await recordOutcomes(stage.pool, [judge(late, delivered)])).written).toEqual(new Set());
     expect(await stage.delivery(id)).toMatchObject({ status: 'RUNNING', attemptCount: 0 });
     expect(await stage.attempts(id)).toEqual([]);
-    expect((await recordSettlements(stage.pool, [settle(current, delivered)])).written).toEqual(new Set([id]));
+    expect((await recordOutcomes(stage.pool, [judge(current, delivered)])).written).toEqual(new Set([id]));
     expect(await stage.delivery(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 1 });
   });
 
   it('that has ended and was taken by nobody still lets the result be written, once', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
-    const settlement = settle(await claimOne(), delivered);
+    const outcome = judge(await claimOne(), delivered);
     await expireLease(id);
-    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set([id]));
-    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set());
+    expect((await recordOutcomes(stage.pool, [outcome])).written).toEqual(new Set([id]));
+    expect((await recordOutcomes(stage.pool, [outcome])).written).toEqual(new Set());
     expect(await stage.attempts(id)).toHaveLength(1);
   });
 
@@ -343,7 +343,7 @@ describe('requeue', () => {
         ...{ status: 'PENDING', trigger: 'MANUAL', retryStep: 0, attemptCount: 3, reason: null, completedAt: null },
       });
       const again = await claimOne();
-      await recordSettlements(stage.pool, [settle(again, delivered)]);
+      await recordOutcomes(stage.pool, [judge(again, delivered)]);
       expect(await stage.attempts(id)).toMatchObject([{ number: 4, trigger: 'MANUAL' }]);
     },
   );

@@ -66,8 +66,11 @@ async function plan(...deliveries: ClaimedDelivery[]): Promise<{ sent: string[][
     },
   });
   const control = { mayRetry: () => true, signal: new AbortController().signal };
-  const results = (await Promise.all(jobs.map(({ run }) => run(control)))).flat();
-  return { sent, waits: results.flatMap(({ verdict }) => (verdict.kind === 'wait' ? verdict.afterSeconds : [])) };
+  await Promise.all(jobs.map(({ send }) => send?.(control)));
+  const waits = jobs.flatMap(({ deliveries: group, verdict }) =>
+    verdict?.kind === 'wait' ? group.map(() => verdict.afterSeconds) : [],
+  );
+  return { sent, waits };
 }
 
 describe('deliveries to a type that takes batches', () => {

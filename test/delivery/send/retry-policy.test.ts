@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  isQuickFailure,
-  parseRetryAfter,
-  RETRY_SCHEDULE_SECONDS,
-  retryDelaySeconds,
-} from '../../../src/delivery/send/retry-policy.ts';
-import { judgeAnswer } from '../../../src/delivery/send/send-webhook.ts';
+import { isQuickFailure, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../../../src/delivery/send/retry-policy.ts';
+import { judgeStatus } from '../../../src/delivery/send/send-webhook.ts';
 
 const DAY = 86_400;
 const failure = { durationMs: 10, statusCode: null, errorClass: null };
@@ -55,26 +50,7 @@ describe('isQuickFailure', () => {
   });
 });
 
-describe('parseRetryAfter', () => {
-  const now = Date.parse('2026-03-01T12:00:00Z');
-  it.each([
-    [{ 'retry-after': '120' }, 120],
-    [{ 'retry-after': ' 0 ' }, 0],
-    [{ 'retry-after': '999999999' }, DAY],
-    [{ 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT' }, 60],
-    [{ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, 0],
-    [{ 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT', date: 'Sun, 01 Mar 2026 12:00:30 GMT' }, 30],
-    [{ 'retry-after': 'soon' }, undefined],
-    [{ 'retry-after': '-5' }, undefined],
-    [{ 'retry-after': '' }, undefined],
-    [{}, undefined],
-  ])('reads %j', (headers, expected) => {
-    const seconds = parseRetryAfter(headers, now);
-    expect(seconds).toBe(expected);
-  });
-});
-
-describe('judgeAnswer', () => {
+describe('judgeStatus', () => {
   it.each([
     [200, undefined, { kind: 'delivered' }],
     [204, undefined, { kind: 'delivered' }],
@@ -89,6 +65,6 @@ describe('judgeAnswer', () => {
     [503, 7, { kind: 'retry', afterSeconds: 7 }],
     [503, undefined, { kind: 'retry' }],
   ])('takes status %i with Retry-After %s as %j', (statusCode, retryAfter, verdict) => {
-    expect(judgeAnswer(statusCode, retryAfter).verdict).toEqual(verdict);
+    expect(judgeStatus(statusCode, retryAfter).verdict).toEqual(verdict);
   });
 });

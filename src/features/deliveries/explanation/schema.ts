@@ -50,7 +50,7 @@ const DestinationState = builder.simpleObject('DestinationState', {
     failingSince: t.field({ type: 'DateTime', nullable: true, description: 'Since when every delivery has failed.' }),
     isSlowedDown: t.boolean({
       description:
-        'Whether its last five deliveries have failed, so that it is left alone for up to a minute at a time.',
+        'Whether sending is held back for up to a minute at a time, because several deliveries in a row have failed.',
     }),
   }),
 });

@@ -1,3 +1,4 @@
+import { isUnsent } from '../../../egress/egress-error.ts';
 import type { Attempt, Delivery } from '../../../generated/prisma/client.ts';
 import { adviceOfStatus, ERROR_CLASS_SENTENCES, type Sentences, UNKNOWN_ERROR_CLASS } from './error-sentences.ts';
 
@@ -196,15 +197,12 @@ export function remainingTries({ delivery, now, retryScheduleSeconds }: Delivery
 export const DELIVERY_PHASES = ['dns', 'connect', 'tls', 'first_byte', 'other'] as const;
 export type DeliveryPhase = (typeof DELIVERY_PHASES)[number];
 
-// Failures before the request was sent: what is left of their time was no waiting for an answer.
-const NEVER_SENT = new Set(['target_not_allowed', 'dns_error', 'connection_refused', 'connect_timeout', 'tls_error']);
-
 /** What took the most time of an attempt. Without an answer, what no other phase explains was waiting for one. */
 export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; milliseconds: number } {
   const { durationMs, dnsMs, connectMs, tlsMs, firstByteMs, statusCode, errorClass } = attempt;
   const known = { dns: dnsMs ?? 0, connect: connectMs ?? 0, tls: tlsMs ?? 0, first_byte: firstByteMs ?? 0 };
   const rest = Math.max(0, durationMs - Object.values(known).reduce((sum, milliseconds) => sum + milliseconds, 0));
-  const isWaiting = statusCode === null && firstByteMs === null && !NEVER_SENT.has(errorClass ?? '');
+  const isWaiting = statusCode === null && firstByteMs === null && !isUnsent(errorClass ?? '');
   const times: Record<DeliveryPhase, number> = isWaiting
     ? { ...known, first_byte: rest, other: 0 }
     : { ...known, other: rest };

@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { createDestinations } from '../../../src/delivery/flow/destinations.ts';
+import { createDestinationRoom } from '../../../src/delivery/flow/destination-room.ts';
 
 const of = (destination: string, attemptCount = 0) => ({ destination, attemptCount });
 
 const limits = { maxInFlight: 1_000, perDestination: 50, maxPerDestination: 500 };
 
-describe('createDestinations', () => {
+describe('createDestinationRoom', () => {
   it('lets a lone destination have half of the slots', () => {
-    const destinations = createDestinations(limits);
+    const destinations = createDestinationRoom(limits);
     expect(destinations.share()).toBe(500);
     for (let index = 0; index < 400; index++) destinations.take(of('a'));
     expect(destinations.room().get('a')).toBe(100);
   });
 
   it('never lets one have more than the most', () => {
-    expect(createDestinations({ ...limits, maxPerDestination: 120 }).share()).toBe(120);
+    expect(createDestinationRoom({ ...limits, maxPerDestination: 120 }).share()).toBe(120);
   });
 
   it('shares the slots equally among the busy, and grants each its minimum', () => {
-    const destinations = createDestinations(limits);
+    const destinations = createDestinationRoom(limits);
     for (const id of 'abcdefghi') destinations.take(of(id));
     expect(destinations.share()).toBe(100);
     for (let index = 0; index < 100; index++) destinations.take(of(`more${index}`));
@@ -26,7 +26,7 @@ describe('createDestinations', () => {
   });
 
   it('has no room, never less, where the share has shrunk below what is in flight', () => {
-    const destinations = createDestinations(limits);
+    const destinations = createDestinationRoom(limits);
     for (let index = 0; index < 500; index++) destinations.take(of('a'));
     destinations.take(of('b'));
     expect(destinations.room().get('a')).toBe(0);
@@ -42,7 +42,7 @@ describe('createDestinations', () => {
         ['c', -4],
       ]),
     ];
-    const destinations = createDestinations(limits, restrictions);
+    const destinations = createDestinationRoom(limits, restrictions);
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 2, b: 0, c: -4 });
     destinations.take(of('a'));
     destinations.take(of('c'));
@@ -59,18 +59,18 @@ describe('createDestinations', () => {
         ]),
     };
     const circuits = { slots: () => new Map([['c', -4]]) };
-    const destinations = createDestinations({ ...limits, maxPerDestination: 12 }, [circuits], paces);
+    const destinations = createDestinationRoom({ ...limits, maxPerDestination: 12 }, [circuits], paces);
     for (let index = 0; index < 6; index++) destinations.take(of('a'));
     for (let index = 0; index < 10; index++) destinations.take(of('b'));
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 5, b: 2, c: -4 });
   });
 
   it('keeps none for first tries where there is but one, which retries need too', () => {
-    expect(createDestinations({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
+    expect(createDestinationRoom({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
   });
 
   it('keeps a quarter of what one account may have for first tries', () => {
-    const destinations = createDestinations(limits);
+    const destinations = createDestinationRoom(limits);
     expect(destinations.retryRoom()).toBe(562);
     for (let index = 0; index < 600; index++) destinations.take(of(`a${index}`, 1));
     expect(destinations.retryRoom()).toBe(0);
@@ -80,7 +80,7 @@ describe('createDestinations', () => {
   });
 
   it('forgets what is no longer in flight', () => {
-    const destinations = createDestinations(limits);
+    const destinations = createDestinationRoom(limits);
     destinations.take(of('a'));
     destinations.free(of('a'));
     expect(destinations.room().size).toBe(0);

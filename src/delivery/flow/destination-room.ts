@@ -26,7 +26,7 @@ const FIRST_TRIES_SHARE = 1 / 4;
  * @param restrictions the most that destinations may have in flight (their circuits are open).
  * @param paces the most they may be given more, whatever they have in flight (they have a limit of their own).
  */
-export function createDestinations(
+export function createDestinationRoom(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
   restrictions: readonly Restrictions[] = [],
   paces?: Restrictions,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { webhookBody } from '../../../src/delivery/send/payload.ts';
+import { webhookBody } from '../../../src/delivery/send/webhook-request.ts';
 
 const event = {
   id: 'evt_1',
