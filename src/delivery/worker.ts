@@ -34,14 +34,14 @@ export type DeliveryWorkerOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
   metrics?: DeliveryMetrics;
-  /** Those there are, when not given. */
+  /** Default: all versions. */
   payloadVersions?: PayloadVersions;
   settings: Partial<DeliverySettings> & Pick<DeliverySettings, 'version'>;
 };
 
 export type DeliveryWorker = {
   start(): void;
-  /** Takes nothing new, lets what is in flight finish, and gives back the leases of what does not finish in time. */
+  /** Claims nothing new, lets what is in flight finish, and gives back the leases of what doesn't finish in time. */
   stop(): Promise<void>;
   stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };
@@ -60,7 +60,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
   const jobs = new Set<Promise<void>>();
-  // One per request: a signal with a thousand listeners takes long to get another.
+  // One per request: adding a listener to a signal that has a thousand is slow.
   const requests = new Set<AbortController>();
   const maintenance = new AbortController();
   let isStopping = false;

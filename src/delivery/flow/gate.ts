@@ -16,13 +16,13 @@ export function createGate(most: number) {
 
   return {
     /** Resolves when it is the job's turn, or when it was cleared. */
-    async enter(job: Job): Promise<Turn> {
+    enter(job: Job): Promise<Turn> {
       const { destination } = job.deliveries[0]!;
       const count = counts.get(destination) ?? 0;
       if (count < most) {
         counts.set(destination, count + 1);
         inside.add(job);
-        return 'go';
+        return Promise.resolve('go');
       }
       const { promise, resolve } = Promise.withResolvers<Turn>();
       const queue = waiting.get(destination);

@@ -1,13 +1,13 @@
 import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 
-/** What a subscriber's health learns from a delivery. */
+/** How a delivery changes the health of its destination. */
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
 
-/** A delivery's next state, as it is written. */
+/** The next status of a delivery, and what else is recorded with it. */
 export type DeliveryOutcome = {
   delivery: ClaimedDelivery;
   status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
@@ -17,7 +17,7 @@ export type DeliveryOutcome = {
   retryStep: number;
   attempts: AttemptRecord[];
   health: HealthEffect | null;
-  /** What it says about what its connector's vendor accepts, in the form of `rejectionOf`. */
+  /** Whether and why the connector's vendor rejected it, as returned by `rejectionOf`. */
   rejection: string | null;
   remember: Record<string, string>;
 };

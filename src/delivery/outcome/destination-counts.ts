@@ -1,13 +1,13 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** How many webhooks or connectors are in one kind of trouble. */
+/** How many webhooks or connectors have a problem of one kind. */
 export type DestinationCount = {
   kind: 'webhook' | 'connector';
   state: 'failing' | 'paused' | 'disabled';
   count: number;
 };
 
-/** Counts the subscribers that need somebody's attention; one that a seller has switched off does not. */
+/** Counts the destinations that need attention. Those that a seller disabled don't. */
 export async function readDestinationCounts(db: Queryable): Promise<DestinationCount[]> {
   const { rows } = await db.query<DestinationCount>(
     `SELECT 'webhook' AS "kind", state AS "state", count

@@ -29,7 +29,7 @@ const RULES: Rules = {
 /**
  * Turns the result of a claimed delivery into its next state.
  *
- * @param random from 0 to 1; the same for deliveries that went out together, so that they are tried again together.
+ * @param random from 0 to 1; the same for deliveries that were sent together, so that they are retried together.
  */
 export function judge(
   delivery: ClaimedDelivery,
@@ -46,7 +46,7 @@ export function judge(
   return { delivery, attempts, remember, rejection, ...unchanged, ...change };
 }
 
-/** The same for deliveries that went out together. */
+/** The same for deliveries that were sent together. */
 export function judgeTogether(
   deliveries: readonly ClaimedDelivery[],
   results: readonly SendResult[],

@@ -8,12 +8,13 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 import { IS_RUNNING } from '../queue/queue.ts';
 import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 
-/** Of a list of objects: what is null in it is no object. */
+/** Null for list items that are no objects. */
 const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
 
 /**
- * Writes a batch in one statement, all or nothing. A delivery whose lease token has moved on is left alone, and so are
- * its attempts: somebody else has it now. What is to be held is due at once when the pause is over already. An attempt that is not the first of its claim was not asked for by hand.
+ * Writes a batch in one statement, all or nothing. A delivery whose lease token has changed is skipped with its attempts:
+ * another process has it now. A delivery to hold is due at once if the pause is already over. Only the first attempt of a
+ * claim can be a manual one.
  */
 const RECORD = `
   WITH result AS (
@@ -73,15 +74,15 @@ const RECORD = `
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
 
 export type Recorded = {
-  /** The ids of deliveries that were written. The others had lost their lease, and their results are void. */
+  /** The ids of deliveries that were written. The others had lost their lease, so their results are void. */
   written: Set<string>;
-  /** Connectors whose vendor has rejected one delivery after the other. */
+  /** Connectors that are paused now, because their vendor rejected several deliveries in a row. */
   paused: PausedConnector[];
 };
 
 /**
- * Writes what came of claims: the deliveries' next states, their attempts, and what the rejected among them say about their
- * connectors. What waited for them to be sent first is due with the same commit.
+ * Writes outcomes: the next status of each delivery, its attempts, and rejections counted for its connector. Deliveries that
+ * waited for these ones become due with the same commit.
  */
 export async function recordOutcomes(
   pool: Pick<pg.Pool, 'query' | 'connect'>,
@@ -100,7 +101,7 @@ export async function recordOutcomes(
     client.release();
     return recorded;
   } catch (error) {
-    // A connection in an unknown state is not used again.
+    // A connection in an unknown state isn't reused.
     client.release(true);
     throw error;
   }

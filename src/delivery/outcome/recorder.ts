@@ -21,10 +21,10 @@ type Entry = { outcome: DeliveryOutcome; resolve: (written: Written) => void };
 type Written = { isPaused: boolean };
 
 const BATCH_SIZE = 256;
-// After a pause a result is written soon. While more keep coming, larger batches cost less.
+// The first result after a pause is written soon. While more keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-// Soon once the database is back: a process that is killed before has sent what nobody knows of.
+// Short, to write soon once the database is back: results are lost if the process is killed before.
 const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
@@ -116,7 +116,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
 
   function warnOfVoid(batch: readonly DeliveryOutcome[], written: ReadonlySet<string>): void {
     const deliveryIds = batch.map(({ delivery }) => delivery.id).filter((id) => !written.has(id));
-    if (deliveryIds.length > 0) log.warn({ deliveryIds }, 'results came after the lease had passed on, and are void');
+    if (deliveryIds.length > 0) log.warn({ deliveryIds }, 'results are void, because their leases were lost');
   }
 
   return {
@@ -144,7 +144,7 @@ function withoutTexts(attempt: AttemptRecord): AttemptRecord {
   return { ...rest, responseBody: null, errorMessage: null };
 }
 
-// SQLSTATE classes that say that the data or the statement is at fault: https://www.postgresql.org/docs/current/errcodes-appendix.html
+// SQLSTATE classes for errors in the data or the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html
 const PERMANENT_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '42']);
 
 function isPermanent(error: unknown): boolean {
@@ -152,7 +152,7 @@ function isPermanent(error: unknown): boolean {
   return typeof code === 'string' && code.length === 5 && PERMANENT_CLASSES.has(code.slice(0, 2));
 }
 
-/** lock_not_available. It comes after the lock timeout, so that trying again at once asks for little. */
+/** lock_not_available. It comes after the lock timeout, so retrying at once is cheap. */
 const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
 
 function codeOf(error: unknown): unknown {

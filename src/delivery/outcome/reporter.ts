@@ -4,7 +4,7 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 
 /** Reports every attempt to the log and the metrics: one line each, with every fact. */
 export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics | undefined }) {
-  // Ids and numbers alone, so there is nothing to mask: looking for it would cost more than all the rest of the line.
+  // The lines contain ids and numbers only, so nothing needs masking. Checking would cost more than writing the line.
   const lines = log.child({}, { redact: [] });
   let attempted = 0;
   let delivered = 0;

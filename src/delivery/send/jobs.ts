@@ -17,7 +17,7 @@ export type JobOptions = {
   findConnector: (type: string) => ConnectorDefinition | undefined;
 };
 
-/** Decides what is to be done with claimed deliveries. What goes wrong with one destination touches no other. */
+/** Plans what to do with claimed deliveries. A problem with one destination affects no other. */
 export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOptions): Job[] {
   return [...Map.groupBy(deliveries, ({ destination }) => destination).values()].flatMap((group) => {
     try {
@@ -49,7 +49,7 @@ function planConnector(
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
-    // A test event is how the seller finds out whether the credential works again.
+    // Test events are sent: that's how a seller finds out whether the credential works again.
     if (connector.isPaused && !delivery.event.test) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
     } else if (!isCarried(definition, connector, delivery)) {
@@ -72,15 +72,15 @@ function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector,
 }
 
 /**
- * Time is cut into windows, the same for all workers: what comes within one waits for its end and then goes out
- * together. Nothing waits twice, and one that must not wait takes the others along.
+ * Time is divided into windows, the same for all workers. What is created within a window waits for its end and is then
+ * sent together. Nothing waits twice, and a delivery that must not wait takes the others along.
  *
  * @returns 0 when it is time to send.
  */
 function secondsUntilWindow(deliveries: readonly ClaimedDelivery[], windowSeconds: number): number {
   const [first] = deliveries;
   if (!first) return 0;
-  // Connectors do not all have their windows end in the same second.
+  // The windows of different connectors end at different times.
   const now = first.databaseTime() / 1000 + offsetOf(first.destination);
   const windowOf = (seconds: number) => Math.floor(seconds / windowSeconds);
   const isTime = deliveries.some(
@@ -104,7 +104,7 @@ function chunks(deliveries: readonly ClaimedDelivery[], size: number): Connector
   return result;
 }
 
-/** Goes on with the trace of the event; a batch with that of its first, and is linked to the others. */
+/** Continues the trace of the event. A batch continues that of its first event and links to the others. */
 export function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
   const { id, event, connector, traceContext, attemptCount } = first!;
   return {

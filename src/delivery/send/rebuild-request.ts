@@ -4,19 +4,19 @@ import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../eve
 import type { ClaimedEvent } from '../model/claimed-delivery.ts';
 import { webhookBody, webhookHeaders } from './webhook-request.ts';
 
-/** A request as it would go out now, with its secrets. Never show it as it is. */
+/** A request as it would be sent now, including its secrets. Mask them before you show it. */
 export type RebuiltRequest = { method: string; url: string; headers: Record<string, string>; body?: string };
 
 export type WebhookContext = {
   projectId: string;
   url: string;
   userAgent: string;
-  /** The version that the webhook is sent. */
+  /** The payload version of the webhook. */
   payloadVersion: number;
   payloadVersions?: PayloadVersions | undefined;
 };
 
-/** The request of a delivery to a webhook, but for its signature and its time. */
+/** The request of a delivery to a webhook, without signature and timestamp. */
 export function rebuildWebhookRequest(
   event: ClaimedEvent,
   { projectId, url, userAgent, payloadVersion, payloadVersions = PAYLOAD_VERSIONS }: WebhookContext,
@@ -37,9 +37,9 @@ export type RebuildContext = {
 };
 
 /**
- * The first request of a delivery to a connector, of this event alone.
+ * The first request of a delivery to a connector, for this event alone.
  *
- * @returns undefined when the connector would not send it.
+ * @returns undefined if the connector wouldn't send it.
  */
 export function rebuildConnectorRequest(
   { id, type, test, timestamp, data }: ClaimedEvent,

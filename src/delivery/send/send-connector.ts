@@ -27,18 +27,18 @@ import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 
-/** Deliveries of one connector that go out together; one alone unless the type takes batches. */
+/** Deliveries of one connector that are sent together: only one unless the type supports batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
-  /** Address of an event in the console, where it is known. */
+  /** URL of an event in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
   readHistory?: ReadHistory;
 };
 
 const MAX_STEPS = 5;
 
-/** Makes the function that carries out claimed deliveries of a connector, each with its result. It never throws. */
+/** Makes the function that sends claimed deliveries of a connector and returns a result for each. It never throws. */
 export function createConnectorSender(options: ConnectorSenderOptions) {
   return async function sendToConnector(
     group: ConnectorGroup,
@@ -47,7 +47,7 @@ export function createConnectorSender(options: ConnectorSenderOptions) {
     control: SendControl,
   ): Promise<SendResult[]> {
     const result = await sendGroup(group, connector, definition, control, options);
-    // One event that is not accepted must not take the others of its batch with it.
+    // One rejected event must not fail the others of its batch.
     if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
     const middle = Math.ceil(group.length / 2);
     const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
@@ -119,7 +119,7 @@ async function sendGroup(
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
-      // Written with the result of this claim, so that it is there for all when the next one sends.
+      // Recorded with the result of this claim, so that every process knows it when the next one sends.
       if (unknown.length > 0) {
         return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
       }
@@ -173,7 +173,7 @@ function toTry(
 }
 
 function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
-  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery takes too many calls.' };
+  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery needs too many calls.' };
   if (outcome.kind === 'delivered') {
     return { kind: 'delivered', ...(outcome.note && { reason: storedMessage(outcome.note, secrets) }) };
   }
@@ -213,7 +213,7 @@ function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): Co
   return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
 }
 
-/** What a batch has learned is kept once. */
+/** What a batch has learned is stored once. */
 function forMember(result: SendResult, index: number): SendResult {
   return index === 0 ? result : { ...result, remember: {} };
 }

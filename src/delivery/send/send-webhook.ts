@@ -33,23 +33,23 @@ export type SenderOptions = {
   payloadVersions?: PayloadVersions;
 };
 
-/** How a claim is carried out: cut short when the process stops. */
+/** How sending is controlled. The signal aborts it when the process stops. */
 export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 
 const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];
 
-/** `hidden`: what must not be kept of an answer. One list as long as they are the same: it is known by its identity. */
+/** `hidden`: what must be masked in a response. The same list object while the secrets are the same: caches rely on it. */
 type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
-/** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
+/** What the status of a response means (Standard Webhooks, "Delivery"): only 2xx is a success. */
 export function judgeStatus(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
   if (statusCode >= 200 && statusCode < 300) return { verdict: { kind: 'delivered' }, errorClass: null };
   if (statusCode === 410) return { verdict: { kind: 'disable', reason: 'gone' }, errorClass: 'http_status' };
   if (statusCode >= 300 && statusCode < 400) {
-    const message = 'The receiver answered with a redirect. Redirects are not followed.';
+    const message = 'The destination returned a redirect. Redirects are not followed.';
     return { verdict: { kind: 'retry' }, errorClass: 'redirect', message };
   }
   const mayAskToWait = statusCode === 429 || statusCode === 503;
@@ -62,7 +62,7 @@ export function createWebhookSender(options: SenderOptions) {
   const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
   const { payloadVersions = PAYLOAD_VERSIONS } = options;
 
-  // What is sealed never changes, so opening it once is enough.
+  // The same ciphertext always has the same content, so decrypting it once is enough.
   const opened = new Map<string, OpenedSecrets>();
 
   function openSecrets({ id, url, secret, previousSecret }: ClaimedWebhook, projectId: string): OpenedSecrets {
@@ -84,7 +84,7 @@ export function createWebhookSender(options: SenderOptions) {
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    // As bytes, so that signing and sending need no copies of their own.
+    // As bytes, so that signing and sending don't need their own copies.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
@@ -114,7 +114,7 @@ export function createWebhookSender(options: SenderOptions) {
           async () => {
             const { signing, hidden } = openSecrets(webhook, delivery.projectId);
             const sent = makeRequest(startedAt, signing);
-            // The only secret in its headers is known by name.
+            // The only secret in the headers is masked by its name.
             request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
@@ -159,24 +159,24 @@ export type FailedTry = {
   startedAt: number;
   delivery: ClaimedDelivery;
   log: Logger;
-  /** What was sent, or was to be. */
+  /** The request that was sent or would have been. */
   request?: RecordedExchange['request'] | undefined;
-  /** Of the calls that were answered before. */
+  /** Totals of the earlier calls that got a response. */
   durationMs?: number;
   phases?: Phases;
 };
 
-/** A try without an answer. What is not the network's fault is ours: logged, and told without details. */
+/** An attempt without a response. If it isn't the network's fault, it is ours: logged, and shown without details. */
 export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
   const isNetwork = error instanceof EgressError;
-  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, 'a delivery could not be sent: internal error');
+  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, "couldn't send a delivery: internal error");
   const { durationMs = 0, phases = NO_PHASES } = before;
   const attempt: AttemptRecord = {
     startedAt,
     durationMs: isNetwork ? durationMs + error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
     statusCode: null,
     errorClass: isNetwork ? error.errorClass : ('internal' satisfies AttemptErrorClass),
-    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. It will be tried again.',
+    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. The delivery will be retried.',
     responseBody: null,
     ...(isNetwork &&
       request && { exchange: { phases: addPhases(phases, error.phases), request, responseHeaders: null } }),

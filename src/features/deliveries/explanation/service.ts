@@ -44,7 +44,7 @@ export type DeliveryExplanation = {
 
 type EventRow = ClaimedEvent & { projectName: string; now: Date };
 
-/** Makes the function that explains a delivery that the viewer may see. Throws AppError `NOT_FOUND` when it is gone. */
+/** Makes the function that explains a delivery. It throws AppError `NOT_FOUND` when the delivery is gone. */
 export function createExplainer(options: ExplanationOptions) {
   const { db, secretBox, connectors, userAgent, payloadVersions, retryScheduleSeconds } = options;
   return async function explain(delivery: Delivery): Promise<DeliveryExplanation> {
@@ -71,7 +71,7 @@ export function createExplainer(options: ExplanationOptions) {
     };
   };
 
-  /** As text, since parsing its data would lose the bytes. */
+  /** The data is read as text: parsing it would lose its exact bytes. */
   async function readEvent({ eventId }: Delivery): Promise<EventRow | undefined> {
     const { rows } = await db.pool.query<EventRow>(
       `SELECT e."id", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
