@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { webhookBody } from '../src/delivery/send/payload.ts';
+import { webhookBody } from '../src/delivery/send/webhook-request.ts';
 import {
   EVENT_KIND_DESCRIPTIONS,
   EVENT_KINDS,

@@ -2,24 +2,24 @@ import { FAILING_LIMIT_SECONDS } from './outcome/lasting-failure.ts';
 import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './send/retry-policy.ts';
 
 export type DeliverySettings = {
-  /** Shown to receivers as `user-agent: Tollgate/<version>`. */
+  /** Sent to destinations as `user-agent: Tollgate/<version>`. */
   version: string;
-  /** Deliveries this process has in its hands at once. */
+  /** The most deliveries that this process holds at once. */
   maxInFlight: number;
-  /** What one destination may always have in flight. */
+  /** What every destination may have in flight at any time. */
   perDestination: number;
-  /** What it may have in flight while others leave room. */
+  /** What a destination may have in flight while others leave room. */
   maxPerDestination: number;
-  /** What may be claimed for it beyond that, and wait in this process for its turn. */
+  /** What may be claimed for a destination beyond that, to wait in this process for its turn. */
   claimedAhead: number;
-  /** What one origin (scheme, host and port) may have in flight, whoever sends there. */
+  /** What all accounts together may have in flight to one origin (scheme, host and port). */
   maxPerOrigin: number;
-  /** The most taken from the database at once. */
+  /** The most deliveries per claim. */
   claimBatch: number;
   leaseSeconds: number;
-  /** Of one request, all in all; a connector type may have its own. */
+  /** For a whole request. A connector type may have its own. */
   timeoutMilliseconds: number;
-  /** How often the queue is looked at when nothing announces itself. */
+  /** How often to check the queue when nothing is announced. */
   pollMilliseconds: number;
   /** How long `stop` waits for what is in flight. */
   drainMilliseconds: number;
@@ -30,7 +30,7 @@ export type DeliverySettings = {
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
 };
 
-/** What holds when nothing else is said. */
+/** The default settings. */
 export const DELIVERY_DEFAULTS: Omit<DeliverySettings, 'version'> = {
   maxInFlight: 2_048,
   perDestination: 64,

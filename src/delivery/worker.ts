@@ -8,23 +8,21 @@ import type { PayloadVersions } from '../events/versions.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { inSpan } from '../tracing/tracer.ts';
 import { DELIVERY_DEFAULTS, type DeliverySettings } from './delivery-settings.ts';
-import { createCircuits } from './flow/circuits.ts';
-import { createDestinations } from './flow/destinations.ts';
-import { createDispatch } from './flow/dispatch.ts';
+import { type Admission, createAdmission } from './flow/admission.ts';
 import { recheckWaiting } from './flow/ordering.ts';
-import { createPacing } from './flow/pacing.ts';
-import { createShares } from './flow/shares.ts';
-import type { ClaimedDelivery, SendResult } from './model/claimed-delivery.ts';
-import type { Settlement } from './model/outcome.ts';
+import type { ClaimedDelivery, SendResult, Verdict } from './model/claimed-delivery.ts';
+import type { DeliveryMetrics } from './model/delivery-metrics.ts';
+import type { DeliveryOutcome } from './model/outcome.ts';
 import { createHealth } from './outcome/health.ts';
+import { judgeTogether } from './outcome/judge.ts';
 import { createRecorder } from './outcome/recorder.ts';
-import { createReporter, type DeliveryMetrics } from './outcome/reporter.ts';
-import { settle } from './outcome/settle.ts';
+import { createReporter } from './outcome/reporter.ts';
 import { createClaimLoop } from './queue/claim-loop.ts';
 import { createLeases } from './queue/leases.ts';
 import { releaseLeases, releaseStranded } from './queue/queue.ts';
+import { createWakeSignal } from './queue/wake-signal.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
-import { type Job, spanOf } from './send/jobs.ts';
+import { type Job, planJobs, spanOf } from './send/jobs.ts';
 import { createConnectorSender } from './send/send-connector.ts';
 import { createWebhookSender, failedTry } from './send/send-webhook.ts';
 
@@ -36,14 +34,14 @@ export type DeliveryWorkerOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
   metrics?: DeliveryMetrics;
-  /** Those there are, when not given. */
+  /** Default: all versions. */
   payloadVersions?: PayloadVersions;
   settings: Partial<DeliverySettings> & Pick<DeliverySettings, 'version'>;
 };
 
 export type DeliveryWorker = {
   start(): void;
-  /** Takes nothing new, lets what is in flight finish, and gives back the leases of what does not finish in time. */
+  /** Claims nothing new, lets what is in flight finish, and gives back the leases of what doesn't finish in time. */
   stop(): Promise<void>;
   stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };
@@ -52,41 +50,32 @@ const MAINTENANCE_MILLISECONDS = 1_000;
 const STRANDED_EVERY_ROUNDS = 10;
 
 /**
- * Sends webhooks and connector calls: takes due deliveries under a lease, sends them outside any transaction, writes
- * what came of it in batches. At-least-once: a process that is killed loses its leases, not its deliveries.
+ * Sends webhooks and connector calls. A delivery goes down one line, from top to bottom: claimed → planned → admitted →
+ * sent → judged → recorded. It is claimed under a lease, sent outside any transaction, and recorded in batches.
+ * At-least-once: a process that is killed loses its leases, not its deliveries.
  */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
   const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
-  const { maxInFlight, leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
+  const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
-  const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });
-  // One a job: a signal with a thousand listeners takes long to get another.
-  const underWay = new Set<AbortController>();
+  const jobs = new Set<Promise<void>>();
+  // One per request: adding a listener to a signal that has a thousand is slow.
+  const requests = new Set<AbortController>();
   const maintenance = new AbortController();
   let isStopping = false;
   let isAbandoned = false;
-  let onIdle = () => {};
 
-  const circuits = createCircuits();
-  const pacing = createPacing({ db: db.pool, log });
-  const destinations = createDestinations(
-    { ...settings, maxPerDestination: settings.maxPerDestination + settings.claimedAhead },
-    [circuits],
-    pacing,
-  );
-  const shares = createShares(settings);
-  const inHand = [destinations, shares];
-  const reporter = createReporter({ log, ...(metrics && { metrics }) });
+  const signal = createWakeSignal(settings.pollMilliseconds);
+  const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });
+  const admission = createAdmission({ db: db.pool, log, limits: settings, slotsInUse: leases.count, signal });
+  const claimLoop = createClaimLoop({ pool: db.pool, log, admission, leases, signal, metrics, settings });
+  const reporter = createReporter({ log, metrics });
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
-    circuitOpenSeconds: circuits.openSeconds,
+    circuitOpenSeconds: admission.circuitOpenSeconds,
   });
-  const recorder = createRecorder({
-    ...{ pool: db.pool, health, log, onRecorded },
-    onPaused: (connectorId) => dispatch.putBackWaiting(connectorId),
-    onError: () => metrics?.onQueueError('record'),
-  });
+  const recorder = createRecorder({ pool: db.pool, health, log, metrics });
   const senderOptions = {
     ...{ egress, secretBox, log, timeoutMilliseconds, quickRetries },
     userAgent: `Tollgate/${settings.version}`,
@@ -99,65 +88,63 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     }),
     findConnector: options.connectors,
   };
-  const claimLoop = createClaimLoop({
-    ...{ pool: db.pool, log, destinations, shares, settings },
-    freeSlots: () => maxInFlight - leases.count(),
-    // After a long pause of this process its own deliveries would look as if nobody had them.
-    beforeClaim: leases.prolong,
-    onClaimed,
-    onClaim: (seconds) => metrics?.onClaim(seconds),
-    onError: () => metrics?.onQueueError('claim'),
-  });
-
-  const { maxPerDestination } = settings;
-  const dispatch = createDispatch({
-    ...{ jobOptions, circuits, pacing, maxPerDestination, begin, letGo },
-    isSure: leases.isSure,
-    wakeIn: claimLoop.wakeIn,
-  });
 
   let unsubscribe = () => {};
-  let loops: Promise<unknown> = Promise.resolve();
+  let delivering: Promise<void> = Promise.resolve();
+  let maintaining: Promise<void> = Promise.resolve();
 
-  async function onClaimed(deliveries: ClaimedDelivery[]): Promise<void> {
-    if (isStopping) return giveBack(deliveries, null);
-    leases.hold(deliveries);
-    for (const delivery of deliveries) for (const part of inHand) part.take(delivery);
-    dispatch.take(deliveries);
-  }
-
-  function begin(job: Job): Promise<void> {
-    return carryOut(job).catch((error) => log.error({ err: error }, 'a delivery could not be reported'));
-  }
-
-  async function carryOut(job: Job): Promise<void> {
-    const controller = new AbortController();
-    underWay.add(controller);
-    const { destination } = job.deliveries[0]!;
-    const isLimited = job.deliveries[0]!.maxPerSecond !== null;
-    const mayRetry = () => !isStopping && !isLimited && !circuits.isBroken(destination);
-    const results = await inSpan(
-      'delivery',
-      () => spanOf(job),
-      () => job.run({ mayRetry, signal: controller.signal }),
-    ).catch((error) => job.deliveries.map((delivery) => ourFault(error, delivery)));
-    underWay.delete(controller);
-    for (const delivery of job.deliveries) for (const part of inHand) part.free(delivery);
-    if (isAbandoned) return;
-    const random = Math.random();
-    const settlements = job.deliveries.map((delivery, index) =>
-      settle(delivery, results[index]!, retryScheduleSeconds, random),
-    );
-    recorder.add(settlements);
-    if (settlements.some(({ health }) => health?.kind === 'disable' || health?.kind === 'pause')) {
-      dispatch.putBackWaiting(destination);
+  async function deliver(): Promise<void> {
+    for await (const claimed of claimLoop.claims()) {
+      if (isStopping) {
+        await giveBack(claimed, null);
+        continue;
+      }
+      leases.hold(claimed);
+      admission.take(claimed);
+      const planned = planJobs(claimed, jobOptions);
+      const admissions = admission.admit(planned);
+      for (const [index, job] of planned.entries()) start(job, admissions[index]!);
     }
-    claimLoop.onFreed(settlements.length);
-    // A batch counts as one: its members succeed and fail together.
-    if (settlements.some(({ health }) => health?.kind === 'healthy')) circuits.onHealthy(destination);
-    else if (settlements.some(({ health }) => health?.kind === 'failing')) circuits.onFailure(destination);
-    for (const settlement of settlements) {
-      reporter.report(settlement);
+  }
+
+  function start(job: Job, admitted: Promise<Admission>): void {
+    const running = carryOut(job, admitted)
+      .catch((error) => log.error({ err: error }, "couldn't report a delivery"))
+      .finally(() => jobs.delete(running));
+    jobs.add(running);
+  }
+
+  async function carryOut(job: Job, admitted: Promise<Admission>): Promise<void> {
+    const decision = await admitted;
+    if (decision === 'closed' || isAbandoned) return;
+    if (!job.deliveries.every(leases.isSure)) return letGo(job);
+    const results = decision === 'go' ? await send(job) : job.deliveries.map(() => notSent(decision));
+    if (isAbandoned) return;
+    const outcomes = judgeTogether(job.deliveries, results, retryScheduleSeconds);
+    const recording = recorder.record(outcomes);
+    // What was waiting for a destination that is paused or disabled now is recorded after that.
+    admission.leave(job, outcomes);
+    claimLoop.onFreed(outcomes.length);
+    for (const outcome of outcomes) reporter.report(outcome);
+    const { isPaused } = await recording;
+    if (isPaused) admission.putBackWaiting(job.deliveries[0]!.destination);
+    finish(outcomes);
+  }
+
+  async function send(job: Job): Promise<SendResult[]> {
+    const controller = new AbortController();
+    requests.add(controller);
+    const control = { mayRetry: () => !isStopping && admission.mayRetry(job), signal: controller.signal };
+    try {
+      return await inSpan(
+        'delivery',
+        () => spanOf(job),
+        () => job.send!(control),
+      );
+    } catch (error) {
+      return job.deliveries.map((delivery) => ourFault(error, delivery));
+    } finally {
+      requests.delete(controller);
     }
   }
 
@@ -166,17 +153,23 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     return { attempts: attempt ? [attempt] : [], verdict };
   }
 
-  function onRecorded(settlements: readonly Settlement[]): void {
-    leases.release(settlements.map(({ delivery }) => delivery));
-    for (const projectId of new Set(settlements.map(({ delivery }) => delivery.projectId))) {
+  function finish(outcomes: readonly DeliveryOutcome[]): void {
+    leases.release(outcomes.map(({ delivery }) => delivery));
+    for (const projectId of new Set(outcomes.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
-    // What waited for its turn is due, for whoever has room.
-    if (settlements.some(({ delivery }) => delivery.orderingKey !== null)) bus.publish(topics.deliveriesDue);
-    const waits = settlements.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
-    if (waits.length > 0) claimLoop.wakeIn(Math.min(...waits) * 1000);
+    // What waited for its turn is due, for whichever process has room.
+    if (outcomes.some(({ delivery }) => delivery.orderingKey !== null)) bus.publish(topics.deliveriesDue);
+    const waits = outcomes.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
+    if (waits.length > 0) signal.notifyIn(Math.min(...waits) * 1000);
     claimLoop.onFreed(0);
-    if (leases.count() === 0) onIdle();
+  }
+
+  /** Gives up a job whose leases may have ended: another process may have its deliveries. */
+  function letGo(job: Job): void {
+    leases.release(job.deliveries);
+    admission.leave(job, []);
+    claimLoop.onFreed(job.deliveries.length);
   }
 
   async function maintain(): Promise<void> {
@@ -187,10 +180,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         // After a portion there may be more.
         if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
           released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
-          if (released > 0) claimLoop.wake();
+          if (released > 0) signal.notify();
         }
       } catch (error) {
-        log.debug({ err: error }, 'the queue could not be maintained');
+        log.debug({ err: error }, "couldn't maintain the queue");
       }
       const pause = MAINTENANCE_MILLISECONDS * (0.75 + Math.random() / 2);
       await sleep(pause, undefined, { signal: maintenance.signal }).catch(() => {});
@@ -199,60 +192,49 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   async function giveBack(deliveries: ClaimedDelivery[], errorClass: 'interrupted' | null): Promise<void> {
+    if (deliveries.length === 0) return;
+    leases.release(deliveries);
     await releaseLeases(db.pool, deliveries, errorClass).catch((error) =>
-      log.warn({ err: error, deliveries: deliveries.length }, 'leases could not be given back; they end by themselves'),
+      log.warn({ err: error, deliveries: deliveries.length }, "couldn't give back leases; they will expire"),
     );
   }
 
-  /** What has been claimed and not begun. */
-  async function giveBackUnsent(deliveries: ClaimedDelivery[]): Promise<void> {
-    letGo(deliveries);
-    if (deliveries.length > 0) await giveBack(deliveries, null);
-  }
-
-  function letGo(deliveries: readonly ClaimedDelivery[]): void {
-    leases.release(deliveries);
-    for (const delivery of deliveries) for (const part of inHand) part.free(delivery);
-    claimLoop.onFreed(deliveries.length);
-    if (leases.count() === 0) onIdle();
-  }
-
-  async function idleWithin(milliseconds: number): Promise<void> {
-    if (leases.count() === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    onIdle = resolve;
-    const timer = setTimeout(resolve, milliseconds);
-    await promise;
-    clearTimeout(timer);
+  async function finishJobs(milliseconds: number): Promise<void> {
+    const timeout = new AbortController();
+    const timer = sleep(milliseconds, undefined, { signal: timeout.signal }).catch(() => {});
+    await Promise.race([Promise.all(jobs), timer]);
+    timeout.abort();
   }
 
   async function stop(): Promise<void> {
     isStopping = true;
     unsubscribe();
     claimLoop.stop();
-    await Promise.all([giveBackUnsent(dispatch.clear()), claimLoop.finished()]);
-    await idleWithin(settings.drainMilliseconds);
+    await Promise.all([giveBack(admission.close(), null), delivering]);
+    await finishJobs(settings.drainMilliseconds);
     const left = leases.all();
     isAbandoned = true;
     recorder.abandon();
-    for (const controller of underWay) controller.abort();
+    for (const controller of requests) controller.abort();
     maintenance.abort();
-    if (left.length > 0) {
+    if (left.length > 0)
       log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
-      await giveBack(left, 'interrupted');
-    }
-    await loops;
+    await giveBack(left, 'interrupted');
+    await maintaining;
   }
 
   return {
     start() {
-      unsubscribe = bus.subscribe(topics.deliveriesDue, claimLoop.wake);
-      loops = Promise.all([claimLoop.run(), maintain()]);
+      unsubscribe = bus.subscribe(topics.deliveriesDue, signal.notify);
+      delivering = deliver();
+      maintaining = maintain();
     },
     stop,
     stats: () => ({
-      ...{ inFlight: leases.count(), failingDestinations: circuits.brokenCount() },
+      ...{ inFlight: leases.count(), failingDestinations: admission.brokenCount() },
       ...reporter.counts(),
     }),
   };
 }
+
+const notSent = (verdict: Verdict): SendResult => ({ attempts: [], verdict });

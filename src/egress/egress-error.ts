@@ -20,14 +20,18 @@ export const ERROR_MESSAGES = {
 
 export type EgressErrorClass = keyof typeof ERROR_MESSAGES;
 
-/** Failures before a connection was made. After any other failure without a response, the request may have arrived. */
-export const NOT_SENT_CLASSES: ReadonlySet<string> = new Set<EgressErrorClass>([
+const UNSENT: ReadonlySet<string> = new Set<EgressErrorClass>([
   'target_not_allowed',
   'dns_error',
   'connection_refused',
   'connect_timeout',
   'tls_error',
 ]);
+
+/** Whether a request that failed with this class was never sent. After any other failure it may have arrived. */
+export function isUnsent(errorClass: string): boolean {
+  return UNSENT.has(errorClass);
+}
 
 const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
   ECONNREFUSED: 'connection_refused',

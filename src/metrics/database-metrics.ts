@@ -1,7 +1,7 @@
 import { Gauge, Registry } from '@prometheus-io/client';
 import type pg from 'pg';
 import { readPartitionsAhead } from '../database/partitions.ts';
-import { readSubscriberCounts } from '../delivery/outcome/destination-counts.ts';
+import { readDestinationCounts } from '../delivery/outcome/destination-counts.ts';
 import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 
@@ -54,7 +54,7 @@ export function createDatabaseMetrics(pool: pg.Pool) {
     const [deliveries, open, troubled, ahead] = await Promise.all([
       readQueueStats(pool),
       readOpenPayments(pool),
-      readSubscriberCounts(pool),
+      readDestinationCounts(pool),
       readPartitionsAhead(pool),
     ]);
     queue.set({ status: 'PENDING' }, deliveries.pending);

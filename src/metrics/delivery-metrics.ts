@@ -1,45 +1,45 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import type { DeliveryMetrics } from '../delivery/outcome/reporter.ts';
+import type { DeliveryMetrics } from '../delivery/model/delivery-metrics.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
-/** What the delivery worker of this process does. */
+/** The metrics of this process's delivery worker. */
 export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'tollgate_delivery_attempts_total',
-    help: 'Attempts made by this process, by kind of subscriber and outcome. One kind fails: look at its vendor; all fail: look at your network.',
+    help: 'Attempts made by this process, by kind of destination and outcome. If one kind fails, check its vendor. If all fail, check your network.',
     labelNames: ['kind', 'outcome'],
     registers,
   });
   const attemptSeconds = new Histogram({
     name: 'tollgate_delivery_attempt_duration_seconds',
-    help: 'How long attempts took, by kind of subscriber. Slow ones take up workers.',
+    help: 'Duration of attempts, by kind of destination. Slow attempts occupy workers.',
     labelNames: ['kind'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const results = new Counter({
     name: 'tollgate_delivery_results_total',
-    help: 'What claims of deliveries came to, by kind of subscriber and status; PENDING is tried again later, or held. FAILED is not: its seller has to act.',
+    help: 'Results of claimed deliveries, by kind of destination and status. PENDING is retried later, or held. FAILED is not retried: the seller has to act.',
     labelNames: ['kind', 'status'],
     registers,
   });
   const claimSeconds = new Histogram({
     name: 'tollgate_delivery_claim_duration_seconds',
-    help: 'How long the statement took that takes due deliveries. Slow ones hold up everything: look at the database.',
+    help: 'Duration of the statement that claims due deliveries. Slow claims delay everything: check the database.',
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const queueErrors = new Counter({
     name: 'tollgate_delivery_queue_errors_total',
-    help: 'Failed statements of the worker, which are repeated: claim takes deliveries, record writes results. See the log, and whether the database is well.',
+    help: 'Failed statements of the worker, which are retried: claim takes deliveries, record writes results. Check the log and the database.',
     labelNames: ['operation'],
     registers,
   });
   for (const operation of ['claim', 'record']) queueErrors.inc({ operation }, 0);
 
   return {
-    onAttempt({ target: kind, isDelivered, durationMs }) {
+    onAttempt({ kind, isDelivered, durationMs }) {
       attempts.inc({ kind, outcome: isDelivered ? 'delivered' : 'failed' });
       attemptSeconds.observe({ kind }, durationMs / 1000);
     },

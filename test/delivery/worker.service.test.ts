@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { topics } from '../../src/bus/bus.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
@@ -66,7 +66,7 @@ const succeeded = (count: number) =>
   );
 
 describe('workers', () => {
-  it('share the queue: every delivery is sent once', async () => {
+  test('share the queue and send every delivery once', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     const ids = await stage.addDeliveries(webhook.id, 300);
@@ -80,7 +80,7 @@ describe('workers', () => {
     expect(rows[0].n).toBe(300);
   });
 
-  it('take over what a killed worker had in its hands', async () => {
+  test('take over the deliveries of a killed worker', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     const ids = await stage.addDeliveries(webhook.id, 5);
@@ -91,7 +91,7 @@ describe('workers', () => {
     for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ leaseToken: 2, attemptCount: 1 });
   });
 
-  it('keep the lease of what takes long', async () => {
+  test('extend the leases of slow deliveries', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = await receive(async () => {
       await promise;
@@ -111,7 +111,7 @@ describe('workers', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('tell the live feed of a project that its deliveries have changed', async () => {
+  test('notify the live feed of a project that its deliveries changed', async () => {
     const receiver = await receive();
     let hints = 0;
     cleanups.push(stage.bus.subscribe(topics.deliveries(stage.projectId), () => hints++));
@@ -121,7 +121,7 @@ describe('workers', () => {
     await until(() => hints > 0);
   });
 
-  it('report their metrics', async () => {
+  test('report their metrics', async () => {
     const receiver = await receive((_request, _response, index) => ({ statusCode: index === 0 ? 500 : 200 }));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id);
@@ -135,7 +135,7 @@ describe('workers', () => {
 });
 
 describe('a worker wakes', () => {
-  it('when it is told that something is due', async () => {
+  test('when the bus announces a due delivery', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     start({ pollMilliseconds: 3_600_000 });
@@ -146,7 +146,7 @@ describe('a worker wakes', () => {
     }
   });
 
-  it('when a delivery falls due', async () => {
+  test('when a delivery falls due', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 400) });
@@ -154,7 +154,7 @@ describe('a worker wakes', () => {
     await receiver.waitFor(1);
   });
 
-  it('when a retry of its own falls due', async () => {
+  test('when one of its own retries falls due', async () => {
     const receiver = await receive((_request, _response, index) => ({ statusCode: index === 0 ? 500 : 200 }));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id);
@@ -162,7 +162,7 @@ describe('a worker wakes', () => {
     await succeeded(1);
   });
 
-  it('now and then by itself', async () => {
+  test('every poll interval, without being notified', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     start({ pollMilliseconds: 50 });
@@ -172,7 +172,7 @@ describe('a worker wakes', () => {
 });
 
 describe('fairness', () => {
-  it('lets nobody wait for a destination that never answers, however much is due to it', async () => {
+  test('a destination that never responds delays no other, no matter how much is due to it', async () => {
     const blackHole = await receive(() => undefined);
     const receiver = await receive();
     const dead = await stage.addWebhook(blackHole.url);
@@ -188,10 +188,10 @@ describe('fairness', () => {
   });
 });
 
-it.each([
+test.each([
   ['is disabled', 410, /"status" = 'SKIPPED'/],
-  ['refuses its credential', 401, /"reason" = 'paused'/],
-])('a receiver that %s holds up nobody, however much waits for it', async (_title, statusCode, change) => {
+  ['rejects its credential', 401, /"reason" = 'paused'/],
+])('a destination that %s delays no other, no matter how much waits for it', async (_title, statusCode, change) => {
   const receiver = await receive(({ path }) => ({ statusCode: path === '/gone' ? statusCode : 200 }));
   const connector: Partial<ConnectorDefinition> = {
     config: z.strictObject({}),
@@ -214,8 +214,8 @@ it.each([
   await until(async () => (await stage.delivery(later)).nextAttemptAt === null);
 });
 
-describe('what waits in a process for its turn', () => {
-  it('is not sent once its lease may have ended: another process has it', async () => {
+describe('a claimed delivery that waits for its turn', () => {
+  test('is not sent once its lease may have expired', async () => {
     const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
     const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
     const webhook = await stage.addWebhook(receiver.url);
@@ -239,7 +239,7 @@ describe('what waits in a process for its turn', () => {
     expect(receiver.requests).toHaveLength(5);
   });
 
-  it('is not sent to a receiver that has just said that it is gone', async () => {
+  test('is not sent to a destination that just returned 410', async () => {
     const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
     const receiver = await receive(() => promise);
     const webhook = await stage.addWebhook(receiver.url);
@@ -255,7 +255,7 @@ describe('what waits in a process for its turn', () => {
 });
 
 describe('a worker that stops', () => {
-  it('lets what is in flight finish, and takes nothing new', async () => {
+  test('finishes what is in flight and claims nothing new', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = await receive(async () => {
       await promise;
@@ -274,7 +274,7 @@ describe('a worker that stops', () => {
     expect(await stage.delivery(later)).toMatchObject({ status: 'PENDING', leaseToken: 0 });
   });
 
-  it('gives back what it has claimed and not begun', async () => {
+  test('gives back deliveries that it claimed but did not start', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = await receive(async () => {
       await promise;
@@ -300,7 +300,7 @@ describe('a worker that stops', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('begins nothing more while a claim of it is still under way', async () => {
+  test('starts nothing from a claim that is still running', async () => {
     const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
     const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
     const webhook = await stage.addWebhook(receiver.url);
@@ -321,7 +321,7 @@ describe('a worker that stops', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('gives back what does not finish in time', async () => {
+  test('gives back deliveries that do not finish in time', async () => {
     const receiver = await receive((_request, _response, index) => (index === 0 ? undefined : {}));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -334,7 +334,7 @@ describe('a worker that stops', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('does not begin another quick try', async () => {
+  test('does not start another quick retry', async () => {
     const receiver = await receive(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -353,7 +353,7 @@ describe('a worker that stops', () => {
 });
 
 describe('while the database is away', () => {
-  it('results are kept, and written when it is back; nothing crashes', async () => {
+  test('results are kept and written when it is back', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = await receive(async (_request, _response, index) => {
       if (index < 20) await promise;
@@ -377,8 +377,8 @@ describe('while the database is away', () => {
     };
     await cut();
     resolve();
-    await until(() => stage.lines.some(({ msg }) => msg === 'results of deliveries wait for the database'));
-    await until(() => stage.lines.some(({ msg }) => msg === 'deliveries cannot be claimed, trying again'));
+    await until(() => stage.lines.some(({ msg }) => msg === 'results of deliveries are waiting for the database'));
+    await until(() => stage.lines.some(({ msg }) => msg === "can't claim deliveries, trying again"));
     const errors = stage.lines.filter(({ level }) => level >= 50).length;
     expect(errors).toBeLessThan(10);
     await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
@@ -389,7 +389,7 @@ describe('while the database is away', () => {
     await succeeded(21);
   });
 
-  it('and says nothing, what was asked is asked again over another connection', async () => {
+  test('a statement without a response is repeated over another connection', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     const direct = new URL(stage.url);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { webhookBody } from '../../src/delivery/send/payload.ts';
+import { webhookBody } from '../../src/delivery/send/webhook-request.ts';
 import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
 import { ROOT } from './pages.ts';

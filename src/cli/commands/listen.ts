@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Command } from 'commander';
-import { webhookBody } from '../../delivery/send/payload.ts';
-import { signWebhook } from '../../delivery/send/signing.ts';
+import { signedWebhookHeaders, webhookBody } from '../../delivery/send/webhook-request.ts';
 import { type CliEventFragment, CliWebhookDocument, type EventType } from '../../generated/cli-documents.ts';
 import { VERSION } from '../../version.ts';
 import { Failure } from '../failure.ts';
@@ -68,17 +67,11 @@ async function forward(event: CliEventFragment, url: URL, secret: string, signal
   const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
   const body = webhookBody(fields, projectId);
   const timestampSeconds = Math.floor(Date.now() / 1000);
+  const userAgent = `Tollgate/${VERSION}`;
   try {
     const response = await request(url.href, {
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': `Tollgate/${VERSION}`,
-        'tollgate-payload-version': String(version),
-        'webhook-id': id,
-        'webhook-timestamp': String(timestampSeconds),
-        'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets: [secret] }),
-      },
+      headers: signedWebhookHeaders({ id, version, userAgent, timestampSeconds, body, secrets: [secret] }),
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(FORWARD_TIMEOUT_MILLISECONDS)]),
     });

@@ -1,8 +1,8 @@
+import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../egress/retry-after.ts';
 import { scrub } from '../../secrets/redact.ts';
 import type { ConnectorResponse, Outcome, ProbeOutcome } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
-const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 const MAX_REASON_LENGTH = 200;
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 429]);
 
@@ -51,16 +51,9 @@ export function retry(text: string, afterSeconds?: number): Outcome {
   return { kind: 'retry', reason: reason(text), afterSeconds: whole };
 }
 
-/** `Retry-After` (RFC 9110 §10.2.3) in seconds, from a number or a date. Undefined if absent or unreadable. */
+/** The `Retry-After` of a response in seconds; undefined when absent or unreadable. */
 export function retryAfterSeconds(response: ConnectorResponse, now?: Date): number | undefined {
-  const value = response.headers['retry-after']?.trim();
-  if (!value) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(Math.ceil(Number(value)), MAX_RETRY_AFTER_SECONDS);
-  if (!/^[A-Z][a-z]{2,8}, /.test(value)) return undefined;
-  const sent = Date.parse(response.headers.date ?? '');
-  const from = Number.isNaN(sent) ? (now?.getTime() ?? Number.NaN) : sent;
-  const seconds = Math.ceil((Date.parse(value) - from) / 1000);
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
+  return parseRetryAfter(response.headers, now?.getTime());
 }
 
 /** The result of a failed probe, with the reason a delivery would get. */

@@ -1,47 +1,60 @@
 import type { Job } from '../send/jobs.ts';
 
+/** How waiting at the gate ends: it's the job's turn, it goes back to the queue, or the process is stopping. */
+export type Turn = 'go' | 'put_back' | 'closed';
+
+type Waiting = { job: Job; resolve: (turn: Turn) => void };
+
 /**
- * Lets at most `most` requests to a destination be under way. More is claimed, because few large claims cost the database
- * less than many small ones, and waits here for its turn.
+ * Lets at most `most` requests to a destination run at once. More than that is claimed, because a few large claims cost the
+ * database less than many small ones, and waits here for its turn.
  */
-export function createGate(most: number, send: (job: Job) => void) {
-  const underWay = new Map<string, number>();
-  const waiting = new Map<string, Job[]>();
+export function createGate(most: number) {
+  const inside = new Set<Job>();
+  const counts = new Map<string, number>();
+  const waiting = new Map<string, Waiting[]>();
 
   return {
-    enter(job: Job): void {
+    /** Resolves when it is the job's turn, or when it was cleared. */
+    enter(job: Job): Promise<Turn> {
       const { destination } = job.deliveries[0]!;
-      const count = underWay.get(destination) ?? 0;
+      const count = counts.get(destination) ?? 0;
       if (count < most) {
-        underWay.set(destination, count + 1);
-        send(job);
-        return;
+        counts.set(destination, count + 1);
+        inside.add(job);
+        return Promise.resolve('go');
       }
+      const { promise, resolve } = Promise.withResolvers<Turn>();
       const queue = waiting.get(destination);
-      if (queue) queue.push(job);
-      else waiting.set(destination, [job]);
+      if (queue) queue.push({ job, resolve });
+      else waiting.set(destination, [{ job, resolve }]);
+      return promise;
     },
 
-    /** A request to the destination is over: the next one goes. */
-    leave(destination: string): void {
+    /** Call it when the request of a job is over: the next one goes. Ignored for a job that is not inside. */
+    leave(job: Job): void {
+      if (!inside.delete(job)) return;
+      const { destination } = job.deliveries[0]!;
       const queue = waiting.get(destination);
       const next = queue?.shift();
       if (queue?.length === 0) waiting.delete(destination);
       if (next) {
-        send(next);
+        inside.add(next.job);
+        next.resolve('go');
         return;
       }
-      const count = underWay.get(destination)! - 1;
-      if (count > 0) underWay.set(destination, count);
-      else underWay.delete(destination);
+      const count = counts.get(destination)! - 1;
+      if (count > 0) counts.set(destination, count);
+      else counts.delete(destination);
     },
 
-    /** Takes out what waits, for one destination or for all. */
-    clear(destination?: string): Job[] {
-      const jobs = destination === undefined ? [...waiting.values()].flat() : (waiting.get(destination) ?? []);
+    /** Ends the wait of all jobs, or of those for one destination. Returns them. */
+    clear(turn: Exclude<Turn, 'go'>, destination?: string): Job[] {
+      const cleared = destination === undefined ? [...waiting.values()].flat() : (waiting.get(destination) ?? []);
       if (destination === undefined) waiting.clear();
       else waiting.delete(destination);
-      return jobs;
+      for (const { resolve } of cleared) resolve(turn);
+      return cleared.map(({ job }) => job);
     },
   };
 }

@@ -1,12 +1,12 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * Deliveries of an ordered webhook that have the same key are sent in the order of their events' ids, one after the other.
- * One that has to wait is put aside: still PENDING, with the reason `ordering` and no time at which it is due. Whatever
- * happens to the one before it makes it due, so that waiting has nothing to do with the schedule of retries.
+ * Deliveries of an ordered webhook that share a key are sent one after the other, in the order of their events' ids. A
+ * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes due
+ * when the one before it changes, so that waiting never depends on the retry schedule.
  */
 
-/** Whether one delivery holds up another: an earlier one of its key that is unfinished and has not failed too often. */
+/** Whether one delivery holds up another: it has the same key, is earlier, unfinished, and hasn't failed too often. */
 const isBefore = (earlier: string, later: string) => `
   ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
   AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL
@@ -14,13 +14,13 @@ const isBefore = (earlier: string, later: string) => `
     SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${earlier}."webhookId"
   )`;
 
-/** What a claim has to know of the deliveries it is about to take. */
+/** The columns that a claim needs of the deliveries it is about to take. */
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
- * Of the deliveries in `picked`: `waiting` are those that are not to be taken yet, and `aside` puts them aside. That needs a
- * lock on the one before: it cannot be finished unseen meanwhile, and the transaction that will finish it sees who waits.
- * Where the lock is not to be had at once, the delivery is left as it is for the next claim.
+ * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. That needs a lock on the
+ * earlier delivery: it can't finish unnoticed, and the transaction that finishes it sees which ones wait. If the lock isn't
+ * available at once, the delivery is left unchanged for the next claim.
  */
 export const WAITING = `
   waiting AS MATERIALIZED (
@@ -39,13 +39,13 @@ export const WAITING = `
 export type OrderingKey = { webhookId: string; key: string };
 
 /**
- * Makes due what waited for deliveries of these keys and need not any longer. Call it in the transaction that changes
- * those, in a statement after the change.
+ * Makes deliveries due that waited for others with these keys and don't have to wait any longer. Call it in the transaction
+ * that changes those others, in a statement after the change.
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
   const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
-  // Two that finish at once (one of them was sent again by hand) each see the other unfinished: the second looks after the
-  // first has committed.
+  // Two that finish at once (after a manual resend) would each see the other unfinished. The lock makes the second one look
+  // after the first has committed.
   await db.query({
     name: 'delivery_lock_keys',
     text: `SELECT pg_advisory_xact_lock(hash) FROM (
@@ -69,10 +69,10 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 }
 
 /**
- * Makes everything due that waits for its turn at a webhook; the claims decide anew. Afterwards publish
- * `topics.deliveriesDue`.
+ * Makes everything due that waits for its turn at a webhook, so that the claims decide again. Publish
+ * `topics.deliveriesDue` afterwards.
  *
- * @param isOrdered false when the webhook is no longer: then nothing waits again.
+ * @param isOrdered false when the webhook is no longer ordered: then nothing waits again.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
   await db.query(
@@ -86,7 +86,7 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
   );
 }
 
-/** Has the claims look again at what has waited for long: nothing depends on a release that never came. */
+/** Lets claims check deliveries again that have waited for long, in case one was never released. */
 export async function recheckWaiting(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 
-/** How far ahead a process takes slots. */
+/** How far ahead a process reserves slots. */
 const HORIZON_SECONDS = 0.25;
 const MAX_REMEMBERED = 5_000;
 
-// Nothing is lost with a counter: commits need not reach the disk. Whether there is room is looked at with the row locked,
-// so that however many processes ask at once, no slot is given twice.
+// Losing a counter does no harm, so commits don't have to reach the disk. The row is locked while it is checked, so that no
+// slot is given twice, no matter how many processes ask at once.
 const RESERVE = `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
   SELECT $1, now() + make_interval(secs => $2) FROM set_config('synchronous_commit', 'off', true)
@@ -18,8 +18,8 @@ const RESERVE = `
 type Limit = { maxPerSecond: number; closedUntil: number };
 
 /**
- * Keeps destinations to their `maxPerSecond`: each request has a slot of its own, and slots are handed out by the database
- * (GCRA without a burst), so that all processes together stay within it.
+ * Enforces the `maxPerSecond` of destinations. Each request has its own slot, and the database hands out the slots (GCRA
+ * without a burst), so that all processes together stay within the limit.
  */
 export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   const limits = new Map<string, Limit>();
@@ -27,7 +27,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   const portion = (maxPerSecond: number) => Math.ceil(maxPerSecond * HORIZON_SECONDS);
 
   return {
-    /** What each destination that has a limit may be given now. */
+    /** How many deliveries each destination with a limit may get now. */
     slots(): Map<string, number> {
       const now = performance.now();
       return new Map(
@@ -40,8 +40,8 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     /**
      * Reserves slots for requests.
      *
-     * @returns for each request the seconds until its slot; those after `granted` have none, and are to be put back for
-     * about so long. `reopensInSeconds`: when it is worth asking again.
+     * @returns `delays`: for each request the seconds until its slot. Requests after the first `granted` have no slot: put them
+     * back for about that time. `reopensInSeconds`: when to ask again.
      */
     async reserve(id: string, maxPerSecond: number, count: number) {
       const wanted = Math.min(count, portion(maxPerSecond));
@@ -62,7 +62,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       const { rows } = await db.query<{ ahead: number }>({ name: 'delivery_reserve', text: RESERVE, values });
       return rows[0]?.ahead;
     } catch (error) {
-      log.warn({ err: error, destination: id }, 'no slots within the limit could be reserved; trying again');
+      log.warn({ err: error, destination: id }, "couldn't reserve slots within the rate limit, trying again");
       return undefined;
     }
   }

@@ -2,33 +2,33 @@ import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 
 type Claimed = Pick<ClaimedDelivery, 'account' | 'origin'>;
 
-/** How many more deliveries each account or origin may have: those that have some in flight, and any other. */
+/** How many more deliveries each account or origin may have: those with some in flight, and all others. */
 export type Room = { known: ReadonlyMap<string, number>; others: number };
 
-/** An account may have so many times the slots that are free. Alone it has three quarters of all, then. */
+/** An account may have this many times the free slots. A single account gets three quarters of all slots that way. */
 const TIMES_THE_FREE = 3;
 
-/** The most of all slots that a single account can have. */
+/** The largest part of all slots that a single account can have. */
 export const MOST_OF_ONE_ACCOUNT = TIMES_THE_FREE / (TIMES_THE_FREE + 1);
 
 /**
  * Shares the worker's slots among accounts and origins.
  *
- * An account may have three times as many slots in flight as are free. So what others do not use is lent, the more
- * accounts are busy the less each may have, and some slots are always free for the next one: what is lent cannot be taken
- * back, since a request may take until its timeout.
+ * An account may have three times as many deliveries in flight as there are free slots. That lends it the slots that others
+ * don't use. The more accounts are busy, the fewer each may have, and some slots always stay free for the next account:
+ * a slot can't be taken back before its request ends.
  *
- * An origin (scheme, host and port) may have so many and no more, whoever sends there: nobody's host is flooded.
+ * An origin (scheme, host and port) has a fixed limit for all accounts together, so that no host is flooded.
  */
 export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
   const accounts = new Map<string, number>();
   const origins = new Map<string, number>();
 
   return {
-    /** What may be claimed at once: little of what is free, so that accounts that claim together leave some for others. */
+    /** How much may be claimed at once: a part of the free slots, so that some are left for other accounts. */
     mostAtOnce: (freeSlots: number): number => Math.ceil(freeSlots / (TIMES_THE_FREE + 1)),
 
-    /** So many more that the account has at most three times the slots that are free then, but at least one. */
+    /** As many as leave the account with at most three times the slots that are free afterwards, but at least one. */
     accountRoom(freeSlots: number): Room {
       const roomFor = (count: number) =>
         Math.max(Math.ceil((freeSlots * TIMES_THE_FREE - count) / (TIMES_THE_FREE + 1)), 0);

@@ -1,39 +1,39 @@
 import type { ConnectorMemory } from '../../connectors/definition.ts';
 import type { Phases } from '../../egress/phases.ts';
 
-/** A delivery that this process holds the lease of, with all that is needed to send it. */
+/** A delivery whose lease this process holds, with everything needed to send it. */
 export type ClaimedDelivery = {
   id: string;
   projectId: string;
   projectName: string;
   trigger: 'SCHEDULED' | 'MANUAL';
-  /** Tries made before this claim. */
+  /** Attempts made before this claim. */
   attemptCount: number;
   retryStep: number;
-  /** Proves that the lease is still ours: every claim has another one. */
+  /** Proves that the lease is still ours: every claim gets a new one. */
   leaseToken: number;
-  /** The `traceparent` of what made the event, if it was traced. */
+  /** The `traceparent` of what caused the event, if it was traced. */
   traceContext: string | null;
-  /** What it is delivered in the order of, if anything: one after the other with those of its webhook that share it. */
+  /** Deliveries of a webhook that share this key are sent one after the other. Null when order doesn't matter. */
   orderingKey: string | null;
-  /** What went wrong last time, if anything. */
+  /** The error class of the previous attempt, if it failed. */
   previousErrorClass: string | null;
   /** Seconds since the delivery was created. */
   ageSeconds: number;
   /** The id of the webhook or connector. */
   destination: string;
-  /** The id of the user whose project it is. */
+  /** The id of the user who owns the project. */
   account: string;
-  /** Scheme, host and port that the destination leads to; its id where these are not known before a request is built. */
+  /** Scheme, host and port of the destination, or its id if these aren't known before a request is built. */
   origin: string;
-  /** The most requests a second that the destination takes. */
+  /** The destination's rate limit in requests per second. */
   maxPerSecond: number | null;
-  /** Seconds for which another process has found that the destination is to be left alone; 0 or less when not. */
+  /** For how many seconds the stored circuit of the destination stays open; 0 or less when it is closed. */
   circuitOpenSeconds: number;
   event: ClaimedEvent;
   webhook: ClaimedWebhook | null;
   connector: ClaimedConnector | null;
-  /** The time of the database, in milliseconds, as it passes. */
+  /** The current time of the database in milliseconds. */
   databaseTime: () => number;
 };
 
@@ -44,7 +44,7 @@ export type ClaimedEvent = {
   version: number;
   test: boolean;
   timestamp: Date;
-  /** JSON, byte for byte as it was stored. */
+  /** JSON, exactly as it was stored. */
   data: string;
 };
 
@@ -53,11 +53,11 @@ export type ClaimedWebhook = {
   url: string;
   isActive: boolean;
   isFailing: boolean;
-  /** The version of payloads that it understands. */
+  /** The payload version that it is pinned to. */
   payloadVersion: number;
-  /** Encrypted, as are all secrets here. */
+  /** Encrypted, like all secrets here. */
   secret: string;
-  /** Null once its time is over. */
+  /** Null once it has expired. */
   previousSecret: string | null;
 };
 
@@ -72,7 +72,7 @@ export type ClaimedConnector = {
   memory: ConnectorMemory;
 };
 
-/** One try as it is recorded. */
+/** One attempt as it is recorded. */
 export type AttemptRecord = {
   /** Milliseconds since 1970 by the clock of the database. */
   startedAt: number;
@@ -81,19 +81,19 @@ export type AttemptRecord = {
   errorClass: string | null;
   errorMessage: string | null;
   responseBody: string | null;
-  /** What went over the wire; left out when nothing could be sent. */
+  /** What was sent and received; left out when nothing could be sent. */
   exchange?: RecordedExchange;
 };
 
-/** A request and the head of its answer as they are kept: secrets masked. */
+/** A request and the headers of its response as they are stored, with secrets masked. */
 export type RecordedExchange = {
   phases: Phases;
   request: { method: string; url: string; headers: Record<string, string> };
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   responseHeaders: Record<string, string> | null;
 };
 
-/** What the last try of a claim means for the delivery. `reason` is a stable code or a sentence for the seller. */
+/** What the last attempt means for the delivery. `reason` is a stable code or a sentence for the seller. */
 export type Verdict =
   | { kind: 'delivered'; reason?: string }
   | { kind: 'retry'; reason?: string; afterSeconds?: number }
@@ -101,14 +101,14 @@ export type Verdict =
   | { kind: 'pause'; reason: string }
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
-  /** Not sent now and no fault of anybody: due again after so many seconds, or when the connector is released. */
+  /** Not sent now, and nobody's fault: `wait` is due again after this time, `hold` when the connector is resumed. */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'hold' };
 
-/** What came of one claim. */
+/** The result of sending a claimed delivery. */
 export type SendResult = {
   attempts: AttemptRecord[];
   verdict: Verdict;
-  /** Facts to keep for the connector's next deliveries; an empty text forgets one. */
+  /** Facts to keep for the connector's next deliveries. An empty string removes one. */
   remember?: Record<string, string>;
 };

@@ -1,14 +1,14 @@
 import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 
-/** What a subscriber's health learns from a delivery. */
+/** How a delivery changes the health of its destination. */
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
 
-/** A delivery's next state, as it is written. */
-export type Settlement = {
+/** The next status of a delivery, and what else is recorded with it. */
+export type DeliveryOutcome = {
   delivery: ClaimedDelivery;
   status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
   reason: string | null;
@@ -17,7 +17,7 @@ export type Settlement = {
   retryStep: number;
   attempts: AttemptRecord[];
   health: HealthEffect | null;
-  /** What it says about what its connector's vendor accepts, in the form of `rejectionOf`. */
+  /** Whether and why the connector's vendor rejected it, as returned by `rejectionOf`. */
   rejection: string | null;
   remember: Record<string, string>;
 };

@@ -1,15 +1,15 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** How many webhooks or connectors are in one kind of trouble. */
-export type SubscriberCount = {
+/** How many webhooks or connectors have a problem of one kind. */
+export type DestinationCount = {
   kind: 'webhook' | 'connector';
   state: 'failing' | 'paused' | 'disabled';
   count: number;
 };
 
-/** Counts the subscribers that need somebody's attention; one that a seller has switched off does not. */
-export async function readSubscriberCounts(db: Queryable): Promise<SubscriberCount[]> {
-  const { rows } = await db.query<SubscriberCount>(
+/** Counts the destinations that need attention. Those that a seller disabled don't. */
+export async function readDestinationCounts(db: Queryable): Promise<DestinationCount[]> {
+  const { rows } = await db.query<DestinationCount>(
     `SELECT 'webhook' AS "kind", state AS "state", count
      FROM (
        SELECT count(*) FILTER (WHERE "isActive" AND "failingSince" IS NOT NULL)::int AS failing,

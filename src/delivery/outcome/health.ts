@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
-import type { HealthEffect, Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
 import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import type { PausedConnector } from './rejections.ts';
@@ -9,10 +9,10 @@ const PORTION = 5_000;
 
 type Kind = 'webhook' | 'connector';
 
-/** How each kind is told apart in SQL, and which of its columns says that it is still the one that was sent to. */
+/** The table and columns of each kind. `address` tells whether the destination is still the one that was sent to. */
 const KINDS = {
-  webhook: { table: '"Webhook"', column: '"webhookId"', target: '"url"' },
-  connector: { table: '"Connector"', column: '"connectorId"', target: '"secretConfig"' },
+  webhook: { table: '"Webhook"', column: '"webhookId"', address: '"url"' },
+  connector: { table: '"Connector"', column: '"connectorId"', address: '"secretConfig"' },
 } as const;
 
 export type HealthOptions = {
@@ -20,13 +20,13 @@ export type HealthOptions = {
   log: Logger;
   failingLimitSeconds?: number;
   retryScheduleSeconds?: readonly number[];
-  /** For how long a subscriber is to be left alone; 0 when it is not. */
+  /** For how many more seconds the circuit of a destination is open; 0 when it is closed. */
   circuitOpenSeconds?: (id: string) => number;
 };
 
 /**
- * Keeps the health of webhooks and connectors: since when they have been failing, and whether they are disabled or
- * paused because of what they answered.
+ * Keeps the health of webhooks and connectors: since when they have been failing, and whether they are disabled or paused
+ * because of a response.
  */
 export function createHealth({
   db,
@@ -35,34 +35,34 @@ export function createHealth({
   retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
   circuitOpenSeconds = () => 0,
 }: HealthOptions) {
-  // Those this process has found failing since it last saw them succeed: what was claimed before does not know of it.
+  // Destinations that this process has marked as failing. Deliveries that were claimed before don't know about it.
   const marked = new Set<string>();
-  // One after the other, so that claims and results keep their connections.
+  // One change at a time, so that enough connections are left for claims and results.
   let changes: Promise<void> = Promise.resolve();
 
-  /** Applies what a batch of results says. Safe to repeat. */
-  async function apply(settlements: readonly Settlement[]): Promise<void> {
-    for (const settlement of settlements) {
-      if (Object.keys(settlement.remember).length > 0) await remember(settlement);
+  /** Applies a batch of outcomes. Safe to repeat. */
+  async function apply(outcomes: readonly DeliveryOutcome[]): Promise<void> {
+    for (const outcome of outcomes) {
+      if (Object.keys(outcome.remember).length > 0) await remember(outcome);
     }
-    const bySubscriber = Map.groupBy(
-      settlements.filter(({ health }) => health !== null),
+    const byDestination = Map.groupBy(
+      outcomes.filter(({ health }) => health !== null),
       ({ delivery }) => delivery.destination,
     );
-    for (const kind of ['webhook', 'connector'] as const) await applyKind(kind, bySubscriber);
+    for (const kind of ['webhook', 'connector'] as const) await applyKind(kind, byDestination);
   }
 
-  async function applyKind(kind: Kind, bySubscriber: Map<string, Settlement[]>): Promise<void> {
-    const groups = [...bySubscriber.values()].filter(([first]) => first!.delivery[kind] !== null);
-    const has = (group: Settlement[], wanted: HealthEffect['kind']) =>
+  async function applyKind(kind: Kind, byDestination: Map<string, DeliveryOutcome[]>): Promise<void> {
+    const groups = [...byDestination.values()].filter(([first]) => first!.delivery[kind] !== null);
+    const has = (group: DeliveryOutcome[], wanted: HealthEffect['kind']) =>
       group.some(({ health }) => health?.kind === wanted);
-    const idOf = (group: Settlement[]) => group[0]!.delivery.destination;
-    const wasFailing = (group: Settlement[]) => group.some(({ delivery }) => delivery[kind]?.isFailing);
+    const idOf = (group: DeliveryOutcome[]) => group[0]!.delivery.destination;
+    const wasFailing = (group: DeliveryOutcome[]) => group.some(({ delivery }) => delivery[kind]?.isFailing);
 
     const healthy = groups.filter((group) => has(group, 'healthy'));
     await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
-    // Whatever is marked here: its run of failures may have been forgotten by hand meanwhile.
+    // Even if it is marked here: its failures may have been cleared manually.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
@@ -92,7 +92,7 @@ export function createHealth({
     for (const id of ids) marked.add(id);
   }
 
-  /** Tells the other processes, and whoever looks. */
+  /** Stores open circuits for the other processes and the API. */
   async function openCircuits(kind: Kind, ids: string[]): Promise<void> {
     const open = ids.map((id) => ({ id, seconds: circuitOpenSeconds(id) })).filter(({ seconds }) => seconds > 0);
     if (open.length === 0) return;
@@ -103,7 +103,7 @@ export function createHealth({
     );
   }
 
-  async function disableFailing(kind: Kind, id: string, group: readonly Settlement[]): Promise<void> {
+  async function disableFailing(kind: Kind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
     const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
     if (givenUp.length === 0) return;
     const options = { db, failingLimitSeconds, retries: retryScheduleSeconds.length };
@@ -112,12 +112,12 @@ export function createHealth({
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
-  async function disable(kind: Kind, delivery: Settlement['delivery'], reason: string): Promise<void> {
-    const { table, target } = KINDS[kind];
-    // Not when it was pointed elsewhere meanwhile: the answer was about the old target.
+  async function disable(kind: Kind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
+    const { table, address } = KINDS[kind];
+    // Unless its address has changed: the response was from the old one.
     const { rowCount } = await db.query(
       `UPDATE ${table} SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
-       WHERE "id" = $1 AND "isActive" AND ${target} = $3`,
+       WHERE "id" = $1 AND "isActive" AND ${address} = $3`,
       [delivery.destination, reason, delivery.webhook?.url ?? delivery.connector?.secretConfig],
     );
     if (rowCount === 1) onDisabled(kind, delivery.destination, delivery.projectId, reason);
@@ -131,8 +131,8 @@ export function createHealth({
   }
 
   /**
-   * Changes what waits for a subscriber: in portions, since it may be much, and beside the results, which do not wait for
-   * it. Where it fails nothing is lost: each of them is looked at when it is claimed.
+   * Changes the deliveries that wait for a destination, in portions, since there may be many. Results don't wait for it.
+   * Nothing is lost if it fails: each delivery is checked again when it is claimed.
    */
   function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
     const { table, column } = KINDS[kind];
@@ -149,11 +149,14 @@ export function createHealth({
       }
     };
     changes = changes.then(changeAll).catch((error) => {
-      log.warn({ err: error, [`${kind}Id`]: id }, 'what waits could not be changed; it is when it is claimed');
+      log.warn(
+        { err: error, [`${kind}Id`]: id },
+        "couldn't update waiting deliveries; they will be updated when they are claimed",
+      );
     });
   }
 
-  async function pause({ connector, projectId }: Settlement['delivery'], reason: string): Promise<void> {
+  async function pause({ connector, projectId }: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     if (!connector) return;
     const { rowCount } = await db.query(
       `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()
@@ -163,18 +166,18 @@ export function createHealth({
     if (rowCount === 1) onPaused({ id: connector.id, projectId, reason });
   }
 
-  /** Holds what waits for a connector that has been paused. */
+  /** Holds the deliveries that wait for a paused connector. */
   function onPaused({ id, projectId, reason }: PausedConnector): void {
     log.warn({ connectorId: id, projectId, reason }, 'connector paused');
     changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
   }
 
-  async function remember({ delivery: { connector }, remember: patch }: Settlement): Promise<void> {
+  async function remember({ delivery: { connector }, remember: patch }: DeliveryOutcome): Promise<void> {
     if (!connector) return;
     const entries = Object.entries(patch);
     const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));
     const forgotten = entries.filter(([, value]) => value === '').map(([name]) => name);
-    // What somebody else has remembered meanwhile is not what is to be forgotten.
+    // A value that another process has changed since is kept.
     await db.query(
       `UPDATE "Connector" c SET "memory" = ("memory" || $2::jsonb) - ARRAY(
          SELECT name FROM unnest($3::text[], $4::text[]) AS forgotten(name, known)

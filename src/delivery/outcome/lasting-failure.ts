@@ -3,29 +3,29 @@ import { firstIdAt } from '../../ids.ts';
 
 /** A destination without a success for this long may be disabled… */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
-/** … by a delivery that is given up, when so many were within that time. Fewer may be one bad hour. */
+/** … when this many deliveries ran out of retries within that time. Fewer may be caused by one bad hour. */
 export const GIVEN_UP_LIMIT = 3;
 
-// What began a run of failures was made before the run.
+// The delivery that failed first was created before the failures began.
 const MARGIN_MILLISECONDS = 60 * 60 * 1000;
 
 export type LastingFailureOptions = {
   db: Queryable;
   failingLimitSeconds: number;
-  /** Waits of the retry schedule: a delivery that failed after so many was given up. */
+  /** Length of the retry schedule. A delivery that failed after this many retries ran out of them. */
   retries: number;
 };
 
-/** Where deliveries go, as SQL knows it. */
+/** The table of the destination, and the column of `Delivery` that refers to it. */
 type Kind = { table: string; column: string };
 
 /**
- * Disables a destination whose failures last. Three things are asked for, since each alone comes about by itself where
- * events are rare: no success for days, several deliveries that were tried through the whole schedule within them, and
- * the last of those just now.
+ * Disables a destination that keeps failing. Three conditions must be met, because each one alone can occur just because
+ * events are rare: no success for days, several deliveries that ran out of retries during that time, and the last of them
+ * just now.
  *
- * @param givenUp deliveries to it that are given up now, and not recorded yet. Safe to repeat.
- * @returns the project when it was disabled.
+ * @param givenUp deliveries to it that ran out of retries now and aren't recorded yet. Safe to repeat.
+ * @returns the project if the destination was disabled.
  */
 export async function disableLastingFailure(
   { db, failingLimitSeconds, retries }: LastingFailureOptions,

@@ -4,16 +4,17 @@ import type { Queryable } from '../../database/client.ts';
 import { newId } from '../../ids.ts';
 import { releaseFollowers } from '../flow/ordering.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
-import type { Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
 import { IS_RUNNING } from '../queue/queue.ts';
 import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 
-/** Of a list of objects: what is null in it is no object. */
+/** Null for list items that are no objects. */
 const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
 
 /**
- * Writes a batch in one statement, all or nothing. A delivery whose lease token has moved on is left alone, and so are
- * its attempts: somebody else has it now. What is to be held is due at once when the pause is over already. An attempt that is not the first of its claim was not asked for by hand.
+ * Writes a batch in one statement, all or nothing. A delivery whose lease token has changed is skipped with its attempts:
+ * another process has it now. A delivery to hold is due at once if the pause is already over. Only the first attempt of a
+ * claim can be a manual one.
  */
 const RECORD = `
   WITH result AS (
@@ -73,34 +74,34 @@ const RECORD = `
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
 
 export type Recorded = {
-  /** The ids of deliveries that were written. The others had lost their lease, and their results are void. */
+  /** The ids of deliveries that were written. The others had lost their lease, so their results are void. */
   written: Set<string>;
-  /** Connectors whose vendor has rejected one delivery after the other. */
+  /** Connectors that are paused now, because their vendor rejected several deliveries in a row. */
   paused: PausedConnector[];
 };
 
 /**
- * Writes what came of claims: the deliveries' next states, their attempts, and what the rejected among them say about their
- * connectors. What waited for them to be sent first is due with the same commit.
+ * Writes outcomes: the next status of each delivery, its attempts, and rejections counted for its connector. Deliveries that
+ * waited for these ones become due with the same commit.
  */
-export async function recordSettlements(
+export async function recordOutcomes(
   pool: Pick<pg.Pool, 'query' | 'connect'>,
-  settlements: readonly Settlement[],
+  outcomes: readonly DeliveryOutcome[],
 ): Promise<Recorded> {
-  const keys = settlements.flatMap(({ delivery: { destination, orderingKey } }) =>
+  const keys = outcomes.flatMap(({ delivery: { destination, orderingKey } }) =>
     orderingKey === null ? [] : { webhookId: destination, key: orderingKey },
   );
-  if (keys.length === 0) return write(pool, settlements);
+  if (keys.length === 0) return write(pool, outcomes);
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
-    const recorded = await write(client, settlements);
+    const recorded = await write(client, outcomes);
     await releaseFollowers(client, keys);
     await client.query('COMMIT');
     client.release();
     return recorded;
   } catch (error) {
-    // A connection in an unknown state is not used again.
+    // A connection in an unknown state isn't reused.
     client.release(true);
     throw error;
   }
@@ -108,13 +109,13 @@ export async function recordSettlements(
 
 type Value = string | number | null | undefined;
 
-async function write(db: Queryable, settlements: readonly Settlement[]): Promise<Recorded> {
-  const attempts = settlements.flatMap(({ attempts }) => attempts);
-  const places = settlements.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
-  const ofEach = (pick: (settlement: Settlement) => Value) => arrayLiteral(settlements.map(pick));
+async function write(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promise<Recorded> {
+  const attempts = outcomes.flatMap(({ attempts }) => attempts);
+  const places = outcomes.flatMap(({ delivery, attempts }) => attempts.map((_, index) => ({ delivery, index })));
+  const ofEach = (pick: (outcome: DeliveryOutcome) => Value) => arrayLiteral(outcomes.map(pick));
   const ofAttempts = (pick: (attempt: AttemptRecord) => Value) => arrayLiteral(attempts.map(pick));
   const ofPlaces = (pick: (place: (typeof places)[number]) => Value) => arrayLiteral(places.map(pick));
-  const lastOf = (settlement: Settlement) => settlement.attempts.at(-1);
+  const lastOf = (outcome: DeliveryOutcome) => outcome.attempts.at(-1);
   const { rows } = await db.query<{ id: string; projectId: string | null; reason: string | null }>({
     name: 'delivery_record',
     text: RECORD,
@@ -126,9 +127,9 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       ofEach(({ dueInSeconds }) => dueInSeconds),
       ofEach(({ retryStep }) => retryStep),
       ofEach(({ attempts }) => attempts.length),
-      ofEach((settlement) => lastOf(settlement)?.statusCode),
-      ofEach((settlement) => lastOf(settlement)?.durationMs),
-      ofEach((settlement) => lastOf(settlement)?.errorClass),
+      ofEach((outcome) => lastOf(outcome)?.statusCode),
+      ofEach((outcome) => lastOf(outcome)?.durationMs),
+      ofEach((outcome) => lastOf(outcome)?.errorClass),
       ofAttempts(() => newId('Attempt')),
       ofPlaces(({ delivery }) => delivery.id),
       ofPlaces(({ delivery, index }) => delivery.attemptCount + index + 1),
@@ -147,7 +148,7 @@ async function write(db: Queryable, settlements: readonly Settlement[]): Promise
       ofAttempts(({ exchange }) => exchange?.request.url),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
-      ...rejectionValues(settlements),
+      ...rejectionValues(outcomes),
     ],
   });
   return {

@@ -2,46 +2,56 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
-import type { Settlement } from '../model/outcome.ts';
+import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { createHealth } from './health.ts';
-import { recordSettlements } from './record.ts';
+import { recordOutcomes } from './record.ts';
 
 export type RecorderOptions = {
   pool: pg.Pool;
   health: ReturnType<typeof createHealth>;
   log: Logger;
-  /** Told of every settlement once it is written or void. */
-  onRecorded: (settlements: readonly Settlement[]) => void;
-  /** Told of every connector that is paused by what was written. */
-  onPaused?: (connectorId: string) => void;
-  /** Told of every failure to write, which is tried again. */
-  onError?: () => void;
+  metrics?: Pick<DeliveryMetrics, 'onQueueError'> | undefined;
 };
 
+/** An outcome that waits to be written. */
+type Entry = { outcome: DeliveryOutcome; resolve: (written: Written) => void };
+
+/** `isPaused`: whether its connector was paused by what was written. */
+type Written = { isPaused: boolean };
+
 const BATCH_SIZE = 256;
-// After a pause a result is written soon. While more keep coming, larger batches cost less.
+// The first result after a pause is written soon. While more keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-// Soon once the database is back: a process that is killed before has sent what nobody knows of.
+// Short, to write soon once the database is back: results are lost if the process is killed before.
 const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
 /**
- * Collects results and writes them in batches, one after the other. While the database is away they are kept: the worker
- * takes nothing new meanwhile, so they cannot become more than it may have in flight.
+ * Collects outcomes and writes them in batches, one after the other. While the database is away they are kept: the worker
+ * claims nothing new meanwhile, so there are never more of them than it may have in flight.
  */
-export function createRecorder({ pool, health, log, onRecorded, onPaused, onError }: RecorderOptions) {
-  let waiting: Settlement[] = [];
-  let running: Promise<void> | undefined;
+export function createRecorder({ pool, health, log, metrics }: RecorderOptions) {
+  let waiting: Entry[] = [];
+  let isRunning = false;
   let isAbandoned = false;
 
-  function add(settlements: readonly Settlement[]): void {
-    if (isAbandoned) return;
-    waiting.push(...settlements);
-    running ??= run();
+  function enter(outcome: DeliveryOutcome): Promise<Written> {
+    const { promise, resolve } = Promise.withResolvers<Written>();
+    waiting.push({ outcome, resolve });
+    return promise;
+  }
+
+  async function record(outcomes: readonly DeliveryOutcome[]): Promise<Written> {
+    const entered = outcomes.map(enter);
+    if (!isRunning && !isAbandoned) void run();
+    const written = await Promise.all(entered);
+    return { isPaused: written.some(({ isPaused }) => isPaused) };
   }
 
   async function run(): Promise<void> {
+    isRunning = true;
     let milliseconds = COLLECT_MILLISECONDS.first;
     while (waiting.length > 0 && !isAbandoned) {
       if (waiting.length < BATCH_SIZE) await sleep(milliseconds);
@@ -50,32 +60,31 @@ export function createRecorder({ pool, health, log, onRecorded, onPaused, onErro
       await write(batch);
       milliseconds = COLLECT_MILLISECONDS.next;
     }
-    running = undefined;
+    isRunning = false;
   }
 
-  async function write(batch: readonly Settlement[]): Promise<void> {
+  async function write(batch: readonly Entry[]): Promise<void> {
     let backoff = MIN_BACKOFF_MILLISECONDS;
     let loggedAt = Number.NEGATIVE_INFINITY;
+    const outcomes = batch.map(({ outcome }) => outcome);
     while (!isAbandoned) {
       try {
-        await health.apply(batch);
-        const { written, paused } = await recordSettlements(pool, batch);
-        warnOfVoid(batch, written);
-        for (const connector of paused) {
-          health.onPaused(connector);
-          onPaused?.(connector.id);
-        }
-        onRecorded(batch);
+        await health.apply(outcomes);
+        const { written, paused } = await recordOutcomes(pool, outcomes);
+        warnOfVoid(outcomes, written);
+        for (const connector of paused) health.onPaused(connector);
+        const pausedIds = new Set(paused.map(({ id }) => id));
+        for (const { outcome, resolve } of batch) resolve({ isPaused: pausedIds.has(outcome.delivery.destination) });
         return;
       } catch (error) {
-        onError?.();
+        metrics?.onQueueError('record');
         if (isPermanent(error)) return writeApart(batch, error);
         if (isLocked(error)) return setAside(batch);
         if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
           loggedAt = performance.now();
           log.error(
             { err: error, results: batch.length + waiting.length },
-            'results of deliveries wait for the database',
+            'results of deliveries are waiting for the database',
           );
         }
         await sleep(backoff);
@@ -84,38 +93,36 @@ export function createRecorder({ pool, health, log, onRecorded, onPaused, onErro
     }
   }
 
-  /** While rows of a project are locked (it may be being deleted), the results of others are written without its own. */
-  async function setAside(batch: readonly Settlement[]): Promise<void> {
-    const projects = [...Map.groupBy(batch, ({ delivery }) => delivery.projectId).values()];
+  /** While rows of a project are locked (it may be being deleted), the results of other projects are written without its own. */
+  async function setAside(batch: readonly Entry[]): Promise<void> {
+    const projects = [...Map.groupBy(batch, ({ outcome }) => outcome.delivery.projectId).values()];
     if (projects.length === 1) waiting.push(...batch);
     else for (const project of projects) await write(project);
   }
 
-  /** One result that the database will not take must not hold up the others. What it says is worth less than what it is. */
-  async function writeApart(batch: readonly Settlement[], error: unknown): Promise<void> {
+  /** One result that the database rejects must not hold up the others. Its texts matter less than its status. */
+  async function writeApart(batch: readonly Entry[], error: unknown): Promise<void> {
     const [first] = batch;
     if (batch.length > 1) {
-      for (const settlement of batch) await write([settlement]);
-    } else if (first && hasTexts(first)) {
-      await write([{ ...first, attempts: first.attempts.map(withoutTexts), remember: {} }]);
-    } else {
-      log.error({ err: error, deliveryId: first?.delivery.id }, 'the result of a delivery cannot be written');
-      onRecorded(batch);
+      for (const entry of batch) await write([entry]);
+    } else if (first && hasTexts(first.outcome)) {
+      const { outcome, resolve } = first;
+      await write([{ outcome: { ...outcome, attempts: outcome.attempts.map(withoutTexts), remember: {} }, resolve }]);
+    } else if (first) {
+      log.error({ err: error, deliveryId: first.outcome.delivery.id }, "can't write the result of a delivery");
+      first.resolve({ isPaused: false });
     }
   }
 
-  function warnOfVoid(batch: readonly Settlement[], written: ReadonlySet<string>): void {
+  function warnOfVoid(batch: readonly DeliveryOutcome[], written: ReadonlySet<string>): void {
     const deliveryIds = batch.map(({ delivery }) => delivery.id).filter((id) => !written.has(id));
-    if (deliveryIds.length > 0) log.warn({ deliveryIds }, 'results came after the lease had passed on, and are void');
+    if (deliveryIds.length > 0) log.warn({ deliveryIds }, 'results are void, because their leases were lost');
   }
 
   return {
-    add,
-    /** Resolves when nothing is left to write. */
-    async drained(): Promise<void> {
-      while (running) await running;
-    },
-    /** Forgets what is not written; somebody else will do it again. */
+    /** Resolves once the outcomes are written or void. Those that are recorded first are written first. */
+    record,
+    /** Forgets what isn't written: another process will send it again. What waits for it never resolves. */
     abandon(): void {
       isAbandoned = true;
       waiting = [];
@@ -123,7 +130,7 @@ export function createRecorder({ pool, health, log, onRecorded, onPaused, onErro
   };
 }
 
-function hasTexts({ attempts, remember }: Settlement): boolean {
+function hasTexts({ attempts, remember }: DeliveryOutcome): boolean {
   return (
     Object.keys(remember).length > 0 ||
     attempts.some(
@@ -137,7 +144,7 @@ function withoutTexts(attempt: AttemptRecord): AttemptRecord {
   return { ...rest, responseBody: null, errorMessage: null };
 }
 
-// SQLSTATE classes that say that the data or the statement is at fault: https://www.postgresql.org/docs/current/errcodes-appendix.html
+// SQLSTATE classes for errors in the data or the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html
 const PERMANENT_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '42']);
 
 function isPermanent(error: unknown): boolean {
@@ -145,7 +152,7 @@ function isPermanent(error: unknown): boolean {
   return typeof code === 'string' && code.length === 5 && PERMANENT_CLASSES.has(code.slice(0, 2));
 }
 
-/** lock_not_available. It comes after the lock timeout, so that trying again at once asks for little. */
+/** lock_not_available. It comes after the lock timeout, so retrying at once is cheap. */
 const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
 
 function codeOf(error: unknown): unknown {

@@ -1,25 +1,25 @@
 import { arrayLiteral } from '../../database/array-literal.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
-import type { Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
 
-/** So many deliveries in a row that a connector's vendor does not accept for the same reason pause the connector. */
+/** A connector is paused when its vendor rejects this many deliveries in a row for the same reason. */
 export const REJECTIONS_LIMIT = 5;
 
-/** What a delivery that succeeded says, in place of a reason: the count starts again. */
+/** Stands for a successful delivery in place of a reason: the count starts over. */
 const ACCEPTED = '';
 const MAX_KEY_LENGTH = 120;
-// Ids, amounts, times. A code says what went wrong, so that it stays.
+// Ids, amounts, times. A code is kept, because it identifies the problem.
 const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
 
-/** Reasons are the same when they have the same key, whichever ids, amounts and times the vendor quotes. */
+/** Reasons with the same key are the same, whatever ids, amounts and times the vendor quotes. */
 export function rejectionKey(statusCode: number | null, reason: string): string {
   const kept = reason.replaceAll(VARYING, (text, code?: string) => (code ? text : '#'));
   return `${statusCode ?? ''} ${kept}`.slice(0, MAX_KEY_LENGTH);
 }
 
 /**
- * What a delivery says about what its connector's vendor accepts; null when nothing. Somebody watches what is sent by hand,
- * and may send the same event several times.
+ * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`; null when it counts as neither. Manual resends
+ * aren't counted: someone is watching them, and may resend the same event several times.
  */
 export function rejectionOf(
   { connector, event, trigger }: ClaimedDelivery,
@@ -33,25 +33,25 @@ export function rejectionOf(
 
 export type PausedConnector = { id: string; projectId: string; reason: string };
 
-/** What the deliveries of a batch say about one connector: how they end. */
+/** The run of equal results with which a batch ends for one connector. */
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
-/** The last deliveries of each connector that say the same. */
-function runsOf(settlements: readonly Settlement[]): Run[] {
-  const saying = settlements.filter(({ rejection }) => rejection !== null);
-  return [...Map.groupBy(saying, ({ delivery }) => delivery.destination).values()].map((group) => {
+/** The last equal results of each connector. */
+function runsOf(outcomes: readonly DeliveryOutcome[]): Run[] {
+  const counting = outcomes.filter(({ rejection }) => rejection !== null);
+  return [...Map.groupBy(counting, ({ delivery }) => delivery.destination).values()].map((group) => {
     const last = group.at(-1)!;
     const { id, secretConfig } = last.delivery.connector!;
     const before = group.findLastIndex(({ rejection }) => rejection !== last.rejection);
-    const reason = `The last ${REJECTIONS_LIMIT} deliveries were refused for the same reason: ${last.reason}`;
+    const reason = `The last ${REJECTIONS_LIMIT} deliveries were rejected for the same reason: ${last.reason}`;
     const length = last.rejection === ACCEPTED ? 0 : group.length - 1 - before;
     return { id, secretConfig, key: last.rejection!, reason, length, isWhole: before === -1 };
   });
 }
 
 /** The values for `countRejections`, in the order of its parameters. */
-export function rejectionValues(settlements: readonly Settlement[]): string[] {
-  const runs = runsOf(settlements);
+export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] {
+  const runs = runsOf(outcomes);
   const ofRuns = (pick: (run: Run) => string | number) => arrayLiteral(runs.map(pick));
   return [
     ofRuns(({ id }) => id),
@@ -64,9 +64,9 @@ export function rejectionValues(settlements: readonly Settlement[]): string[] {
 }
 
 /**
- * Counts rejections within the statement that records the deliveries, so that each counts once, over all processes: parts
- * of a WITH that come after `updated`. `noted` has the connectors that were written, among them those that are paused by
- * it. Without a rejection none is. What was sent with a config that was replaced meanwhile does not count.
+ * Counts rejections within the statement that records the deliveries, so that each counts once across all processes. These
+ * are parts of a WITH that come after `updated`. `noted` has the connectors that were changed, including those that are
+ * paused now. Deliveries that were sent with a config that has since been replaced don't count.
  *
  * @param first number of the first of six parameters.
  */

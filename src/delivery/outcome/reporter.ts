@@ -1,33 +1,15 @@
 import type { Logger } from 'pino';
-import type { AttemptRecord } from '../model/claimed-delivery.ts';
-import type { Settlement } from '../model/outcome.ts';
+import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
 
-export type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'> & {
-  /** `webhook` or the connector's type. */
-  target: string;
-  isDelivered: boolean;
-};
-
-export type DeliveryMetrics = {
-  /** One try is over. */
-  onAttempt(facts: AttemptFacts): void;
-  /** A claim has come to this. `kind` is `webhook` or the connector's type. */
-  onResult(kind: string, status: Settlement['status']): void;
-  /** Due deliveries were asked for, which took that long. */
-  onClaim(seconds: number): void;
-  /** A statement on the queue has failed and will be repeated. */
-  onQueueError(operation: 'claim' | 'record'): void;
-};
-
-/** Tells the log and the metrics of every try: one line each, with every fact. */
-export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics }) {
-  // Ids and numbers alone, so there is nothing to mask: looking for it would cost more than all the rest of the line.
+/** Reports every attempt to the log and the metrics: one line each, with every fact. */
+export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics | undefined }) {
+  // The lines contain ids and numbers only, so nothing needs masking. Checking would cost more than writing the line.
   const lines = log.child({}, { redact: [] });
   let attempted = 0;
   let delivered = 0;
 
-  function report(settlement: Settlement): void {
-    const { delivery, attempts, status, reason, dueInSeconds } = settlement;
+  function report({ delivery, attempts, status, reason, dueInSeconds }: DeliveryOutcome): void {
     const { webhook, connector, event } = delivery;
     const facts = {
       deliveryId: delivery.id,
@@ -55,7 +37,7 @@ export function createReporter({ log, metrics }: { log: Logger; metrics?: Delive
       const number = delivery.attemptCount + index + 1;
       const line = { ...facts, number, statusCode, durationMs, errorClass };
       lines.info(isLast ? { ...line, ...outcome } : { ...line, outcome: 'TRY_AGAIN' }, 'delivery attempt');
-      metrics?.onAttempt({ target: kind, isDelivered, statusCode, durationMs, errorClass });
+      metrics?.onAttempt({ kind, isDelivered, statusCode, durationMs, errorClass });
     });
   }
 

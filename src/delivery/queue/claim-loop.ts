@@ -1,146 +1,116 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { createDestinations } from '../flow/destinations.ts';
-import type { createShares } from '../flow/shares.ts';
+import type { createAdmission } from '../flow/admission.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
-import { type Claim, claimDeliveries } from './claim.ts';
-import { createWakeSignal } from './wake-signal.ts';
+import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
+import { type ClaimResult, claimDeliveries } from './claim.ts';
+import type { createLeases } from './leases.ts';
+import type { WakeSignal } from './wake-signal.ts';
 
 export type ClaimLoopOptions = {
   pool: pg.Pool;
   log: Logger;
-  destinations: ReturnType<typeof createDestinations>;
-  shares: ReturnType<typeof createShares>;
+  admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimRoom'>;
+  leases: Pick<ReturnType<typeof createLeases>, 'prolong'>;
+  signal: WakeSignal;
+  metrics?: DeliveryMetrics | undefined;
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
-  freeSlots: () => number;
-  beforeClaim: () => Promise<void>;
-  onClaimed: (deliveries: ClaimedDelivery[]) => void | Promise<void>;
-  /** Told how long a claim took. */
-  onClaim?: (seconds: number) => void;
-  /** Told of every claim that failed. */
-  onError?: () => void;
 };
 
-/** While there is more to take than room for it: how long slots are gathered before the next claim. */
+/** How long slots are gathered before the next claim, while more is due than there is room for. */
 const GATHER_MILLISECONDS = 20;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
-/** Keeps the worker's slots filled: claims when told that something is due, when it falls due, and now and then. */
+/** Keeps the worker's slots filled: claims when the signal says so, when something falls due, and every now and then. */
 export function createClaimLoop(options: ClaimLoopOptions) {
-  const { pool, log, destinations, shares, settings, freeSlots, onClaimed } = options;
+  const { pool, log, admission, leases, signal, metrics, settings } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
   const enough = Math.ceil(Math.min(claimBatch, maxInFlight) / 2);
-  const signal = createWakeSignal();
   let isRunning = true;
-  let finished: Promise<void> = Promise.resolve();
   let isHungry = false;
   let freed = 0;
   let after = '';
-  let alarm: { timer: NodeJS.Timeout; at: number } | undefined;
+  let backoff = MIN_BACKOFF_MILLISECONDS;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
-  async function claim(): Promise<Claim> {
-    const room = destinations.room();
-    const [accountRoom, originRoom] = [shares.accountRoom(freeSlots()), shares.originRoom()];
-    const isCrowded = [room, accountRoom.known, originRoom.known].some(isUsedUp);
-    const limit = Math.min(claimBatch, shares.mostAtOnce(freeSlots()));
-    const retryLimit = Math.min(destinations.retryRoom(), limit);
+  async function claim(): Promise<ClaimResult> {
+    const { isCrowded, ...room } = admission.claimRoom();
     freed = 0;
     const startedAt = performance.now();
-    const result = await claimDeliveries(pool, {
-      limit,
-      retryLimit,
-      leaseSeconds,
-      ...{ room, accountRoom, originRoom },
-      defaultRoom: destinations.share(),
-      ...(isCrowded && { after }),
-    });
-    options.onClaim?.((performance.now() - startedAt) / 1000);
+    const result = await claimDeliveries(pool, { ...room, leaseSeconds, ...(isCrowded && { after }) });
+    metrics?.onClaim((performance.now() - startedAt) / 1000);
     after = result.after;
-    isHungry = result.hasMore || isCrowded || retryLimit < limit;
+    isHungry = result.hasMore || isCrowded || room.retryLimit < room.limit;
     return result;
   }
 
-  /** Milliseconds until the next claim, unless something happens before. */
-  function pauseAfter({ deliveries, hasMore, nextDueInMilliseconds }: Claim): number {
-    if (hasMore && deliveries.length > 0 && freeSlots() >= enough) return 0;
+  async function tryClaim(): Promise<ClaimResult | undefined> {
+    try {
+      // After this process was paused for long, its own deliveries would look as if nobody held them.
+      await leases.prolong();
+      const result = await claim();
+      backoff = MIN_BACKOFF_MILLISECONDS;
+      return result;
+    } catch (error) {
+      metrics?.onQueueError('claim');
+      if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
+        loggedAt = performance.now();
+        log.error({ err: error }, "can't claim deliveries, trying again");
+      }
+      return undefined;
+    }
+  }
+
+  /** Milliseconds until the next claim, unless the signal comes before. */
+  function pauseAfter({ deliveries, hasMore, nextDueInMilliseconds }: ClaimResult): number {
+    const freeSlots = admission.freeSlots();
+    if (hasMore && deliveries.length > 0 && freeSlots >= enough) return 0;
     if (isHungry && freed >= enough) return 0;
-    if (hasMore && freeSlots() > 0) return GATHER_MILLISECONDS;
+    if (hasMore && freeSlots > 0) return GATHER_MILLISECONDS;
     const poll = pollMilliseconds * (0.75 + Math.random() / 2);
     return nextDueInMilliseconds === null ? poll : Math.min(Math.ceil(nextDueInMilliseconds) + 1, poll);
   }
 
-  async function run(): Promise<void> {
-    let backoff = MIN_BACKOFF_MILLISECONDS;
-    let loggedAt = Number.NEGATIVE_INFINITY;
-    while (isRunning) {
-      if (freeSlots() <= 0) {
-        isHungry = true;
-        await signal.wait(pollMilliseconds);
-        continue;
-      }
-      try {
-        await options.beforeClaim();
-        const result = await claim();
-        backoff = MIN_BACKOFF_MILLISECONDS;
-        if (result.deliveries.length > 0) await onClaimed(result.deliveries);
-        await signal.wait(pauseAfter(result));
-      } catch (error) {
-        options.onError?.();
-        if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
-          loggedAt = performance.now();
-          log.error({ err: error }, 'deliveries cannot be claimed, trying again');
-        }
-        await signal.wait(0);
-        await pause(backoff);
-        backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLISECONDS);
-      }
-    }
-  }
-
-  /** Waits whatever is announced meanwhile, except the end. */
-  async function pause(milliseconds: number): Promise<void> {
-    const until = performance.now() + milliseconds * (0.5 + Math.random() / 2);
+  /** Waits the whole time whatever the signal says; only the end cuts it short. */
+  async function backOff(): Promise<void> {
+    await signal.wait(0);
+    const until = performance.now() + backoff * (0.5 + Math.random() / 2);
+    backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLISECONDS);
     while (isRunning && performance.now() < until) await signal.wait(until - performance.now());
   }
 
-  function wakeIn(milliseconds: number): void {
-    const at = performance.now() + milliseconds;
-    if (!isRunning || milliseconds > pollMilliseconds || (alarm && alarm.at <= at)) return;
-    clearTimeout(alarm?.timer);
-    const ring = () => {
-      alarm = undefined;
-      signal.notify();
-    };
-    alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
-  }
-
   return {
-    run(): Promise<void> {
-      finished = run();
-      return finished;
+    /** Yields deliveries as they are claimed, until `stop`. */
+    async *claims(): AsyncGenerator<ClaimedDelivery[], void> {
+      while (isRunning) {
+        if (admission.freeSlots() <= 0) {
+          isHungry = true;
+          await signal.wait(pollMilliseconds);
+          continue;
+        }
+        const result = await tryClaim();
+        if (!result) {
+          await backOff();
+          continue;
+        }
+        if (result.deliveries.length > 0) yield result.deliveries;
+        await signal.wait(pauseAfter(result));
+      }
     },
-    wake: () => signal.notify(),
-    /** So many requests are over, or (with 0) their results are written: there may be room for others. */
+
+    /** Tells it that this many requests are over, or (with 0) that results were written: there may be room for more. */
     onFreed(count: number): void {
       freed += count;
       if (!isHungry) return;
-      if (freed >= enough || freeSlots() === maxInFlight) signal.notify();
-      else wakeIn(GATHER_MILLISECONDS);
+      if (freed >= enough || admission.freeSlots() === maxInFlight) signal.notify();
+      else signal.notifyIn(GATHER_MILLISECONDS);
     },
-    /** A delivery has been put back and falls due then; what is further off the claims find by themselves. */
-    wakeIn,
+
     stop(): void {
       isRunning = false;
-      clearTimeout(alarm?.timer);
-      signal.notify();
+      signal.close();
     },
-    finished: () => finished,
   };
-}
-
-/** Whether somebody has no room. */
-function isUsedUp(room: ReadonlyMap<string, number>): boolean {
-  return [...room.values()].some((slots) => slots <= 0);
 }

@@ -2,16 +2,16 @@ import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_FREE, LANE } from './queue.ts';
 
 /**
- * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations whose
- * room is known and that room, $5 the room of the others, $6 the most that were tried before; $7, $8 and $9 as $3, $4 and
- * $5 for accounts, $10, $11 and $12 for origins; around the destinations also $13 the one to go on after and $14 the most
- * to look at.
+ * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations with
+ * known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4 and $5 for accounts;
+ * $10, $11 and $12 for origins. To go around the destinations also $13, the destination to continue after, and $14, the most
+ * destinations to look at.
  */
 
 // The same expression as in the index "Delivery_destination_due".
 const DESTINATION = `coalesce("webhookId", "connectorId")`;
 
-// Stored times are rounded to milliseconds, so what was made due this moment may lie a little ahead.
+// Stored times are rounded to milliseconds, so the time of what was just made due may be slightly in the future.
 const DUE = `now() + interval '1 millisecond'`;
 
 /** The room of each destination, account and origin, as tables. */
@@ -21,8 +21,8 @@ const ROOM = `
   origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
 
 /**
- * Whose the destinations are and where they lead, with the room of both. A connector is its own origin. They are looked up
- * one by one, because a planner that takes them for many would read whole tables.
+ * The account and origin of each destination, with the room of both. A connector is its own origin. They are looked up one
+ * by one, because a planner that expects many would read whole tables.
  */
 const placesOf = (destinations: string) => `
   SELECT
@@ -37,16 +37,16 @@ const placesOf = (destinations: string) => `
   CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
   LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)`;
 
-/** Which of an account's and of an origin's a delivery is: destinations take turns, and chance decides who begins. */
+/** The position of a delivery within its account and its origin. Destinations take turns, in random order. */
 const POSITIONS = `
   row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
   row_number() OVER (PARTITION BY origin ORDER BY turn, random()) AS of_origin`;
 
 const IS_WITHIN_SHARES = `of_account <= account_slots AND of_origin <= origin_slots`;
 
-/** What is true of a webhook or connector, whatever is sent to it. */
-const subscribers = (table: string, reference: string, columns: string) => `
-  SELECT coalesce(json_agg(row_to_json(subscriber)), '[]') FROM (
+/** The webhooks or connectors of the claimed deliveries. */
+const destinationsOf = (table: string, reference: string, columns: string) => `
+  SELECT coalesce(json_agg(row_to_json(destination)), '[]') FROM (
     SELECT
       s."id", s."projectId", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
       s."maxPerSecond",
@@ -54,26 +54,26 @@ const subscribers = (table: string, reference: string, columns: string) => `
       ${columns}
     FROM ${table} s JOIN "Project" p ON p."id" = s."projectId"
     WHERE s."id" = ANY(ARRAY(SELECT DISTINCT ${reference} FROM claimed WHERE ${reference} IS NOT NULL))
-  ) AS subscriber`;
+  ) AS destination`;
 
-const WEBHOOKS = subscribers(
+const WEBHOOKS = destinationsOf(
   '"Webhook"',
   '"webhookId"',
   `s."url", coalesce(s."origin", s."id") AS "origin", s."payloadVersion", s."secret",
    CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`,
 );
 
-const CONNECTORS = subscribers(
+const CONNECTORS = destinationsOf(
   '"Connector"',
   '"connectorId"',
   `s."type", s."id" AS "origin", s."secretConfig", s."eventTypes", s."memory", s."pausedAt" IS NOT NULL AS "isPaused"`,
 );
 
 /**
- * Takes what `picked` has locked, but for what has to wait for its turn, and reads all that is needed to send it: a row
- * with what is true of all, then one for each delivery. What is put aside has taken the room of others, so there is more
- * to find. The ids go through an array, and each event is looked up for itself, because a planner that cannot know how
- * few they are might otherwise read the whole table.
+ * Claims what `picked` has locked, except for what has to wait for its turn, and reads everything needed to send it: one row
+ * for the whole claim, then one per delivery. Deliveries that are set aside took the room of others, so there is more to
+ * find. The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few
+ * they are might read the whole table.
  */
 const TAKE = `
   ${WAITING},
@@ -113,7 +113,7 @@ const META_TIMES = `
   extract(epoch FROM now())::float8 * 1000 AS "databaseTime",
   extract(epoch FROM ${earliestDue(`> ${DUE}`)} - now())::float8 * 1000 AS "nextDueInMilliseconds"`;
 
-/** The oldest that are due, locked. */
+/** The oldest due deliveries, locked. */
 const oldestOf = (condition: string, most: string, order = '"nextAttemptAt"') => `
   SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane FROM "Delivery"
   WHERE ${IS_FREE} AND "nextAttemptAt" <= ${DUE} AND ${condition}
@@ -121,8 +121,8 @@ const oldestOf = (condition: string, most: string, order = '"nextAttemptAt"') =>
   FOR UPDATE SKIP LOCKED`;
 
 /**
- * The same of one destination. It is written as a range and an order that only an index by destinations has: a planner
- * that takes the queue for empty might otherwise go through all that is due, to whomever.
+ * The same for one destination. The range and the order match only the index by destination: a planner that expects an
+ * empty queue might otherwise read everything that is due.
  */
 const oldestTo = (destination: string, condition: string, most: string) =>
   oldestOf(
@@ -133,7 +133,7 @@ const oldestTo = (destination: string, condition: string, most: string) =>
 
 const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
 
-/** The oldest due deliveries, first tries and retries by turns. What exceeds the room there is for it is left. */
+/** The oldest due deliveries, alternating between first attempts and retries. What exceeds its room is left. */
 export const CLAIM_OLDEST = `
   WITH ${ROOM},
   due AS (
@@ -162,9 +162,9 @@ const NEXT_DESTINATION = (after: string) => `
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**
- * Goes from destination to destination by the index and takes from each what it has room for, so that the backlog of a
- * destination without room costs nothing: the claim for when there is one, or an account or origin without room. Looks at
- * $14 destinations at most. Of those whose room is negative only what was asked for by hand is taken.
+ * Goes from destination to destination by index and takes what each has room for, so that the backlog of a destination
+ * without room costs nothing. Used while a destination, account or origin has no room. Looks at $14 destinations at most.
+ * For destinations with negative room, it takes manual deliveries only.
  */
 export const CLAIM_AROUND = `
   WITH RECURSIVE ${ROOM},
@@ -174,13 +174,13 @@ export const CLAIM_AROUND = `
     SELECT (${NEXT_DESTINATION('around.destination')}), position + 1
     FROM around WHERE around.destination IS NOT NULL AND position < $14
   ),
-  by_hand AS (
+  manual AS (
     SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM room CROSS JOIN LATERAL (
       ${oldestTo('room.destination', `"trigger" = 'MANUAL'`, '-room.slots')}
     ) AS due
     WHERE room.slots < 0
   ),
-  place AS (${placesOf('SELECT destination FROM around WHERE destination IS NOT NULL UNION SELECT destination FROM by_hand')}),
+  place AS (${placesOf('SELECT destination FROM around WHERE destination IS NOT NULL UNION SELECT destination FROM manual')}),
   open AS (
     SELECT destination, greatest(least(coalesce(room.slots, $5), account_slots, origin_slots), 0) AS slots
     FROM around JOIN place USING (destination) LEFT JOIN room USING (destination)
@@ -197,7 +197,7 @@ export const CLAIM_AROUND = `
     LIMIT $1
   ),
   counted AS (
-    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due UNION ALL SELECT * FROM by_hand
+    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due UNION ALL SELECT * FROM manual
   ),
   ranked AS (
     SELECT *, ${POSITIONS} FROM counted JOIN place USING (destination) WHERE lane = 0 OR retries <= $6

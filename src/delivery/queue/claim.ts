@@ -6,26 +6,29 @@ import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
 export type ClaimRequest = {
   limit: number;
   leaseSeconds: number;
-  /** The most of them that were tried before. */
+  /** The most retries among them. */
   retryLimit: number;
-  /** How many more deliveries each of these destinations may have; 0 leaves it out, -3 takes three sent by hand alone. */
+  /** How many more deliveries each of these destinations may have. 0 takes none, -3 only takes up to three manual ones. */
   room: ReadonlyMap<string, number>;
   /** The room of every other destination. */
   defaultRoom: number;
-  /** The same of accounts and of origins; left out where there is no bound. */
+  /** The same for accounts and origins. Default: no limit. */
   accountRoom?: Room;
   originRoom?: Room;
-  /** Set while some destination, account or origin has no room: where `claimAround` goes on, '' for the beginning. */
+  /**
+   * Set while a destination, account or origin has no room: the claim goes around the destinations, continuing after this
+   * one. '' starts at the beginning.
+   */
   after?: string;
 };
 
-export type Claim = {
+export type ClaimResult = {
   deliveries: ClaimedDelivery[];
-  /** Due deliveries were left behind that another claim could find. */
+  /** Whether another claim could find more due deliveries. */
   hasMore: boolean;
-  /** Milliseconds until the next delivery becomes due; null when none is scheduled. */
+  /** Milliseconds until the next delivery falls due; null when none is scheduled. */
   nextDueInMilliseconds: number | null;
-  /** Where the next round over the destinations goes on. */
+  /** Where the next claim continues around the destinations. */
   after: string;
 };
 
@@ -33,10 +36,10 @@ const MAX_DESTINATIONS_A_CLAIM = 256;
 const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
 
 /**
- * Takes due deliveries under a lease: nobody else gets them until it ends. One statement, so that a killed process
- * leaves either nothing or a lease behind. All times are those of the database.
+ * Takes due deliveries under a lease: no other process gets them until it expires. This is one statement, so that a killed
+ * process leaves either nothing or a lease behind. All times are those of the database.
  */
-export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<ClaimResult> {
   const { limit, retryLimit, leaseSeconds, room, defaultRoom, after } = request;
   const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
   const values = [
@@ -72,12 +75,12 @@ type MetaRow = {
     nextDueInMilliseconds: number | null;
     hasMore: boolean;
     after: string;
-    webhooks: (ClaimedWebhook & SubscriberColumns)[];
-    connectors: (ClaimedConnector & SubscriberColumns)[];
+    webhooks: (ClaimedWebhook & DestinationColumns)[];
+    connectors: (ClaimedConnector & DestinationColumns)[];
   };
 };
 
-type SubscriberColumns = {
+type DestinationColumns = {
   account: string;
   origin: string;
   projectId: string;
@@ -113,8 +116,8 @@ const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.m
 function toDelivery(
   row: DeliveryRow,
   databaseTime: () => number,
-  webhook: (ClaimedWebhook & SubscriberColumns) | null,
-  connector: (ClaimedConnector & SubscriberColumns) | null,
+  webhook: (ClaimedWebhook & DestinationColumns) | null,
+  connector: (ClaimedConnector & DestinationColumns) | null,
 ): ClaimedDelivery {
   const { account, origin, projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
   return {

@@ -3,9 +3,9 @@ import type pg from 'pg';
 const PORTION = 10_000;
 
 /**
- * Deletes the history of a project, webhook or connector that is about to be deleted, in portions. With its row it would
- * go too, but in one transaction, and a long history takes longer than any may last. What comes in meanwhile goes with
- * the row.
+ * Deletes the history of a project, webhook or connector before its row is deleted, in portions. Deleting the row would
+ * delete the history too, but a long one takes longer than a single transaction may last. What is added in the meantime is
+ * deleted with the row.
  */
 export async function clearHistory(
   pool: pg.Pool,

@@ -3,9 +3,9 @@ import { extendLeases, type Lease } from './queue.ts';
 
 const LOOK_EVERY_MILLISECONDS = 500;
 
-/** What this process has in its hands: keeps the leases of it, each prolonged when a third of its time is over. */
+/** The leases that this process holds. Each is extended after a third of its time. */
 export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Queryable; leaseSeconds: number }) {
-  // When each was last prolonged, by the clock that only goes forward.
+  // When each lease was last extended, by the monotonic clock.
   const held = new Map<T, number>();
   let lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -26,13 +26,13 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      // A call that fails does not count as a look: a claim must not find what could not be prolonged.
+      // Only after success: a lease that couldn't be extended must be extended before the next claim finds it.
       const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);
     },
 
-    /** Whether it cannot have ended yet, as far as is known without asking the database. */
+    /** Whether the lease can't have expired yet, judged without asking the database. */
     isSure: (lease: T): boolean =>
       performance.now() - (held.get(lease) ?? Number.NEGATIVE_INFINITY) < leaseSeconds * 1000,
   };

@@ -1,18 +1,17 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * Of rows that are looked up by their id. The cast keeps the planner from reading all that is running instead, which it
- * takes for few.
+ * For rows that are looked up by id. Without the cast, the planner expects few running rows and reads all of those instead.
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
-/** First tries and retries are queued apart: 0 and 1, by the same expression as in the indexes. */
+/** First attempts (0) and retries (1) are queued separately. The same expression as in the indexes. */
 export const LANE = `least("attemptCount", 1)`;
 
-/** Unfinished, and in nobody's hands: waiting, or taken by a process whose lease has ended without a result. */
+/** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
 export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUntil" <= now())`;
 
-/** The earliest time at which something is due, of those that compare so. Each lane has its own order. */
+/** The earliest due time that satisfies the comparison. Each lane has its own order. */
 export const earliestDue = (comparison: string) => `(
   SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
     SELECT "nextAttemptAt" FROM "Delivery"
@@ -21,14 +20,13 @@ export const earliestDue = (comparison: string) => `(
   ) AS first
 )`;
 
-/** A claim that this process holds. */
+/** The right of this process to send a delivery, until it expires. */
 export type Lease = { id: string; leaseToken: number };
 
 /**
- * Makes a delivery due now, whatever its state, with the whole retry schedule before it. Afterwards publish
- * `topics.deliveriesDue`.
+ * Makes a delivery due now, whatever its status, with the full retry schedule. Publish `topics.deliveriesDue` afterwards.
  *
- * @returns `running` when a worker is sending it this moment: its result will come by itself.
+ * @returns `running` when a worker is sending it right now.
  */
 export async function requeue(db: Queryable, deliveryId: string): Promise<'queued' | 'running' | 'not_found'> {
   const { rowCount } = await db.query(
@@ -46,8 +44,8 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes the deliveries that a paused connector held back due now: a portion of them, since they may be many; what is left,
- * `releaseStranded` releases. Call it when the pause has been lifted, then publish `topics.deliveriesDue`.
+ * Makes the held deliveries of a connector due now: one portion, since there may be many. `releaseStranded` releases the
+ * rest. Call it after the connector was resumed, then publish `topics.deliveriesDue`.
  *
  * @returns how many are due now.
  */
@@ -64,8 +62,8 @@ export async function releaseHeld(db: Queryable, connectorId: string): Promise<n
 }
 
 /**
- * Makes held deliveries due whose connector is no longer paused: those that were held while the pause was being lifted,
- * and those of a connector that was disabled meanwhile. A portion of them, since they may be many.
+ * Makes held deliveries due whose connector is no longer paused: those that were held just while it was resumed, and those
+ * of a connector that has been disabled. One portion, since there may be many.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
@@ -80,7 +78,7 @@ export async function releaseStranded(db: Queryable): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Of leases, the ids of those that are still ours. A locked one (its project may be being deleted) keeps no other waiting. */
+/** The ids of the leases that are still ours. Locked rows are skipped (their project may be being deleted). */
 const OURS = `ARRAY(
   SELECT d."id" FROM unnest($1::text[], $2::int[]) AS lease(id, token) JOIN "Delivery" d ON d."id" = lease.id
   WHERE d."leaseToken" = lease.token AND ${IS_RUNNING}
@@ -88,9 +86,9 @@ const OURS = `ARRAY(
 )`;
 
 /**
- * Prolongs leases that are still ours.
+ * Extends leases that are still ours.
  *
- * @returns the ids of those that were prolonged: neither lost nor locked.
+ * @returns the ids of the extended ones: neither lost nor locked.
  */
 export async function extendLeases(
   db: Queryable,
@@ -106,9 +104,9 @@ export async function extendLeases(
 }
 
 /**
- * Gives back leases without a result: the deliveries are due at once, for any worker.
+ * Gives back leases without a result. The deliveries are due at once, for any worker.
  *
- * @param errorClass what to remember of it; null when nothing had been sent.
+ * @param errorClass what to store as the error; null when nothing was sent.
  */
 export async function releaseLeases(
   db: Queryable,
@@ -127,16 +125,16 @@ export async function releaseLeases(
 export type QueueStats = {
   /** Deliveries waiting, whether due or not. */
   pending: number;
-  /** Deliveries in the hands of a process. */
+  /** Deliveries that a process holds. */
   running: number;
-  /** Age of the oldest delivery that is due and not taken; 0 when there is none. */
+  /** Age of the oldest due delivery that isn't claimed; 0 when there is none. */
   oldestDueSeconds: number;
 };
 
-/** Both are counted among so many that are due first, half first tries, half retries: more would slow a long queue. */
+/** The most rows counted, half first attempts and half retries. Counting more would be slow in a long queue. */
 export const QUEUE_COUNT_LIMIT = 100_000;
 
-/** What the queue looks like, at a cost that is bounded however long it is. */
+/** Statistics of the queue, at a limited cost no matter how long it is. */
 export async function readQueueStats(db: Queryable): Promise<QueueStats> {
   const { rows } = await db.query<QueueStats>(
     `SELECT

@@ -1,16 +1,36 @@
-/** Lets one loop sleep until somebody has something for it. */
-export function createWakeSignal() {
+/**
+ * Lets one loop sleep until there is something for it to do.
+ *
+ * @param farthest what is further off than this many milliseconds is ignored: the loop looks on its own before.
+ */
+export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
   let isSet = false;
+  let isClosed = false;
   let wake: (() => void) | undefined;
+  let alarm: { timer: NodeJS.Timeout; at: number } | undefined;
+
+  /** Ends the wait. Remembered when nobody is waiting. */
+  function notify(): void {
+    isSet = true;
+    wake?.();
+  }
 
   return {
-    /** Ends the wait; remembered when nobody waits. */
-    notify(): void {
-      isSet = true;
-      wake?.();
+    notify,
+
+    /** Ends the wait after this many milliseconds, unless an earlier call does it sooner. */
+    notifyIn(milliseconds: number): void {
+      const at = performance.now() + milliseconds;
+      if (isClosed || milliseconds > farthest || (alarm && alarm.at <= at)) return;
+      clearTimeout(alarm?.timer);
+      const ring = () => {
+        alarm = undefined;
+        notify();
+      };
+      alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
     },
 
-    /** Resolves after a notification, or at the latest after so many milliseconds. */
+    /** Resolves after a notification, at the latest after this many milliseconds. */
     async wait(milliseconds: number): Promise<void> {
       if (!isSet && milliseconds > 0) {
         await new Promise<void>((resolve) => {
@@ -24,5 +44,14 @@ export function createWakeSignal() {
       wake = undefined;
       isSet = false;
     },
+
+    /** Ends the wait, and forgets what was to come. */
+    close(): void {
+      isClosed = true;
+      clearTimeout(alarm?.timer);
+      notify();
+    },
   };
 }
+
+export type WakeSignal = ReturnType<typeof createWakeSignal>;

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** Which deliveries a replay takes, as it is stored; what is left out does not matter. */
+/** Which deliveries a replay takes, as it is stored. Conditions that are left out don't apply. */
 export type ReplayFilter = {
   status?: string[];
   eventTypes?: string[];
@@ -23,8 +23,9 @@ export type ReplayJob = {
 };
 
 /**
- * What stood so when the replay began (nothing is changed before it is created, which an index can make use of): later deliveries, and those that have changed since, are not taken. A claim
- * leaves `updatedAt` as it is, so that what is being sent is found, to be skipped.
+ * What matched when the replay started. Later deliveries, and those that have changed since, aren't taken. (Nothing changes
+ * before it is created, so the index on `createdAt` can be used.) A claim doesn't change `updatedAt`, so deliveries that are
+ * being sent are found, and skipped.
  */
 const MATCHES = `
   d."projectId" = $1 AND d."createdAt" <= $2 AND d."updatedAt" <= $2
@@ -39,17 +40,17 @@ const MATCHES = `
 
 function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>) {
   const { status, eventTypes, from, to, webhookId, connectorId, test } = filter;
-  // What waits may be taken by a worker at any moment.
+  // A worker may claim a waiting delivery at any moment.
   const states = status?.includes('PENDING') ? [...status, 'RUNNING'] : status;
   return [
     ...[projectId, createdAt, states ?? null, eventTypes ?? null, from ?? null, to ?? null],
     ...[webhookId ?? null, connectorId ?? null, test ?? null],
-    // Without this the index of finished deliveries may be used.
+    // When false, the index of finished deliveries can be used.
     !states || states.includes('PENDING'),
   ];
 }
 
-/** How many deliveries a replay would take if it began at that time. */
+/** How many deliveries a replay would take if it started at that time. */
 export async function countReplay(
   db: Queryable,
   job: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>,
@@ -62,8 +63,8 @@ export async function countReplay(
 }
 
 /**
- * Takes the next deliveries of a replay, makes them due, and moves its cursor past them: one statement, so that a killed
- * process leaves both done or neither.
+ * Takes the next deliveries of a replay, makes them due, and moves its cursor past them. This is one statement, so that a
+ * killed process leaves both done or neither.
  */
 const BATCH = `
   WITH job AS (
@@ -97,13 +98,13 @@ const BATCH = `
   FROM job, step WHERE r."id" = job."id"
   RETURNING step.requeued AS "requeued", r."status"::text AS "status"`;
 
-/** @returns undefined when the replay was cancelled, is finished, or has passed to another process. */
+/** @returns undefined when the replay was cancelled, has finished, or was taken by another process. */
 export async function replayBatch(
   db: Queryable,
   job: ReplayJob,
   { size, leaseSeconds }: { size: number; leaseSeconds: number },
 ): Promise<{ requeued: number; status: string } | undefined> {
-  // Without a name: which index finds what a filter takes depends on the filter.
+  // Not a named statement: the best index depends on the filter.
   const { rows } = await db.query<{ requeued: number; status: string }>(BATCH, [
     ...filterValues(job),
     ...[job.id, job.leaseToken, size, leaseSeconds],
@@ -112,8 +113,8 @@ export async function replayBatch(
 }
 
 /**
- * Takes replays that nobody carries: new ones, those of processes that have ended, and those whose turn is over. What has
- * waited longest comes first. By the clock of the database.
+ * Claims replays that no process is running: new ones, those of stopped processes, and those whose turn is over. The one that
+ * has waited longest comes first. Uses the time of the database.
  */
 export async function claimReplays(
   db: Queryable,
@@ -131,7 +132,7 @@ export async function claimReplays(
   return rows;
 }
 
-/** Prolongs the lease of a replay that waits, and tells whether it is still ours. */
+/** Extends the lease of a waiting replay. @returns whether it is still ours. */
 export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, leaseSeconds: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
@@ -141,12 +142,12 @@ export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, l
   return rowCount === 1;
 }
 
-/** Gives a replay back before it is finished: it is the turn of others. */
+/** Gives a replay back before it is finished, so that others get their turn. */
 export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
   await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
 }
 
-/** How many deliveries of a project that were asked for by hand are due and not taken yet, counted up to `limit`. */
+/** How many manual deliveries of a project are due and unclaimed, counted up to `limit`. */
 export async function countWaiting(db: Queryable, projectId: string, limit: number): Promise<number> {
   const { rows } = await db.query<{ waiting: number }>(
     `SELECT count(*)::int AS "waiting" FROM (

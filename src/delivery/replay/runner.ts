@@ -7,16 +7,16 @@ import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob,
 
 const LEASE_SECONDS = 10;
 const LOOK_MILLISECONDS = 1_000;
-/** Replays one process carries at once. Where they are as many, each has its turn. */
+/** The most replays that one process runs at once. When it reaches that number, they take turns. */
 const MAX_JOBS = 8;
 const TURN_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;
 const BATCHES_A_SECOND = 5;
-/** While so many wait to be sent nothing is added, so that a new event never waits behind more. */
+/** While this many deliveries wait, no more are queued, so that a new event never waits behind more. */
 const MAX_WAITING = 100;
 const WAIT_MILLISECONDS = 200;
 
-/** Carries out replays: some deliveries at a time, no faster than each may go, on whichever process has its lease. */
+/** Runs replays: a few deliveries at a time, within the rate of each, on the process that has its lease. */
 export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'>; bus: Bus; log: Logger }) {
   const stopping = new AbortController();
   const signal = createWakeSignal();
@@ -33,7 +33,7 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
         const claimed = room > 0 ? await claimReplays(db.pool, { limit: room, leaseSeconds: LEASE_SECONDS }) : [];
         for (const job of claimed) carry(job);
       } catch (error) {
-        log.warn({ err: error }, 'replays could not be looked for; the next look will do it');
+        log.warn({ err: error }, "couldn't check for replays; will retry");
       }
       await signal.wait(LOOK_MILLISECONDS * (0.75 + Math.random() / 2));
     }
@@ -41,10 +41,8 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
 
   function carry(job: ReplayJob): void {
     const running = run(job)
-      // Its lease ends by itself, and whoever looks next goes on with it.
-      .catch((error) =>
-        log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will be taken up again'),
-      )
+      // Its lease expires, and the next process that checks continues it.
+      .catch((error) => log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will be continued'))
       .finally(() => {
         jobs.delete(running);
         signal.notify();

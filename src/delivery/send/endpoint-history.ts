@@ -5,7 +5,7 @@ import { firstIdAt } from '../../ids.ts';
 
 const MAX_FAULTS = 1_000;
 
-// By ids, which begin with the time, so that only the partition and the part of the index around the event is read.
+// Ids begin with the time, so this reads only the partition and the part of the index around the event.
 const HISTORY = `
   SELECT
     ARRAY(
@@ -25,8 +25,8 @@ const HISTORY = `
 export type ReadHistory = (event: ConnectorEvent, question: HistoryQuestion) => Promise<EndpointHistory>;
 
 /**
- * Makes the function that reads what other payments of an endpoint came to around an event. Events are written before
- * anybody delivers them, so what this process does not see yet another one will find in its memory.
+ * Makes the function that reads the results of other payments for an endpoint around the time of an event. Events are
+ * written before they are delivered, so what this process can't see yet, another one will find in its memory.
  */
 export function createEndpointHistory(db: Queryable): ReadHistory {
   return async ({ projectId, timestamp }, { endpointId, minutes }) => {

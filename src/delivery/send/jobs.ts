@@ -1,17 +1,15 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import type { SpanOptions } from '../../tracing/tracer.ts';
 import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
-import { type ConnectorGroup, type createConnectorSender, selectedKinds } from './send-connector.ts';
+import type { ConnectorGroup, createConnectorSender } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 
-/** Deliveries that are carried out together; `run` has a result for each. */
-export type Job = {
-  deliveries: readonly ClaimedDelivery[];
-  /** Nothing is sent: it was decided otherwise. */
-  isDecided?: true;
-  run: (control: SendControl) => Promise<SendResult[]>;
-};
+/** Deliveries that share a request, and their plan: either a verdict without sending anything, or a way to send them. */
+export type Job = { deliveries: readonly ClaimedDelivery[] } & (
+  | { verdict: Verdict; send?: undefined }
+  | { verdict?: undefined; send: (control: SendControl) => Promise<SendResult[]> }
+);
 
 export type JobOptions = {
   sendWebhook: ReturnType<typeof createWebhookSender>;
@@ -19,7 +17,7 @@ export type JobOptions = {
   findConnector: (type: string) => ConnectorDefinition | undefined;
 };
 
-/** Decides what is to be done with claimed deliveries. What goes wrong with one destination touches no other. */
+/** Plans what to do with claimed deliveries. A problem with one destination affects no other. */
 export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOptions): Job[] {
   return [...Map.groupBy(deliveries, ({ destination }) => destination).values()].flatMap((group) => {
     try {
@@ -28,15 +26,15 @@ export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOpt
         ? planConnector(group, connector, options)
         : group.map((delivery) => planWebhook(delivery, options));
     } catch (error) {
-      return [{ deliveries: group, run: () => Promise.reject(error) }];
+      return [{ deliveries: group, send: () => Promise.reject(error) }];
     }
   });
 }
 
 function planWebhook(delivery: ClaimedDelivery, { sendWebhook }: JobOptions): Job {
   const webhook = delivery.webhook!;
-  if (!webhook.isActive) return decided([delivery], { kind: 'skip', reason: 'disabled' });
-  return { deliveries: [delivery], run: async (control) => [await sendWebhook(delivery, webhook, control)] };
+  if (!webhook.isActive) return { deliveries: [delivery], verdict: { kind: 'skip', reason: 'disabled' } };
+  return { deliveries: [delivery], send: async (control) => [await sendWebhook(delivery, webhook, control)] };
 }
 
 function planConnector(
@@ -45,46 +43,44 @@ function planConnector(
   { findConnector, sendToConnector }: JobOptions,
 ): Job[] {
   const definition = findConnector(connector.type);
-  if (!connector.isActive) return [decided(deliveries, { kind: 'skip', reason: 'disabled' })];
-  if (!definition) return [decided(deliveries, { kind: 'skip', reason: 'unknown_type' })];
+  if (!connector.isActive) return [{ deliveries, verdict: { kind: 'skip', reason: 'disabled' } }];
+  if (!definition) return [{ deliveries, verdict: { kind: 'skip', reason: 'unknown_type' } }];
 
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
-    // A test event is how the seller finds out whether the credential works again.
-    if (connector.isPaused && !delivery.event.test) jobs.push(decided([delivery], { kind: 'hold' }));
-    else if (!isCarried(definition, connector, delivery)) {
-      jobs.push(decided([delivery], { kind: 'skip', reason: 'not_carried' }));
+    // Test events are sent: that's how a seller finds out whether the credential works again.
+    if (connector.isPaused && !delivery.event.test) {
+      jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
+    } else if (!isCarried(definition, connector, delivery)) {
+      jobs.push({ deliveries: [delivery], verdict: { kind: 'skip', reason: 'not_carried' } });
     } else toSend.push(delivery);
   }
 
   const secondsToWait = definition.batch ? secondsUntilWindow(toSend, definition.batch.windowSeconds) : 0;
-  if (secondsToWait > 0) return [...jobs, decided(toSend, { kind: 'wait', afterSeconds: secondsToWait })];
+  if (secondsToWait > 0) {
+    return [...jobs, { deliveries: toSend, verdict: { kind: 'wait', afterSeconds: secondsToWait } }];
+  }
   for (const group of chunks(toSend, definition.batch?.maxEvents ?? 1)) {
-    jobs.push({ deliveries: group, run: (control) => sendToConnector(group, connector, definition, control) });
+    jobs.push({ deliveries: group, send: (control) => sendToConnector(group, connector, definition, control) });
   }
   return jobs;
 }
 
-/** The job of deliveries for which nothing is sent. */
-export function decided(deliveries: readonly ClaimedDelivery[], verdict: Verdict): Job {
-  return { deliveries, isDecided: true, run: async () => deliveries.map(() => ({ attempts: [], verdict })) };
-}
-
 function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {
-  return definition.carries(event.type as EventKind, selectedKinds(connector));
+  return definition.carries(event.type as EventKind, expandEventTypes(connector.eventTypes));
 }
 
 /**
- * Time is cut into windows, the same for all workers: what comes within one waits for its end and then goes out
- * together. Nothing waits twice, and one that must not wait takes the others along.
+ * Time is divided into windows, the same for all workers. What is created within a window waits for its end and is then
+ * sent together. Nothing waits twice, and a delivery that must not wait takes the others along.
  *
  * @returns 0 when it is time to send.
  */
 function secondsUntilWindow(deliveries: readonly ClaimedDelivery[], windowSeconds: number): number {
   const [first] = deliveries;
   if (!first) return 0;
-  // Connectors do not all have their windows end in the same second.
+  // The windows of different connectors end at different times.
   const now = first.databaseTime() / 1000 + offsetOf(first.destination);
   const windowOf = (seconds: number) => Math.floor(seconds / windowSeconds);
   const isTime = deliveries.some(
@@ -108,7 +104,7 @@ function chunks(deliveries: readonly ClaimedDelivery[], size: number): Connector
   return result;
 }
 
-/** Goes on with the trace of the event; a batch with that of its first, and is linked to the others. */
+/** Continues the trace of the event. A batch continues that of its first event and links to the others. */
 export function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
   const { id, event, connector, traceContext, attemptCount } = first!;
   return {

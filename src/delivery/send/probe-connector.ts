@@ -8,7 +8,7 @@ import { toResponse } from './send-connector.ts';
 const TIMEOUT_MILLISECONDS = 10_000;
 const MAX_STEPS = 5;
 
-/** Whether the credentials of a connector work, in a sentence for the seller. */
+/** Whether the credentials of a connector work, with a sentence for the seller. */
 export type ProbeResult = { ok: boolean; message: string };
 
 export type ConnectorProbe = (
@@ -16,7 +16,7 @@ export type ConnectorProbe = (
   config: Record<string, unknown>,
 ) => Promise<ProbeResult | undefined>;
 
-/** Makes the function that checks credentials with the vendor, unnoticed; undefined for types that offer no such call. */
+/** Makes the function that checks credentials without side effects; undefined for types without such a check. */
 export function createConnectorProbe(options: { egress: Pick<Egress, 'send'>; userAgent: string }): ConnectorProbe {
   const { egress, userAgent } = options;
   return async ({ probe, ...definition }, config) => {
@@ -38,7 +38,7 @@ export function createConnectorProbe(options: { egress: Pick<Egress, 'send'>; us
         if (!('next' in outcome)) return { ok: outcome.ok, message: storedMessage(outcome.message, secrets) };
         request = outcome.next;
       }
-      return { ok: false, message: 'The vendor asked for too many calls.' };
+      return { ok: false, message: 'The check needs too many calls.' };
     } catch (error) {
       if (error instanceof EgressError) return { ok: false, message: storedMessage(error.message, secrets) };
       throw error;

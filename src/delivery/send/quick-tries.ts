@@ -3,24 +3,24 @@ import pRetry from 'p-retry';
 import type { AttemptRecord, SendResult, Verdict } from '../model/claimed-delivery.ts';
 import { isQuickFailure, QUICK_RETRIES, type QuickRetryPolicy } from './retry-policy.ts';
 
-/** What came of one try. */
+/** The result of one attempt. */
 export type Try = { attempt?: AttemptRecord; verdict: Verdict; remember?: Record<string, string> };
 
 export type QuickTriesOptions = {
-  /** Whether a try that may have arrived can be sent again without harm. */
+  /** Whether a request that may have arrived can be sent again without harm. */
   isRepeatable: boolean;
   policy?: QuickRetryPolicy;
-  /** Ends the quick tries: what is not delivered is left to the schedule. */
+  /** Returns false to end the quick retries and leave the rest to the schedule. */
   mayRetry?: () => boolean;
 };
 
 class FailedTry extends Error {}
 
 /**
- * Tries, and tries again within the same claim as long as the failure is of the kind that a moment heals. Everything
+ * Makes an attempt, and retries within the same claim as long as the failure is likely to pass within moments. Everything
  * slower belongs to the durable schedule.
  *
- * @param tryOnce gets the number of the try, counted from 1. It reports failures, it does not throw them.
+ * @param tryOnce gets the number of the attempt, starting at 1. It returns failures instead of throwing them.
  */
 export async function withQuickTries(
   tryOnce: (number: number, previous: Try | undefined) => Promise<Try>,

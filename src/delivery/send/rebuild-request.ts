@@ -1,33 +1,28 @@
 import type { ConnectorDefinition, ConnectorEvent, ConnectorMemory } from '../../connectors/definition.ts';
+import { expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import type { ClaimedEvent } from '../model/claimed-delivery.ts';
-import { webhookBody } from './payload.ts';
-import { selectedKinds } from './send-connector.ts';
+import { webhookBody, webhookHeaders } from './webhook-request.ts';
 
-/** A request as it would go out now, with its secrets. Never show it as it is. */
+/** A request as it would be sent now, including its secrets. Mask them before you show it. */
 export type RebuiltRequest = { method: string; url: string; headers: Record<string, string>; body?: string };
 
 export type WebhookContext = {
   projectId: string;
   url: string;
   userAgent: string;
-  /** The version that the webhook is sent. */
+  /** The payload version of the webhook. */
   payloadVersion: number;
   payloadVersions?: PayloadVersions | undefined;
 };
 
-/** The request of a delivery to a webhook, but for its signature and its time. */
+/** The request of a delivery to a webhook, without signature and timestamp. */
 export function rebuildWebhookRequest(
   event: ClaimedEvent,
   { projectId, url, userAgent, payloadVersion, payloadVersions = PAYLOAD_VERSIONS }: WebhookContext,
 ): RebuiltRequest {
   const { data, version } = renderPayload(event, payloadVersion, payloadVersions);
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': userAgent,
-    'tollgate-payload-version': String(version),
-    'webhook-id': event.id,
-  };
+  const headers = webhookHeaders({ id: event.id, version, userAgent });
   return { method: 'POST', url, headers, body: webhookBody({ ...event, data }, projectId) };
 }
 
@@ -42,9 +37,9 @@ export type RebuildContext = {
 };
 
 /**
- * The first request of a delivery to a connector, of this event alone.
+ * The first request of a delivery to a connector, for this event alone.
  *
- * @returns undefined when the connector would not send it.
+ * @returns undefined if the connector wouldn't send it.
  */
 export function rebuildConnectorRequest(
   { id, type, test, timestamp, data }: ClaimedEvent,
@@ -55,7 +50,7 @@ export function rebuildConnectorRequest(
   const built = definition.build([event as ConnectorEvent], config, {
     ...{ projectId, projectName, attemptNumber, now },
     connectorId: connector.id,
-    selectedKinds: selectedKinds(connector),
+    selectedKinds: expandEventTypes(connector.eventTypes),
     memory: connector.memory,
     previousAttemptAmbiguous: false,
   });

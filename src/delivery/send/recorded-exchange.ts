@@ -4,7 +4,7 @@ import { MASK } from '../../secrets/mask.ts';
 import type { RecordedExchange } from '../model/claimed-delivery.ts';
 import { scrubberOf } from './response-text.ts';
 
-/** Headers that prove who sends, by their names; what their values are is nobody's to read. */
+/** Names of headers that contain credentials. Their values are always masked. */
 const AUTHENTICATES = /authorization|cookie|signature|secret|token|password|api-?key|app-?key|access-?key/;
 const MAX_HEADERS = 64;
 const MAX_VALUE_LENGTH = 1_024;
@@ -14,7 +14,7 @@ export function isAuthenticating(headerName: string): boolean {
   return AUTHENTICATES.test(headerName);
 }
 
-/** A request as it is kept: its URL without secrets, its headers with their names and without what authenticates. */
+/** A request as it is stored: secrets in the URL and the headers are masked, and so are authentication headers. */
 export function recordedRequest(
   request: Pick<EgressRequest, 'method' | 'url' | 'headers'>,
   secrets: readonly string[],
@@ -28,8 +28,8 @@ export function recordedRequest(
 }
 
 /**
- * The headers of an answer as they are kept: cookies left out, secrets masked, each at most 1,024 characters and all
- * together about 4 KB; those beyond are left out.
+ * The headers of a response as they are stored: without cookies, secrets masked, each up to 1,024 characters. Headers beyond
+ * about 4 KB in total are left out.
  */
 export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
   const scrub = scrubberFor(headers, secrets);
@@ -46,7 +46,7 @@ export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly 
   return kept;
 }
 
-/** One search through all values spares most answers a search through each. */
+/** Searches all values at once. Only few responses need a search through each value. */
 function scrubberFor(headers: IncomingHttpHeaders, secrets: readonly string[]): (text: string) => string {
   const scrub = scrubberOf(secrets);
   const all = Object.values(headers).join('\n');

@@ -1,10 +1,11 @@
+import { isUnsent } from '../../egress/egress-error.ts';
+import { MAX_RETRY_AFTER_SECONDS } from '../../egress/retry-after.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
-import { hasBeenSent } from '../model/error-classes.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** When a failed delivery is tried again, in seconds after each failure: 3 days and 3½ hours in all. */
+/** When a failed delivery is retried, in seconds after each failure: 3 days and 3½ hours in total. */
 export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
   5,
   5 * MINUTE,
@@ -18,11 +19,10 @@ export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
 ];
 
 const JITTER = 0.2;
-const MAX_RETRY_AFTER_SECONDS = 24 * HOUR;
 
 /**
- * Seconds until the next try, or undefined when the schedule has come to its end. Jitter of ±20 % keeps what failed
- * together from coming back together; a wait the receiver asked for is never cut short, but counts up to a day.
+ * Seconds until the next attempt, or undefined at the end of the schedule. Jitter of ±20% spreads retries of deliveries that
+ * failed together. A wait that the destination asked for is never shortened, but limited to a day.
  *
  * @param step how many waits of the schedule have been used.
  * @param random from 0 to 1.
@@ -40,7 +40,7 @@ export function retryDelaySeconds(
 
 export type QuickRetryPolicy = {
   maxRetries: number;
-  /** A failure that took longer is not worth another try at once. */
+  /** A failure that took longer isn't retried at once. */
   maxDurationMilliseconds: number;
   maxRetryAfterSeconds: number;
   minDelayMilliseconds: number;
@@ -53,16 +53,13 @@ export const QUICK_RETRIES: QuickRetryPolicy = {
   minDelayMilliseconds: 100,
 };
 
-// The three forms of RFC 9110 §5.6.7 begin with the day of the week. Date.parse alone would take `-5` for a date.
-const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
-
 const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
 
 /**
- * Whether a failure is of the kind that a moment heals, so that it is tried again within the same claim: refused,
- * reset, 5xx answered quickly, or a receiver that asked for a short wait.
+ * Whether a failure is likely to pass within moments, so that it is retried within the same claim: a refused or reset
+ * connection, a quick 5xx, or a destination that asked for a short wait.
  *
- * @param isRepeatable whether a try that may have arrived can be sent again without harm.
+ * @param isRepeatable whether a request that may have arrived can be sent again without harm.
  */
 export function isQuickFailure(
   attempt: Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'>,
@@ -74,21 +71,5 @@ export function isQuickFailure(
   if (attempt.durationMs >= policy.maxDurationMilliseconds) return false;
   if (attempt.statusCode !== null) return attempt.statusCode >= 500;
   const { errorClass } = attempt;
-  return errorClass !== null && QUICK_ERROR_CLASSES.has(errorClass) && (isRepeatable || !hasBeenSent(errorClass));
-}
-
-/**
- * `Retry-After` (RFC 9110 §10.2.3) in seconds, from its number or its date; undefined when absent or unreadable.
- *
- * @param now milliseconds; a date is counted from the answer's own `Date` where it has one.
- */
-export function parseRetryAfter(headers: { 'retry-after'?: string; date?: string }, now: number): number | undefined {
-  const value = headers['retry-after']?.trim();
-  if (!value) return undefined;
-  if (/^\d+$/.test(value)) return Math.min(Number(value), MAX_RETRY_AFTER_SECONDS);
-  const until = HTTP_DATE.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(until)) return undefined;
-  const sent = Date.parse(headers.date ?? '');
-  const seconds = Math.ceil((until - (Number.isNaN(sent) ? now : sent)) / 1000);
-  return Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
+  return errorClass !== null && QUICK_ERROR_CLASSES.has(errorClass) && (isRepeatable || isUnsent(errorClass));
 }

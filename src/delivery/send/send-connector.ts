@@ -11,7 +11,7 @@ import type {
 import { secretsOf } from '../../connectors/describe.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
-import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts';
+import { expandEventTypes } from '../../events/kinds.ts';
 import type {
   AttemptRecord,
   ClaimedConnector,
@@ -27,18 +27,18 @@ import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 
-/** Deliveries of one connector that go out together; one alone unless the type takes batches. */
+/** Deliveries of one connector that are sent together: only one unless the type supports batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
-  /** Address of an event in the console, where it is known. */
+  /** URL of an event in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
   readHistory?: ReadHistory;
 };
 
 const MAX_STEPS = 5;
 
-/** Makes the function that carries out claimed deliveries of a connector, each with its result. It never throws. */
+/** Makes the function that sends claimed deliveries of a connector and returns a result for each. It never throws. */
 export function createConnectorSender(options: ConnectorSenderOptions) {
   return async function sendToConnector(
     group: ConnectorGroup,
@@ -47,7 +47,7 @@ export function createConnectorSender(options: ConnectorSenderOptions) {
     control: SendControl,
   ): Promise<SendResult[]> {
     const result = await sendGroup(group, connector, definition, control, options);
-    // One event that is not accepted must not take the others of its batch with it.
+    // One rejected event must not fail the others of its batch.
     if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
     const middle = Math.ceil(group.length / 2);
     const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
@@ -105,7 +105,7 @@ async function sendGroup(
         connectorId: connector.id,
         projectId: first.projectId,
         projectName: first.projectName,
-        selectedKinds: selectedKinds(connector),
+        selectedKinds: expandEventTypes(connector.eventTypes),
         memory,
         attemptNumber: Math.max(...group.map(({ attemptCount }) => attemptCount)) + number,
         previousAttemptAmbiguous: previous
@@ -119,7 +119,7 @@ async function sendGroup(
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
-      // Written with the result of this claim, so that it is there for all when the next one sends.
+      // Recorded with the result of this claim, so that every process knows it when the next one sends.
       if (unknown.length > 0) {
         return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
       }
@@ -138,7 +138,7 @@ async function sendGroup(
           continue;
         }
         const exchange = { phases, request: sent, responseHeaders: recordedHeaders(response.headers, secrets) };
-        return { ...judge(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
+        return { ...toTry(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
       }
     } catch (error) {
       const before = { durationMs, phases };
@@ -152,7 +152,7 @@ async function sendGroup(
   return withQuickTries(tryOnce, { isRepeatable: false, mayRetry, ...(quickRetries && { policy: quickRetries }) });
 }
 
-function judge(
+function toTry(
   outcome: Outcome,
   response: EgressResponse,
   secrets: readonly string[],
@@ -173,7 +173,7 @@ function judge(
 }
 
 function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
-  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery takes too many calls.' };
+  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery needs too many calls.' };
   if (outcome.kind === 'delivered') {
     return { kind: 'delivered', ...(outcome.note && { reason: storedMessage(outcome.note, secrets) }) };
   }
@@ -209,16 +209,11 @@ function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-/** The kinds a connector has subscribed to, `*` expanded. */
-export function selectedKinds({ eventTypes }: Pick<ClaimedConnector, 'eventTypes'>): ReadonlySet<EventKind> {
-  return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
-}
-
 function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {
   return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
 }
 
-/** What a batch has learned is kept once. */
+/** What a batch has learned is stored once. */
 function forMember(result: SendResult, index: number): SendResult {
   return index === 0 ? result : { ...result, remember: {} };
 }

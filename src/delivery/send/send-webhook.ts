@@ -3,6 +3,7 @@ import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { EgressRequest } from '../../egress/exchange.ts';
 import { addPhases, NO_PHASES, type Phases } from '../../egress/phases.ts';
+import { parseRetryAfter } from '../../egress/retry-after.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
@@ -16,12 +17,11 @@ import type {
   Verdict,
 } from '../model/claimed-delivery.ts';
 import type { AttemptErrorClass } from '../model/error-classes.ts';
-import { webhookBody } from './payload.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
-import { parseRetryAfter, type QuickRetryPolicy } from './retry-policy.ts';
-import { signWebhook } from './signing.ts';
+import type { QuickRetryPolicy } from './retry-policy.ts';
+import { signedWebhookHeaders, webhookBody } from './webhook-request.ts';
 
 export type SenderOptions = {
   egress: Pick<Egress, 'send'>;
@@ -33,23 +33,23 @@ export type SenderOptions = {
   payloadVersions?: PayloadVersions;
 };
 
-/** How a claim is carried out: cut short when the process stops. */
+/** How sending is controlled. The signal aborts it when the process stops. */
 export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 
 const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];
 
-/** `hidden`: what must not be kept of an answer. One list as long as they are the same: it is known by its identity. */
+/** `hidden`: what must be masked in a response. The same list object while the secrets are the same: caches rely on it. */
 type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
-/** What the status of an answer means (Standard Webhooks, "Delivery"): only 2xx is success. */
-export function judgeAnswer(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
+/** What the status of a response means (Standard Webhooks, "Delivery"): only 2xx is a success. */
+export function judgeStatus(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
   if (statusCode >= 200 && statusCode < 300) return { verdict: { kind: 'delivered' }, errorClass: null };
   if (statusCode === 410) return { verdict: { kind: 'disable', reason: 'gone' }, errorClass: 'http_status' };
   if (statusCode >= 300 && statusCode < 400) {
-    const message = 'The receiver answered with a redirect. Redirects are not followed.';
+    const message = 'The destination returned a redirect. Redirects are not followed.';
     return { verdict: { kind: 'retry' }, errorClass: 'redirect', message };
   }
   const mayAskToWait = statusCode === 429 || statusCode === 503;
@@ -62,7 +62,7 @@ export function createWebhookSender(options: SenderOptions) {
   const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
   const { payloadVersions = PAYLOAD_VERSIONS } = options;
 
-  // What is sealed never changes, so opening it once is enough.
+  // The same ciphertext always has the same content, so decrypting it once is enough.
   const opened = new Map<string, OpenedSecrets>();
 
   function openSecrets({ id, url, secret, previousSecret }: ClaimedWebhook, projectId: string): OpenedSecrets {
@@ -84,7 +84,7 @@ export function createWebhookSender(options: SenderOptions) {
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    // As bytes, so that signing and sending need no copies of their own.
+    // As bytes, so that signing and sending don't need their own copies.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
@@ -94,12 +94,7 @@ export function createWebhookSender(options: SenderOptions) {
         method: 'POST',
         url: webhook.url,
         headers: {
-          'content-type': 'application/json',
-          'user-agent': userAgent,
-          'tollgate-payload-version': String(version),
-          'webhook-id': id,
-          'webhook-timestamp': String(timestampSeconds),
-          'webhook-signature': signWebhook({ id, timestampSeconds, body, secrets }),
+          ...signedWebhookHeaders({ id, version, userAgent, timestampSeconds, body, secrets }),
           ...traceHeaders(),
         },
         body,
@@ -119,11 +114,11 @@ export function createWebhookSender(options: SenderOptions) {
           async () => {
             const { signing, hidden } = openSecrets(webhook, delivery.projectId);
             const sent = makeRequest(startedAt, signing);
-            // The only secret in its headers is known by name.
+            // The only secret in the headers is masked by its name.
             request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
-            return judge(response, request, startedAt, hidden);
+            return toTry(response, request, startedAt, hidden);
           },
         );
       } catch (error) {
@@ -140,15 +135,14 @@ function spanOf({ url }: ClaimedWebhook): SpanOptions {
   return { kind: 'client', attributes };
 }
 
-function judge(
+function toTry(
   response: EgressResponse,
   request: RecordedExchange['request'],
   startedAt: number,
   secrets: readonly string[],
 ): Try {
   const { statusCode, headers, body, durationMilliseconds, phases } = response;
-  const retryAfter = headers['retry-after'] === undefined ? undefined : parseRetryAfter(headers, startedAt);
-  const { verdict, errorClass, message } = judgeAnswer(statusCode, retryAfter);
+  const { verdict, errorClass, message } = judgeStatus(statusCode, parseRetryAfter(headers, startedAt));
   const attempt: AttemptRecord = {
     startedAt,
     durationMs: durationMilliseconds,
@@ -165,24 +159,24 @@ export type FailedTry = {
   startedAt: number;
   delivery: ClaimedDelivery;
   log: Logger;
-  /** What was sent, or was to be. */
+  /** The request that was sent or would have been. */
   request?: RecordedExchange['request'] | undefined;
-  /** Of the calls that were answered before. */
+  /** Totals of the earlier calls that got a response. */
   durationMs?: number;
   phases?: Phases;
 };
 
-/** A try without an answer. What is not the network's fault is ours: logged, and told without details. */
+/** An attempt without a response. If it isn't the network's fault, it is ours: logged, and shown without details. */
 export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
   const isNetwork = error instanceof EgressError;
-  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, 'a delivery could not be sent: internal error');
+  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, "couldn't send a delivery: internal error");
   const { durationMs = 0, phases = NO_PHASES } = before;
   const attempt: AttemptRecord = {
     startedAt,
     durationMs: isNetwork ? durationMs + error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
     statusCode: null,
     errorClass: isNetwork ? error.errorClass : ('internal' satisfies AttemptErrorClass),
-    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. It will be tried again.',
+    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. The delivery will be retried.',
     responseBody: null,
     ...(isNetwork &&
       request && { exchange: { phases: addPhases(phases, error.phases), request, responseHeaders: null } }),

@@ -9,11 +9,11 @@ export function newWebhookSecret(): string {
 }
 
 /**
- * The `webhook-signature` header of Standard Webhooks, scheme v1: HMAC-SHA256 over `id.timestamp.body`, one signature a
- * secret, separated by spaces. While a secret is rotated pass the new one first; a receiver accepts any match.
+ * The `webhook-signature` header of Standard Webhooks, scheme v1: HMAC-SHA256 over `id.timestamp.body`, one signature per
+ * secret, separated by spaces. During a rotation, pass the new secret first. Any match is accepted.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  *
- * @param body the very text that is sent, or its bytes.
+ * @param body exactly what is sent, as text or bytes.
  */
 export function signWebhook(message: {
   id: string;
@@ -30,7 +30,7 @@ export function signWebhook(message: {
 
 const keys = new WeakMap<readonly string[], KeyObject[]>();
 
-/** Made once for secrets that are kept. */
+/** Cached by the identity of the list. */
 function keysOf(secrets: readonly string[]): KeyObject[] {
   const known = keys.get(secrets);
   if (known) return known;

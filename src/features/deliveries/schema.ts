@@ -15,93 +15,103 @@ declare module '../../schema/context.ts' {
 }
 
 export const Attempt = builder.prismaObject('Attempt', {
-  description: 'One try of a delivery.',
+  description: 'One attempt to send a delivery.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier, `att_…`.' }),
-    number: t.exposeInt('number', { description: 'Counts from 1 over the life of the delivery.' }),
-    trigger: t.expose('trigger', { type: AttemptTriggerEnum, description: 'What caused it.' }),
+    number: t.exposeInt('number', { description: 'Number of the attempt, starting at 1 and counted across resends.' }),
+    trigger: t.expose('trigger', { type: AttemptTriggerEnum, description: 'What triggered it.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was sent.' }),
-    durationMs: t.exposeInt('durationMs', { description: 'Milliseconds it took in all.' }),
+    durationMs: t.exposeInt('durationMs', { description: 'Total duration in milliseconds.' }),
     dnsMs: t.exposeInt('dnsMs', {
       nullable: true,
-      description: 'Milliseconds of resolving the name; null on a connection that was open already.',
+      description: 'Time to resolve the host name in milliseconds; null if the connection was already open.',
     }),
     connectMs: t.exposeInt('connectMs', {
       nullable: true,
-      description: 'Milliseconds of opening the TCP connection; null where it was open already.',
+      description: 'Time to open the TCP connection in milliseconds; null if it was already open.',
     }),
     tlsMs: t.exposeInt('tlsMs', {
       nullable: true,
-      description: 'Milliseconds of the TLS handshake; null where there was none.',
+      description: 'Time of the TLS handshake in milliseconds; null if there was none.',
     }),
     firstByteMs: t.exposeInt('firstByteMs', {
       nullable: true,
-      description: 'Milliseconds from the request to the first byte of the answer.',
+      description: 'Time from the request to the first byte of the response in milliseconds.',
     }),
     requestMethod: t.exposeString('requestMethod', { nullable: true, description: 'HTTP method of the request.' }),
-    requestUrl: t.exposeString('requestUrl', { nullable: true, description: 'Its URL, secrets masked.' }),
+    requestUrl: t.exposeString('requestUrl', {
+      nullable: true,
+      description: 'URL of the request, with secrets masked.',
+    }),
     requestHeaders: t.expose('requestHeaders', {
       type: 'JSON',
       nullable: true,
-      description: 'Its headers, names in lower case, without those of the connection; what authenticates is masked.',
+      description: 'Request headers with lowercase names and masked credentials. Connection headers are left out.',
     }),
     statusCode: t.exposeInt('statusCode', {
       nullable: true,
-      description: 'HTTP status of the answer, if there was one.',
+      description: 'HTTP status of the response, if there was one.',
     }),
     errorClass: t.exposeString('errorClass', {
       nullable: true,
-      description: 'Stable code of what went wrong, for example `timeout` or `connection_refused`.',
+      description: 'Stable error code, such as `timeout` or `connection_refused`.',
     }),
-    errorMessage: t.exposeString('errorMessage', { nullable: true, description: 'The same, for people.' }),
+    errorMessage: t.exposeString('errorMessage', { nullable: true, description: 'The error in plain words.' }),
     responseHeaders: t.expose('responseHeaders', {
       type: 'JSON',
       nullable: true,
-      description: 'Headers of the answer, names in lower case, about 4 KB of them, without cookies.',
+      description: 'Response headers with lowercase names, up to about 4 KB. Cookies are left out.',
     }),
-    responseBody: t.exposeString('responseBody', { nullable: true, description: 'Start of the answer’s body.' }),
+    responseBody: t.exposeString('responseBody', { nullable: true, description: 'Beginning of the response body.' }),
   }),
 });
 
 export const Delivery = builder.prismaNode('Delivery', {
-  description: 'One event on its way to one webhook or connector.',
+  description: 'One event that is sent to one webhook or connector.',
   id: { field: 'id', description: 'Identifier, `dlv_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
-    webhookId: t.exposeID('webhookId', { nullable: true, description: 'The webhook it goes to, if it is one.' }),
-    connectorId: t.exposeID('connectorId', { nullable: true, description: 'The connector it goes to, if it is one.' }),
-    eventId: t.exposeID('eventId', { description: 'The event it carries.' }),
+    webhookId: t.exposeID('webhookId', { nullable: true, description: 'The webhook that it is sent to, if any.' }),
+    connectorId: t.exposeID('connectorId', {
+      nullable: true,
+      description: 'The connector that it is sent to, if any.',
+    }),
+    eventId: t.exposeID('eventId', { description: 'The event that is sent.' }),
     eventType: t.field({
       type: EventTypeEnum,
-      description: 'Kind of the event.',
+      description: 'Type of the event.',
       resolve: ({ eventType }) => eventType as EventKind,
     }),
-    status: t.expose('status', { type: DeliveryStatusEnum, description: 'Where it stands.' }),
-    reason: t.exposeString('reason', { nullable: true, description: 'Why it was skipped, is held, or has failed.' }),
-    statusCode: t.exposeInt('statusCode', { nullable: true, description: 'HTTP status of the last answer.' }),
+    status: t.expose('status', { type: DeliveryStatusEnum, description: 'Status of the delivery.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'Why it was skipped, is held, or failed.' }),
+    statusCode: t.exposeInt('statusCode', { nullable: true, description: 'HTTP status of the last response.' }),
     responseTimeMs: t.exposeInt('responseTimeMs', {
       nullable: true,
-      description: 'Milliseconds the last attempt took.',
+      description: 'Duration of the last attempt in milliseconds.',
     }),
-    errorClass: t.exposeString('errorClass', { nullable: true, description: 'Stable code of the last failure.' }),
-    attemptCount: t.exposeInt('attemptCount', { description: 'Attempts so far.' }),
+    errorClass: t.exposeString('errorClass', { nullable: true, description: 'Stable error code of the last failure.' }),
+    attemptCount: t.exposeInt('attemptCount', { description: 'Number of attempts so far.' }),
     retryCount: t.int({
-      description: 'Attempts so far after the first.',
+      description: 'Number of attempts after the first one.',
       resolve: ({ attemptCount }) => Math.max(0, attemptCount - 1),
     }),
     nextAttemptAt: t.expose('nextAttemptAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it is due next; null when it is finished or held.',
+      description: 'Time of the next attempt; null if the delivery is finished or held.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
-    completedAt: t.expose('completedAt', { type: 'DateTime', nullable: true, description: 'When it was finished.' }),
-    event: t.relation('event', { description: 'The event it carries.' }),
+    completedAt: t.expose('completedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it succeeded, failed or was skipped.',
+    }),
+    event: t.relation('event', { description: 'The event that is sent.' }),
     attempts: t.relation('attempts', {
-      description: 'Its attempts, oldest first; the last 100.',
+      description: 'The last 100 attempts, oldest first.',
       query: { orderBy: { number: 'asc' }, take: -100 },
     }),
   }),
@@ -115,9 +125,9 @@ export const DeliveryConnection = builder.connectionObject(
 const DeliveryFilter = builder.inputType('DeliveryFilter', {
   description: 'Which deliveries to list.',
   fields: (t) => ({
-    status: t.field({ type: [DeliveryStatusEnum], description: 'In one of these states.' }),
-    eventTypes: t.field({ type: [EventTypeEnum], description: 'Of events of these kinds.' }),
-    since: t.field({ type: 'DateTime', description: 'Created at or after.' }),
+    status: t.field({ type: [DeliveryStatusEnum], description: 'Only deliveries with one of these statuses.' }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'Only deliveries of these event types.' }),
+    since: t.field({ type: 'DateTime', description: 'Only deliveries created at or after this time.' }),
   }),
 });
 
@@ -133,7 +143,7 @@ builder.objectFields(Project, (t) => ({
     {
       type: Delivery,
       description: 'Deliveries to all webhooks and connectors of the project.',
-      args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
+      args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
       resolve: (project, { filter, ...args }, { services, viewer }) =>
         resolvePage('Delivery', args, (window) => services.deliveries.list(viewer, project.id, filter ?? {}, window)),
     },
@@ -146,7 +156,7 @@ builder.objectFields(Webhook, (t) => ({
     {
       type: Delivery,
       description: 'Delivery history of the webhook.',
-      args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
+      args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
       resolve: (webhook, { filter, ...args }, { services, viewer }) =>
         resolvePage('Delivery', args, (window) =>
           services.deliveries.list(viewer, webhook.projectId, { ...filter, webhookId: webhook.id }, window),
@@ -161,7 +171,7 @@ builder.objectFields(Connector, (t) => ({
     {
       type: Delivery,
       description: 'Delivery history of the connector.',
-      args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
+      args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
       resolve: (connector, { filter, ...args }, { services, viewer }) =>
         resolvePage('Delivery', args, (window) =>
           services.deliveries.list(viewer, connector.projectId, { ...filter, connectorId: connector.id }, window),
@@ -174,18 +184,18 @@ builder.objectFields(Connector, (t) => ({
 builder.relayMutationField(
   'resendDelivery',
   {
-    description: 'The delivery to send again.',
+    description: 'The delivery to resend.',
     inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The delivery to send again.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      id: t.id({ required: true, description: 'The delivery to resend.' }),
+      projectId: t.id({ description: 'If set, the project it must belong to.' }),
     }),
   },
   {
-    description: 'Sends a delivery again, now: the same event under the same `webhook-id`.',
+    description: 'Resends a delivery right away: the same event with the same `webhook-id`.',
     resolve: (_root, { input }, { services, viewer }) => services.deliveries.resend(viewer, input.id, input.projectId),
   },
   {
-    description: 'What `resendDelivery` started.',
+    description: 'The result of `resendDelivery`.',
     outputFields: (t) => ({
       delivery: t.field({
         type: Delivery,
@@ -199,11 +209,14 @@ builder.relayMutationField(
 builder.relayMutationField(
   'sendWebhookTestEvent',
   {
-    description: 'The webhook to try out.',
+    description: 'The webhook to test.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
-      eventType: t.field({ type: EventTypeEnum, description: 'Default: the first kind it is subscribed to.' }),
+      projectId: t.id({ description: 'If set, the project it must belong to.' }),
+      eventType: t.field({
+        type: EventTypeEnum,
+        description: 'Type of the test event. Default: the first event type that the webhook is subscribed to.',
+      }),
     }),
   },
   {
@@ -212,7 +225,7 @@ builder.relayMutationField(
       services.webhooks.sendTestEvent(viewer, id, input, projectId),
   },
   {
-    description: 'What `sendWebhookTestEvent` sent.',
+    description: 'The result of `sendWebhookTestEvent`.',
     outputFields: (t) => ({
       delivery: t.field({
         type: Delivery,
@@ -224,46 +237,46 @@ builder.relayMutationField(
 );
 
 const ConnectorProbeResult = builder.simpleObject('ConnectorProbeResult', {
-  description: 'What the vendor said of the credentials.',
+  description: 'The result of checking the credentials.',
   fields: (t) => ({
-    ok: t.boolean({ description: 'Whether they work.' }),
-    message: t.string({ description: 'The same, for people.' }),
+    ok: t.boolean({ description: 'Whether the credentials work.' }),
+    message: t.string({ description: 'The result in plain words.' }),
   }),
 });
 
 builder.relayMutationField(
   'testConnector',
   {
-    description: 'The connector to try out.',
+    description: 'The connector to test.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'If set, the project it must belong to.' }),
       eventType: t.field({
         type: EventTypeEnum,
-        description: 'Send a test event of this kind, even if it can be probed.',
+        description: 'Send a test event of this type, even if the credentials can be checked without one.',
       }),
     }),
   },
   {
     description:
-      'Tries a connector out: checks the credentials where the vendor has a call for it that nobody notices, otherwise ' +
-      'sends an event with a sample payload, marked as a test.',
+      'Tests a connector. Verifies the credentials if the vendor offers a side-effect-free check; otherwise sends a test ' +
+      'event with a sample payload.',
     resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
       services.connectors.test(viewer, id, input, projectId),
   },
   {
-    description: 'What `testConnector` did: one of the two.',
+    description: 'The result of `testConnector`: either a probe or a delivery.',
     outputFields: (t) => ({
       probe: t.field({
         type: ConnectorProbeResult,
         nullable: true,
-        description: 'What the check found.',
+        description: 'The result of the check, if there was one.',
         resolve: ({ probe }) => probe,
       }),
       delivery: t.field({
         type: Delivery,
         nullable: true,
-        description: 'The delivery of the test event.',
+        description: 'The delivery of the test event, if one was sent.',
         resolve: ({ delivery }) => delivery,
       }),
     }),
@@ -273,8 +286,8 @@ builder.relayMutationField(
 export const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
   description: 'A delivery that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to go on from here.' }),
-    delivery: t.field({ type: Delivery, description: 'The delivery as it was when it was read.' }),
+    cursor: t.string({ description: 'Pass it as `after` to continue from here.' }),
+    delivery: t.field({ type: Delivery, description: 'The delivery at the time it was read.' }),
   }),
 });
 
@@ -283,12 +296,12 @@ builder.subscriptionField('deliveryUpdated', (t) =>
     type: DeliveryUpdated,
     nullable: true,
     description:
-      'Deliveries of a project as they change. With `after`, first what was missed since that cursor. ' +
-      'A change can come twice after a reconnect: compare `updatedAt`.',
+      'Deliveries of a project as they change. With `after`, starts with the changes missed since that cursor. ' +
+      'The same change can arrive twice after a reconnect: compare `updatedAt`.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last one seen.' }),
-      filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }),
+      after: t.arg.string({ description: 'Cursor of the last change you received.' }),
+      filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.deliveries(viewer, args, backlog),
     resolve: (item) => item,

@@ -24,7 +24,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
   const explain = createExplainer(options);
 
   return {
-    /** Says why a delivery stands where it stands, and what comes next. */
+    /** Explains why a delivery has its status, and what happens next. */
     async explain(viewer: Viewer, id: string): Promise<DeliveryExplanation> {
       const delivery = await db.prisma.delivery.findFirst({ where: visibleItem(viewer, 'Delivery', id) });
       if (!delivery) throw notFound();
@@ -42,7 +42,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
             webhookId ? { webhookId: requireId('Webhook', webhookId) } : {},
             connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
             status ? { status: { in: status } } : {},
-            // Says nothing new, but it is what the index of finished deliveries is for.
+            // Redundant, but it lets the index of finished deliveries be used.
             status?.every(isFinal) ? { outcome: { in: status } } : {},
             eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
             since ? { createdAt: { gte: since } } : {},
@@ -62,7 +62,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
     },
 
     /**
-     * Sends a delivery again, now, with the same event and the same `webhook-id`; its attempts go on counting.
+     * Sends a delivery again right away, with the same event and `webhook-id`. Attempts continue to be counted.
      *
      * @throws AppError `CONFLICT` while it is being sent.
      */

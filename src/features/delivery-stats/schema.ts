@@ -10,49 +10,50 @@ declare module '../../schema/context.ts' {
 }
 
 const DeliveryFiguresInterface = builder.interfaceRef<DeliveryFigures>('DeliveryFigures').implement({
-  description: 'How deliveries ended.',
+  description: 'Delivery counts and response times.',
   fields: (t) => ({
-    succeededCount: t.exposeInt('succeededCount', { description: 'Deliveries that were accepted.' }),
-    failedCount: t.exposeInt('failedCount', { description: 'Deliveries that were given up.' }),
-    skippedCount: t.exposeInt('skippedCount', { description: 'Deliveries that were not to be sent.' }),
+    succeededCount: t.exposeInt('succeededCount', { description: 'Deliveries that succeeded.' }),
+    failedCount: t.exposeInt('failedCount', { description: 'Deliveries that failed after all retries.' }),
+    skippedCount: t.exposeInt('skippedCount', { description: 'Deliveries that were skipped.' }),
     retriedCount: t.exposeInt('retriedCount', { description: 'Deliveries that needed more than one attempt.' }),
     responseTimeP50Ms: t.exposeInt('responseTimeP50Ms', {
       nullable: true,
-      description: 'Milliseconds that half of the last attempts took at most; null when nothing was sent.',
+      description: 'Median response time of the last attempts in milliseconds; null if nothing was sent.',
     }),
     responseTimeP95Ms: t.exposeInt('responseTimeP95Ms', {
       nullable: true,
-      description: 'Milliseconds that 95 % of the last attempts took at most; null when nothing was sent.',
+      description:
+        '95th percentile of the response times of the last attempts in milliseconds; null if nothing was sent.',
     }),
   }),
 });
 
 const DeliveryBucket = builder.objectRef<DeliveryFigures & { start: Date }>('DeliveryBucket').implement({
-  description: 'How the deliveries that were finished in one interval ended.',
+  description: 'Statistics for deliveries that finished in one interval.',
   interfaces: [DeliveryFiguresInterface],
   fields: (t) => ({
-    start: t.expose('start', { type: 'DateTime', description: 'When the interval begins.' }),
+    start: t.expose('start', { type: 'DateTime', description: 'Start of the interval.' }),
   }),
 });
 
 const DeliveryTotals = builder.objectRef<DeliveryFigures>('DeliveryTotals').implement({
-  description: 'How the deliveries of a whole period ended.',
+  description: 'Statistics for the whole period.',
   interfaces: [DeliveryFiguresInterface],
 });
 
 const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').implement({
-  description: 'How the deliveries of a period went, by interval.',
+  description: 'Delivery statistics of a period, by interval.',
   fields: (t) => ({
-    from: t.expose('from', { type: 'DateTime', description: 'Beginning of the first interval.' }),
+    from: t.expose('from', { type: 'DateTime', description: 'Start of the first interval.' }),
     to: t.expose('to', { type: 'DateTime', description: 'End of the last interval.' }),
     interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'Length of the intervals.' }),
     buckets: t.expose('buckets', {
       type: [DeliveryBucket],
-      description: 'Every interval of the period in order, those without deliveries included.',
+      description: 'All intervals of the period in order, including those without deliveries.',
     }),
-    totals: t.expose('totals', { type: DeliveryTotals, description: 'All intervals together.' }),
+    totals: t.expose('totals', { type: DeliveryTotals, description: 'Totals for all intervals.' }),
     isPartial: t.exposeBoolean('isPartial', {
-      description: 'Whether there were more than 200,000 deliveries: then the newest of them are counted.',
+      description: 'Whether there were more than 200,000 deliveries. If so, only the newest are counted.',
     }),
   }),
 });
@@ -60,21 +61,22 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
 builder.objectFields(Project, (t) => ({
   deliveryStats: t.field({
     type: DeliveryStats,
-    description: 'How deliveries to all webhooks and connectors of the project went.',
+    description: 'Delivery statistics for all webhooks and connectors of the project.',
     args: {
       from: t.arg({
         type: 'DateTime',
-        description: 'Beginning; without it 24 hours, 30 days or 12 months before the end, as the interval is.',
+        description:
+          'Start of the period. Defaults to 24 hours, 30 days or 12 months before the end, depending on the interval.',
       }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End, excluded; without it now. Both are widened to whole intervals.',
+        description: 'End of the period (exclusive). Defaults to now. Both are extended to whole intervals.',
       }),
       interval: t.arg({
         type: RevenueIntervalEnum,
         required: true,
         defaultValue: 'DAY',
-        description: 'Length of the intervals; at most 1000 of them.',
+        description: 'Length of the intervals. At most 1000 intervals.',
       }),
     },
     resolve: (project, query, { services, viewer }) => services.deliveryStats.read(viewer, project.id, query),

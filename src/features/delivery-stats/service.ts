@@ -4,7 +4,7 @@ import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 
-/** How deliveries ended. The times are of their last attempts, in milliseconds; null when nothing was sent. */
+/** Times are those of the last attempts, in milliseconds; null when nothing was sent. */
 export type DeliveryFigures = {
   succeededCount: number;
   failedCount: number;
@@ -20,7 +20,7 @@ export type DeliveryStats = Period & {
 };
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
-/** A period of a busy project would be read for seconds: beyond this many, the newest are counted. */
+/** Reading every delivery of a busy project would take seconds. Beyond this many, only the newest are counted. */
 const MAX_COUNTED = 200_000;
 
 const NOTHING: DeliveryFigures = {
@@ -32,12 +32,12 @@ const NOTHING: DeliveryFigures = {
   responseTimeP95Ms: null,
 };
 
-/** How the deliveries of a project went, by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
+/** Delivery statistics of a project by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: { db: Database; now?: () => Date; maxCounted?: number }) {
   const { db, now = () => new Date(), maxCounted = MAX_COUNTED } = options;
   return {
     /**
-     * Deliveries by the interval in which they were finished, those without any included.
+     * Counts deliveries by the interval in which they finished. Intervals without deliveries are included.
      *
      * @throws AppError also `NOT_FOUND`
      */
@@ -50,7 +50,7 @@ export function createDeliveryStatsService(options: { db: Database; now?: () => 
       const where = visibleProject(viewer, projectId);
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const { from, to, interval } = period;
-      // With the index on project and time; a delivery that is finished changes no more.
+      // Uses the index on project and time: a finished delivery doesn't change anymore.
       const rows = await db.prisma.$queryRaw<({ start: Date | null; count: number } & DeliveryFigures)[]>`
         WITH counted AS (
           SELECT date_trunc(${interval.toLowerCase()}, "updatedAt", 'UTC') AS "start", "status", "attemptCount", "responseTimeMs"

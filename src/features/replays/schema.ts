@@ -13,31 +13,35 @@ declare module '../../schema/context.ts' {
 }
 
 const ReplayStatusEnum = builder.enumType('ReplayStatus', {
-  description: 'Where a replay stands.',
+  description: 'The status of a replay.',
   values: {
-    RUNNING: { value: ReplayStatus.RUNNING, description: 'Deliveries are being queued again.' },
-    COMPLETED: { value: ReplayStatus.COMPLETED, description: 'All of them are queued or skipped.' },
-    CANCELLED: { value: ReplayStatus.CANCELLED, description: 'Was stopped; what it had queued is sent.' },
+    RUNNING: { value: ReplayStatus.RUNNING, description: 'Deliveries are being queued.' },
+    COMPLETED: { value: ReplayStatus.COMPLETED, description: 'All deliveries were queued or skipped.' },
+    CANCELLED: {
+      value: ReplayStatus.CANCELLED,
+      description: 'Stopped. Deliveries that were already queued are still sent.',
+    },
   },
 });
 
 export const Replay = builder.prismaNode('Replay', {
-  description: 'Many deliveries that are sent again, by a filter.',
+  description: 'Resends all deliveries that match a filter.',
   id: { field: 'id', description: 'Identifier, `rpl_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
-    status: t.expose('status', { type: ReplayStatusEnum, description: 'Where it stands.' }),
-    filter: t.expose('filter', { type: 'JSON', description: 'Which deliveries it takes, as it was given.' }),
-    maxPerSecond: t.exposeInt('maxPerSecond', { description: 'How many it queues in a second at most.' }),
-    total: t.exposeInt('total', { description: 'Deliveries that it takes, counted when it began.' }),
-    done: t.exposeInt('done', { description: 'Those queued again so far.' }),
+    status: t.expose('status', { type: ReplayStatusEnum, description: 'Status of the replay.' }),
+    filter: t.expose('filter', { type: 'JSON', description: 'The filter, as you set it.' }),
+    maxPerSecond: t.exposeInt('maxPerSecond', { description: 'The most deliveries queued per second.' }),
+    total: t.exposeInt('total', { description: 'Number of matching deliveries when it started.' }),
+    done: t.exposeInt('done', { description: 'Number of deliveries queued so far.' }),
     skipped: t.exposeInt('skipped', {
-      description: 'Those passed over: being sent at that moment, or changed since it began.',
+      description:
+        'Number of deliveries skipped, because they were being sent or had changed since the replay started.',
     }),
     startedBy: t.exposeID('startedBy', { description: 'The user, `usr_…`, or API key, `key_…`, that started it.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it began.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it started.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
   }),
@@ -49,15 +53,18 @@ export const ReplayConnection = builder.connectionObject(
 );
 
 const ReplayFilter = builder.inputType('ReplayFilter', {
-  description: 'Which deliveries to send again: those that all of this holds for.',
+  description: 'Which deliveries to resend. All conditions must match.',
   fields: (t) => ({
-    status: t.field({ type: [DeliveryStatusEnum], description: 'In one of these states; not `RUNNING`.' }),
-    eventTypes: t.field({ type: [EventTypeEnum], description: 'Of events of these kinds.' }),
-    from: t.field({ type: 'DateTime', description: 'Created at or after.' }),
-    to: t.field({ type: 'DateTime', description: 'Created before.' }),
+    status: t.field({
+      type: [DeliveryStatusEnum],
+      description: 'With one of these statuses. `RUNNING` is not allowed.',
+    }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'Of these event types.' }),
+    from: t.field({ type: 'DateTime', description: 'Created at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Created before this time.' }),
     webhookId: t.id({ description: 'To this webhook.' }),
     connectorId: t.id({ description: 'To this connector.' }),
-    test: t.boolean({ description: 'Only test events, or only real ones.' }),
+    test: t.boolean({ description: 'Only test events (`true`) or only real events (`false`).' }),
   }),
 });
 
@@ -83,23 +90,23 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createReplay',
   {
-    description: 'Which deliveries to send again, and how fast.',
+    description: 'Which deliveries to resend, and how fast.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
-      filter: t.field({ type: ReplayFilter, description: 'Which ones. Default: all.' }),
-      dryRun: t.boolean({ description: 'Count them and send nothing.' }),
-      maxPerSecond: t.int({ description: 'How many to queue in a second, 1 to 1000. Default 50.' }),
+      filter: t.field({ type: ReplayFilter, description: 'Which deliveries to resend. Default: all.' }),
+      dryRun: t.boolean({ description: 'Only count the deliveries, without resending them.' }),
+      maxPerSecond: t.int({ description: 'Deliveries to queue per second, from 1 to 1000. Default: 50.' }),
     }),
   },
   {
-    description: 'Sends many deliveries again: each the same event under the same `webhook-id`.',
+    description: 'Resends many deliveries, each with the same event and `webhook-id`.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.replays.create(viewer, projectId, input),
   },
   {
-    description: 'What `createReplay` counted and started.',
+    description: 'The result of `createReplay`.',
     outputFields: (t) => ({
-      total: t.int({ description: 'How many deliveries the filter takes.', resolve: ({ total }) => total }),
+      total: t.int({ description: 'Number of deliveries that match the filter.', resolve: ({ total }) => total }),
       replay: t.field({
         type: Replay,
         nullable: true,
@@ -116,11 +123,11 @@ builder.relayMutationField(
     description: 'The replay to stop.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The replay.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'If set, the project it must belong to.' }),
     }),
   },
   {
-    description: 'Stops a replay. What it has queued already is sent.',
+    description: 'Stops a replay. Deliveries that are already queued are still sent.',
     resolve: (_root, { input }, { services, viewer }) => services.replays.cancel(viewer, input.id, input.projectId),
   },
   {
@@ -134,8 +141,8 @@ builder.relayMutationField(
 const ReplayUpdated = builder.simpleObject('ReplayUpdated', {
   description: 'A replay that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to go on from here.' }),
-    replay: t.field({ type: Replay, description: 'The replay as it was when it was read.' }),
+    cursor: t.string({ description: 'Pass it as `after` to continue from here.' }),
+    replay: t.field({ type: Replay, description: 'The replay at the time it was read.' }),
   }),
 });
 
@@ -143,10 +150,11 @@ builder.subscriptionField('replayUpdated', (t) =>
   t.field({
     type: ReplayUpdated,
     nullable: true,
-    description: 'Replays of a project as they go on. With `after`, first what was missed since that cursor.',
+    description:
+      'Replays of a project as they progress. With `after`, starts with the changes missed since that cursor.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last one seen.' }),
+      after: t.arg.string({ description: 'Cursor of the last change you received.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.replays(viewer, args, backlog),
     resolve: (item) => item,

@@ -39,7 +39,7 @@ const pace = z.strictObject({
     .default(DEFAULT_PER_SECOND),
 });
 
-/** Replays: many deliveries sent again by a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
+/** Replays resend all deliveries that match a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
 export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
   return {
     async list(viewer: Viewer, projectId: string, query: Prisma.ReplayFindManyArgs): Promise<Replay[]> {
@@ -55,7 +55,7 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
     },
 
     /**
-     * Counts what the filter takes at this moment, and unless it is a dry run starts the replay.
+     * Counts the deliveries that match the filter now, and starts the replay unless it is a dry run.
      *
      * @throws AppError `CONFLICT` while five replays of the project are running.
      */
@@ -74,11 +74,13 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
 
       const startedBy = viewer.kind === 'user' ? viewer.userId : viewer.apiKeyId;
       const creation = db.prisma.$transaction(async (tx) => {
-        // Two at once count one after the other.
+        // Two calls at the same time count one after the other.
         await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${project.id} FOR NO KEY UPDATE`;
         const active = await tx.replay.count({ where: { projectId: project.id, status: 'RUNNING' } });
         if (active >= MAX_ACTIVE) {
-          throw new AppError('CONFLICT', { detail: `${MAX_ACTIVE} replays are running. Wait for one, or cancel it.` });
+          throw new AppError('CONFLICT', {
+            detail: `${MAX_ACTIVE} replays are already running. Wait for one to finish, or cancel one.`,
+          });
         }
         const data = { id: newId('Replay'), projectId: project.id, maxPerSecond, total, startedBy, createdAt };
         const created = await tx.replay.create({ data: { ...data, filter: filter as Prisma.InputJsonObject } });
@@ -94,7 +96,7 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
       return { total, replay };
     },
 
-    /** Stops a replay: what it has queued is sent, the rest is not. One that is finished stays as it is. */
+    /** Stops a replay: deliveries that are already queued are sent, the rest aren't. A finished replay doesn't change. */
     async cancel(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay> {
       const where = visibleItem(viewer, 'Replay', id, projectId);
       const replay = await db.prisma.$transaction(async (tx) => {
@@ -118,13 +120,13 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
   async function checkFilter(projectId: string, input: ReplayFilterInput): Promise<ReplayFilter> {
     const { status, eventTypes, from, to, webhookId, connectorId, test } = input;
     if (status?.includes('RUNNING')) {
-      throw invalidField('/filter/status', 'What is being sent cannot be replayed. Leave RUNNING out.');
+      throw invalidField('/filter/status', 'Deliveries that are being sent cannot be replayed. Remove RUNNING.');
     }
     const isWebhook = webhookId == null || (isId('Webhook', webhookId) && (await count('webhook', webhookId)) === 1);
-    if (!isWebhook) throw invalidField('/filter/webhookId', 'There is no such webhook in this project.');
+    if (!isWebhook) throw invalidField('/filter/webhookId', 'No such webhook in this project.');
     const isConnector =
       connectorId == null || (isId('Connector', connectorId) && (await count('connector', connectorId)) === 1);
-    if (!isConnector) throw invalidField('/filter/connectorId', 'There is no such connector in this project.');
+    if (!isConnector) throw invalidField('/filter/connectorId', 'No such connector in this project.');
     return {
       ...(status && { status }),
       ...(eventTypes && { eventTypes }),

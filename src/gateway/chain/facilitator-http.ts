@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Egress } from '../../egress/egress.ts';
-import { EgressError, NOT_SENT_CLASSES } from '../../egress/egress-error.ts';
+import { EgressError, isUnsent } from '../../egress/egress-error.ts';
 import {
   type Facilitator,
   FacilitatorError,
@@ -73,9 +73,9 @@ export function createHttpFacilitator(options: {
         const { value } = await call('POST', '/settle', timeouts.settleMilliseconds, request);
         return readSettlement(value);
       } catch (error) {
-        const isUnsent = error instanceof EgressError && NOT_SENT_CLASSES.has(error.errorClass);
+        const hasNotArrived = error instanceof EgressError && isUnsent(error.errorClass);
         const { reason, message } = unavailable(error);
-        return { kind: isUnsent ? 'notSent' : 'ambiguous', reason, message };
+        return { kind: hasNotArrived ? 'notSent' : 'ambiguous', reason, message };
       }
     },
   };

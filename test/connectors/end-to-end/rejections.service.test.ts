@@ -75,7 +75,7 @@ describe('a connector whose vendor accepts no event any more', () => {
         .poll(() => stage.connector(connector.id), { timeout: 15_000 })
         .toMatchObject({ isActive: true, pausedAt: expect.any(String), failingSince: expect.any(String) });
       const { pausedReason } = await stage.connector(connector.id);
-      expect(pausedReason).toMatch(/^The last 5 deliveries were refused for the same reason: /);
+      expect(pausedReason).toMatch(/^The last 5 deliveries were rejected for the same reason: /);
       expect(pausedReason).toMatch(reason);
       // The one that was too many says what it failed for, as those before it do.
       for (const { id } of failed) {

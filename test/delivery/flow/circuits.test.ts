@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCircuits } from '../../../src/delivery/flow/circuits.ts';
 
 function openCircuits() {
@@ -15,8 +15,8 @@ function openCircuits() {
   };
 }
 
-describe('createCircuits', () => {
-  it('opens after five failures in a row', () => {
+describe('a circuit', () => {
+  test('opens after five failures in a row', () => {
     const circuits = openCircuits();
     circuits.fail(4);
     circuits.onHealthy('a');
@@ -29,7 +29,7 @@ describe('createCircuits', () => {
     expect(circuits.slots().get('a')).toBeLessThan(0);
   });
 
-  it('is half open after that: one is sent to see', () => {
+  test('half-opens after that and lets one delivery through', () => {
     const circuits = openCircuits();
     circuits.fail(5);
     circuits.wait(5);
@@ -37,7 +37,7 @@ describe('createCircuits', () => {
     expect(circuits.slots().get('a')).toBe(1);
   });
 
-  it('closes with a success, and begins anew', () => {
+  test('closes after a success and starts over', () => {
     const circuits = openCircuits();
     circuits.fail(5);
     circuits.onHealthy('a');
@@ -46,7 +46,7 @@ describe('createCircuits', () => {
     expect(circuits.openSeconds('a')).toBe(5);
   });
 
-  it('opens for twice as long when it fails again, up to a minute', () => {
+  test('opens for twice as long after each further failure, up to a minute', () => {
     const circuits = openCircuits();
     circuits.fail(5);
     const times = Array.from({ length: 5 }, () => {
@@ -57,13 +57,13 @@ describe('createCircuits', () => {
     expect(times).toEqual([10, 20, 40, 60, 60]);
   });
 
-  it('does not count what was in flight when it opened', () => {
+  test('does not count deliveries that were in flight when it opened', () => {
     const circuits = openCircuits();
     circuits.fail(60);
     expect(circuits.openSeconds('a')).toBe(5);
   });
 
-  it('learns from another process, and is not kept open by it for longer than a minute', () => {
+  test('can be opened by another process, for a minute at most', () => {
     const circuits = openCircuits();
     circuits.learn('a', -3);
     expect(circuits.isBroken('a')).toBe(false);

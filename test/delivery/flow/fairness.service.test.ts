@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { topics } from '../../../src/bus/bus.ts';
 import { createPacing } from '../../../src/delivery/flow/pacing.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
@@ -32,8 +32,8 @@ const start: Stage['startWorker'] = (...options) => {
 
 const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0 };
 
-describe('a destination that never answers', () => {
-  it('holds its share of slots while everything for others is delivered', async () => {
+describe('a destination that never responds', () => {
+  test('only uses its share of slots while everything for others is delivered', async () => {
     const blackHole = await receive(() => undefined);
     const receiver = await receive();
     const dead = await stage.addWebhook(blackHole.url);
@@ -52,7 +52,7 @@ describe('a destination that never answers', () => {
 });
 
 describe('retries', () => {
-  it('leave room for first tries, however many are due and however long they take', async () => {
+  test('leave room for first attempts, no matter how many retries are due and how long they take', async () => {
     const stuck = await receive(() => undefined);
     const receiver = await receive();
     for (let index = 0; index < 10; index++) {
@@ -72,7 +72,7 @@ describe('retries', () => {
 });
 
 describe('maxPerSecond', () => {
-  it('gives each request a slot, one after the other, whichever process asks', async () => {
+  test('gives each request its own slot across processes', async () => {
     const [one, two] = [1, 2].map(() => createPacing({ db: stage.pool, log: stage.log })) as [Pacing, Pacing];
     const first = await one.reserve('wh_1', 100, 10);
     const second = await two.reserve('wh_1', 100, 10);
@@ -85,7 +85,7 @@ describe('maxPerSecond', () => {
     expect(second.delays[0]).toBeLessThanOrEqual(0.1 + 0.001);
   });
 
-  it('grants nothing more than a moment ahead, and says when to ask again', async () => {
+  test('grants slots only a moment ahead, and says when to ask again', async () => {
     const pacing = createPacing({ db: stage.pool, log: stage.log });
     const first = await pacing.reserve('wh_1', 4, 3);
     expect(first.granted).toBe(1);
@@ -97,7 +97,7 @@ describe('maxPerSecond', () => {
     expect(pacing.slots().get('wh_1')).toBe(0);
   });
 
-  it('spreads deliveries over time and loses none', async () => {
+  test('spreads deliveries over time without losing any', async () => {
     const times: number[] = [];
     const receiver = await receive(() => {
       times.push(performance.now());
@@ -113,7 +113,7 @@ describe('maxPerSecond', () => {
     for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ attemptCount: 1, reason: null });
   });
 
-  it('counts when requests begin, not how long they take', async () => {
+  test('limits when requests start, not how long they take', async () => {
     const receiver = await receive(() => undefined);
     const webhook = await stage.addWebhook(receiver.url, { maxPerSecond: 20 });
     await stage.addDeliveries(webhook.id, 20);
@@ -122,7 +122,7 @@ describe('maxPerSecond', () => {
     await receiver.waitFor(20);
   });
 
-  it('of one destination holds up no other', async () => {
+  test('of one destination does not delay other destinations', async () => {
     const receiver = await receive();
     const limited = await stage.addWebhook(`${receiver.url}/limited`, { maxPerSecond: 1 });
     await stage.addDeliveries(limited.id, 30);
@@ -140,10 +140,10 @@ describe('maxPerSecond', () => {
   });
 });
 
-describe('the circuit of a destination', () => {
+describe("a destination's circuit", () => {
   const LATER = { retryScheduleSeconds: [600] };
 
-  it('opens after failures in a row, and what waits costs nothing and stays in the queue', async () => {
+  test('opens after several failures in a row, while waiting deliveries stay in the queue', async () => {
     const receiver = await receive(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDeliveries(webhook.id, 60);
@@ -158,7 +158,7 @@ describe('the circuit of a destination', () => {
     expect(rows[0].n).toBe(60 - sent);
   });
 
-  it('is known to other processes, which put back what they have taken, with the reason', async () => {
+  test('is shared with other processes, which put their claimed deliveries back with the reason', async () => {
     const receiver = await receive();
     const circuitOpenUntil = new Date(Date.now() + 600_000);
     const webhook = await stage.addWebhook(receiver.url, { circuitOpenUntil });
@@ -171,7 +171,7 @@ describe('the circuit of a destination', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('lets what is sent by hand through at once, and closes when that arrives', async () => {
+  test('lets manual deliveries through at once, and closes when one succeeds', async () => {
     let isUp = false;
     const receiver = await receive(() => ({ statusCode: isUp ? 200 : 500 }));
     const webhook = await stage.addWebhook(receiver.url);
@@ -191,7 +191,7 @@ describe('the circuit of a destination', () => {
     await until(async () => (await stage.webhook(webhook.id)).circuitOpenUntil === null);
   });
 
-  it('is half open after a while, and all that has waited is delivered once the host is back', async () => {
+  test('half-opens after a while, and everything that waited is delivered once the host is back', async () => {
     let failures = 0;
     const receiver = await receive(() => ({ statusCode: failures++ < 5 ? 500 : 200 }));
     const webhook = await stage.addWebhook(receiver.url);

@@ -6,71 +6,109 @@ import type { Job } from '../../../src/delivery/send/jobs.ts';
 
 const jobOf = (destination: string, id: string): Job => ({
   deliveries: [{ destination, id } as ClaimedDelivery],
-  run: async () => [],
+  send: async () => [],
 });
 const idOf = ({ deliveries }: Job) => deliveries[0]!.id;
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
 
-test('so many requests to a destination are under way, and the others go one by one, first come first served', () => {
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A gate, and the ids of the jobs that were let through or cleared. */
+function openGate(most: number) {
+  const gate = createGate(most);
   const sent: string[] = [];
-  const gate = createGate(2, (job) => sent.push(idOf(job)));
-  for (const id of ['1', '2', '3', '4']) gate.enter(jobOf('wh_1', id));
-  gate.enter(jobOf('wh_2', 'other'));
-  expect(sent).toEqual(['1', '2', 'other']);
-  gate.leave('wh_1');
-  gate.leave('wh_2');
-  expect(sent).toEqual(['1', '2', 'other', '3']);
-  gate.leave('wh_1');
-  gate.leave('wh_1');
-  gate.leave('wh_1');
+  const cleared: [id: string, turn: string][] = [];
+  return {
+    ...{ sent, cleared },
+    clear: gate.clear,
+    leave: gate.leave,
+    enter(job: Job): Job {
+      void gate.enter(job).then((turn) => (turn === 'go' ? sent.push(idOf(job)) : cleared.push([idOf(job), turn])));
+      return job;
+    },
+  };
+}
+
+test('a destination gets a limited number of requests at once, and the rest follow one by one in the order they came', async () => {
+  const gate = openGate(2);
+  const [one, two, three] = ['1', '2', '3', '4'].map((id) => gate.enter(jobOf('wh_1', id))) as [Job, Job, Job, Job];
+  const other = gate.enter(jobOf('wh_2', 'other'));
+  await settled();
+  expect(gate.sent).toEqual(['1', '2', 'other']);
+  gate.leave(one);
+  gate.leave(other);
+  await settled();
+  expect(gate.sent).toEqual(['1', '2', 'other', '3']);
+  for (const job of [two, three]) gate.leave(job);
   gate.enter(jobOf('wh_1', '5'));
-  expect(sent).toEqual(['1', '2', 'other', '3', '4', '5']);
+  await settled();
+  expect(gate.sent).toEqual(['1', '2', 'other', '3', '4', '5']);
 });
 
-test('what waits can be taken out, and is not sent', () => {
-  const sent: string[] = [];
-  const gate = createGate(1, (job) => sent.push(idOf(job)));
-  for (const id of ['1', '2', '3']) gate.enter(jobOf('wh_1', id));
-  expect(gate.clear().map(idOf)).toEqual(['2', '3']);
-  gate.leave('wh_1');
-  expect(sent).toEqual(['1']);
-  expect(gate.clear()).toEqual([]);
+test('jobs that are waiting can be cleared, and are not sent', async () => {
+  const gate = openGate(1);
+  const [one] = ['1', '2', '3'].map((id) => gate.enter(jobOf('wh_1', id))) as [Job, Job, Job];
+  expect(gate.clear('closed').map(idOf)).toEqual(['2', '3']);
+  gate.leave(one);
+  await settled();
+  expect(gate.sent).toEqual(['1']);
+  expect(gate.cleared).toEqual([
+    ['2', 'closed'],
+    ['3', 'closed'],
+  ]);
+  expect(gate.clear('closed')).toEqual([]);
 });
 
-test('what waits for one destination can be taken out, and the others go on', () => {
-  const sent: string[] = [];
-  const gate = createGate(1, (job) => sent.push(idOf(job)));
-  for (const id of ['1', '2']) gate.enter(jobOf('wh_1', id));
-  for (const id of ['3', '4']) gate.enter(jobOf('wh_2', id));
-  expect(gate.clear('wh_1').map(idOf)).toEqual(['2']);
-  gate.leave('wh_1');
-  gate.leave('wh_2');
+test('jobs that are waiting for one destination can be cleared, and the others continue', async () => {
+  const gate = openGate(1);
+  const [one] = ['1', '2'].map((id) => gate.enter(jobOf('wh_1', id))) as [Job, Job];
+  const [three] = ['3', '4'].map((id) => gate.enter(jobOf('wh_2', id))) as [Job, Job];
+  expect(gate.clear('put_back', 'wh_1').map(idOf)).toEqual(['2']);
+  for (const job of [one, three]) gate.leave(job);
   gate.enter(jobOf('wh_1', '5'));
-  expect(sent).toEqual(['1', '3', '4', '5']);
+  await settled();
+  expect(gate.sent).toEqual(['1', '3', '4', '5']);
+  expect(gate.cleared).toEqual([['2', 'put_back']]);
 });
 
-test('in whatever order they come and end, each is sent once, and never too many at once', () => {
+test('a job that leaves without having entered makes no room', async () => {
+  const gate = openGate(1);
+  gate.enter(jobOf('wh_1', '1'));
+  const two = gate.enter(jobOf('wh_1', '2'));
+  gate.leave(two);
+  await settled();
+  expect(gate.sent).toEqual(['1']);
+});
+
+test('each job is sent once and never too many at once, whatever the order in which jobs come and end', async () => {
   const steps = fc.array(
     fc.record({ isEnd: fc.boolean(), destination: fc.constantFrom('wh_1', 'wh_2', 'con_3'), pick: fc.nat() }),
     { maxLength: 200 },
   );
-  fc.assert(
-    fc.property(steps, fc.integer({ min: 1, max: 4 }), (all, most) => {
+  await fc.assert(
+    fc.asyncProperty(steps, fc.integer({ min: 1, max: 4 }), async (all, most) => {
       const underWay: Job[] = [];
       const sent: string[] = [];
-      const gate = createGate(most, (job) => {
-        underWay.push(job);
-        sent.push(idOf(job));
-      });
-      const end = (index: number) => gate.leave(destinationOf(underWay.splice(index, 1)[0]!));
+      const gate = createGate(most);
+      const enter = (job: Job) =>
+        void gate.enter(job).then(() => {
+          underWay.push(job);
+          sent.push(idOf(job));
+        });
+      const end = (index: number) => gate.leave(underWay.splice(index, 1)[0]!);
       let entered = 0;
       for (const { isEnd, destination, pick } of all) {
-        if (!isEnd) gate.enter(jobOf(destination, String(entered++)));
+        if (!isEnd) enter(jobOf(destination, String(entered++)));
         else if (underWay.length > 0) end(pick % underWay.length);
+        await Promise.resolve();
         const counts = [...Map.groupBy(underWay, destinationOf).values()].map(({ length }) => length);
         expect(Math.max(0, ...counts)).toBeLessThanOrEqual(most);
       }
-      while (underWay.length > 0) end(0);
+      await settled();
+      while (underWay.length > 0) {
+        end(0);
+        await settled();
+      }
       expect(sent.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: entered }, (_, index) => index));
     }),
   );

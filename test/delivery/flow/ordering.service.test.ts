@@ -52,7 +52,7 @@ function holdAnswers() {
 
 describe('a claim', () => {
   test.each([undefined, ''])(
-    'takes the first of each key alone, and puts the others aside (after %j)',
+    'takes only the first delivery of each key and sets the others aside (after %j)',
     async (after) => {
       const webhookId = await addOrdered();
       const [first, second, third] = await addKey(webhookId, 'pay_1', 3);
@@ -69,7 +69,7 @@ describe('a claim', () => {
     },
   );
 
-  test('says that there is more when what was put aside had taken the room of others', async () => {
+  test('reports more deliveries when the ones it set aside had taken the room of others', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     const [other] = await addKey(webhookId, 'pay_2', 1);
@@ -84,7 +84,7 @@ describe('a claim', () => {
     expect(next).toMatchObject({ deliveries: [{ id: other!.id }], hasMore: false });
   });
 
-  test('of many at once never takes two of a key', async () => {
+  test('never takes two deliveries of a key, even among many concurrent claims', async () => {
     const webhookId = await addOrdered();
     for (let key = 0; key < 20; key++) await addKey(webhookId, `pay_${key}`, 5);
     const claims = await Promise.all(Array.from({ length: 8 }, claim));
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(keys).toHaveLength(20);
   });
 
-  test('does not put aside what waits for one that is just being written; the next claim looks again', async () => {
+  test('does not set aside a delivery whose predecessor is just being written, and leaves it to the next claim', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 hour' WHERE "id" = $1`, [
@@ -110,8 +110,8 @@ describe('a claim', () => {
   });
 });
 
-describe('deliveries of one key', () => {
-  test('arrive one after the other, each as soon as the one before has, however seldom the queue is looked at', async () => {
+describe('deliveries with the same ordering key', () => {
+  test('arrive one after the other without waiting for the next poll', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 5);
     stage.startWorker({ pollMilliseconds: 3_600_000 });
@@ -119,7 +119,7 @@ describe('deliveries of one key', () => {
     expect(receivedIds()).toEqual(eventIds(added));
   });
 
-  test('wait while the first is tried again, and are not delayed by its schedule once it is through', async () => {
+  test('wait while the first one is retried, and follow right after it succeeds', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 3);
     receiver.answerNext({ statusCode: 500 }, { statusCode: 500 });
@@ -132,7 +132,7 @@ describe('deliveries of one key', () => {
     }
   });
 
-  test('go past one that has failed too often, and it is still tried itself', async () => {
+  test('skip ahead of one that failed too often, which is still retried', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
     const [stuck, next] = await addKey(webhookId, 'pay_1', 2);
     receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));
@@ -142,7 +142,7 @@ describe('deliveries of one key', () => {
     expect(receivedIds().indexOf(next!.eventId)).toBeGreaterThanOrEqual(2);
   });
 
-  test('go on when the first is given up', async () => {
+  test('continue when the first one fails', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 100 });
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     receiver.answerNext({ statusCode: 500 });
@@ -151,7 +151,7 @@ describe('deliveries of one key', () => {
     expect(await stage.delivery(first!.id)).toMatchObject({ status: 'FAILED', reason: 'exhausted' });
   });
 
-  test('do not hold up those of another key, nor of none, nor of another webhook', async () => {
+  test('do not delay deliveries with another key, without a key, or to another webhook', async () => {
     const webhookId = await addOrdered();
     const [stuck] = await addKey(webhookId, 'pay_1', 2);
     const [other] = await addKey(webhookId, 'pay_2', 1);
@@ -163,7 +163,7 @@ describe('deliveries of one key', () => {
     expect(receivedIds().filter((id) => id === stuck!.eventId)).toHaveLength(1);
   });
 
-  test('one of long ago that is sent again goes first, and holds up no longer than the escape allows', async () => {
+  test('that are old and resent go first, but only delay others until the skip limit', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
     const [old, later] = await addKey(webhookId, 'pay_1', 2);
     await stage.pool.query(`UPDATE "Delivery" SET "status" = 'FAILED', "attemptCount" = 1 WHERE "id" = $1`, [old!.id]);
@@ -174,7 +174,7 @@ describe('deliveries of one key', () => {
     expect(receivedIds()).toEqual([old!.eventId, later!.eventId]);
   });
 
-  test('go on when two that they waited for are finished at the same moment, by two processes', async () => {
+  test('continue when two earlier ones finish at the same moment in two processes', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 3);
     const third = added[2]!.id;
@@ -203,7 +203,7 @@ describe('deliveries of one key', () => {
     expect(await stage.delivery(third)).toMatchObject({ reason: null, nextAttemptAt: expect.any(Date) });
   });
 
-  test('are all skipped when the webhook is disabled meanwhile', async () => {
+  test('are all skipped when the webhook is disabled', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 4);
     const release = holdAnswers();
@@ -216,7 +216,7 @@ describe('deliveries of one key', () => {
     }
   });
 
-  test('and the worker go on when the webhook is deleted meanwhile', async () => {
+  test('do not stop the worker when the webhook is deleted', async () => {
     const webhookId = await addOrdered();
     await addKey(webhookId, 'pay_1', 3);
     const release = holdAnswers();
@@ -228,7 +228,7 @@ describe('deliveries of one key', () => {
     await stage.deliveryIs(next!.id, 'SUCCEEDED');
   });
 
-  test('are sent at once when the order is given up', async () => {
+  test('are sent right away when ordering is turned off', async () => {
     const webhookId = await addOrdered();
     const [stuck, ...others] = await addKey(webhookId, 'pay_1', 4);
     receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));
@@ -239,7 +239,7 @@ describe('deliveries of one key', () => {
   });
 });
 
-test('four workers that are killed over and over, and a receiver that often fails, keep the order of every key', async () => {
+test('the order of every key is kept by four workers that keep getting killed and a server that often fails', async () => {
   const KEYS = 40;
   const EACH = 6;
   const keyring = `k1:${randomBytes(32).toString('base64')}`;

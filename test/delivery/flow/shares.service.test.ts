@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { topics } from '../../../src/bus/bus.ts';
 import { type ReceiverHandler, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
@@ -69,8 +69,8 @@ const succeeded = (count: number) =>
 
 const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, pollMilliseconds: 100 };
 
-describe('the share of an account', () => {
-  it('is three quarters of the slots while it is alone, and all that is due to others is delivered from the rest', async () => {
+describe("an account's share", () => {
+  test('is three quarters of the slots while it is alone, and the rest serves other accounts', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     await addAccount(slow.url, 30, 10);
@@ -84,7 +84,7 @@ describe('the share of an account', () => {
     expect(slow.mostAtOnce()).toBe(48);
   });
 
-  it('leaves room for the next account, however many hang already', async () => {
+  test('leaves room for the next account, no matter how many others hang', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
@@ -98,7 +98,7 @@ describe('the share of an account', () => {
     expect(slow.requests).toHaveLength(63);
   });
 
-  it('leaves some free when much ends at once and several accounts have more to send', async () => {
+  test('leaves slots free when many requests end at once and several accounts have more to send', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
@@ -114,7 +114,7 @@ describe('the share of an account', () => {
     expect(slow.mostAtOnce()).toBeLessThan(64);
   });
 
-  it('goes to another account as soon as that has something to send', async () => {
+  test('shrinks in favor of another account as soon as that one has something to send', async () => {
     const slow = await receiveAndHold();
     start({ maxInFlight: 64, ...STUCK });
     await addAccount(slow.url, 10, 20);
@@ -128,7 +128,7 @@ describe('the share of an account', () => {
     expect(counts.map(({ length }) => length)).toEqual([48, 18]);
   });
 
-  it('bounds what is sent by hand to destinations whose circuits are open, too', async () => {
+  test('also limits manual deliveries to destinations with open circuits', async () => {
     const slow = await receiveAndHold();
     const projectId = await stage.addProject();
     const circuitOpenUntil = new Date(Date.now() + 600_000);
@@ -145,8 +145,8 @@ describe('the share of an account', () => {
   });
 });
 
-describe('the share of an origin', () => {
-  it('is the same for all accounts together, and everything for other origins is delivered meanwhile', async () => {
+describe("an origin's share", () => {
+  test('applies to all accounts together, without delaying other origins', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     for (let count = 0; count < 2; count++) await addAccount(slow.url, 10, 10);
@@ -160,7 +160,7 @@ describe('the share of an origin', () => {
     expect(slow.mostAtOnce()).toBe(16);
   });
 
-  it('holds an account up nowhere else', async () => {
+  test('does not delay the same account anywhere else', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     const projectId = await stage.addProject();

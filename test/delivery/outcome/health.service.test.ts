@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
@@ -40,7 +40,7 @@ async function addGivenUp(webhookId: string, ...intervals: string[]): Promise<vo
 }
 
 describe('a webhook', () => {
-  it('that answers 410 is disabled at once, and what waits for it is skipped', async () => {
+  test('that returns 410 is disabled at once, and its waiting deliveries are skipped', async () => {
     receiver.handle(() => ({ statusCode: 410 }));
     const webhook = await stage.addWebhook(receiver.url);
     const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
@@ -57,7 +57,7 @@ describe('a webhook', () => {
     expect(stage.lines).toContainEqual(expect.objectContaining({ msg: 'webhook disabled', webhookId: webhook.id }));
   });
 
-  it('that was pointed elsewhere meanwhile is not disabled for the answer of the old target', async () => {
+  test('whose URL has changed is not disabled because of a response from the old URL', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     receiver.handle(async () => {
       await stage.pool.query(`UPDATE "Webhook" SET "url" = 'https://new.example' WHERE "id" = $1`, [webhook.id]);
@@ -69,7 +69,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, disabledReason: null });
   });
 
-  it('that has failed for five days is disabled when the third delivery in these days is given up', async () => {
+  test('that has failed for five days is disabled when a third delivery runs out of retries', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '5 days 1 second');
@@ -83,7 +83,7 @@ describe('a webhook', () => {
     expect(await stage.deliveryIs(later, 'SKIPPED')).toMatchObject({ reason: 'disabled' });
   });
 
-  it('that has failed for a little less stays active', async () => {
+  test('that has failed for slightly less than five days stays active', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '4 days 23 hours');
@@ -93,7 +93,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
-  it('that fails once after quiet days stays active, though an older delivery was given up and none succeeded', async () => {
+  test('that fails once after quiet days stays active, even if an older delivery failed and none succeeded', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '6 days');
@@ -104,7 +104,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, failingSince: null });
   });
 
-  it('stays active when a whole delivery is given up after quiet days, whatever was given up before them', async () => {
+  test('stays active when one delivery runs out of retries after quiet days, whatever failed before', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '9 days');
@@ -114,7 +114,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
-  it('is not disabled by single failures, however many deliveries were given up lately', async () => {
+  test('is not disabled by single failures, no matter how many deliveries failed recently', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '6 days');
@@ -125,7 +125,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
-  it('starts to be failing with its first failure, and is well again with a success', async () => {
+  test('is failing from its first failure until its next success', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -135,7 +135,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null, isActive: true });
   });
 
-  it('whose run of failures was forgotten by hand begins a new one with the next failure', async () => {
+  test('whose failures were cleared manually is failing again from the next failure', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     worker = stage.startWorker({ retryScheduleSeconds: [] });
@@ -145,7 +145,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: expect.any(Date) });
   });
 
-  it('that is well again when another process notes the success is so for all', async () => {
+  test('that recovers in one process recovers in all processes', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '3 days');
     worker = stage.startWorker();
@@ -153,7 +153,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null });
   });
 
-  it('that is inactive gets nothing: its deliveries are skipped and say why', async () => {
+  test('that is inactive receives nothing, and its deliveries are skipped with a reason', async () => {
     const webhook = await stage.addWebhook(receiver.url, { isActive: false });
     const id = await stage.addDelivery(webhook.id);
     worker = stage.startWorker();

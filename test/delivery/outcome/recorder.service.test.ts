@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
@@ -36,7 +36,7 @@ async function addNeighbour() {
   return { projectId, id };
 }
 
-it('writes the results of others while a project is being deleted, and its own when that is over', async () => {
+test('while a project is being deleted, the results of other projects are written, and its own afterwards', async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
   const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
@@ -61,7 +61,7 @@ it('writes the results of others while a project is being deleted, and its own w
   await until(() => worker?.stats().inFlight === 0);
 });
 
-it('claims for others while a project is being deleted whose leases are to be prolonged', async () => {
+test('while a project with leases to extend is being deleted, deliveries of other projects are claimed', async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
   const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();

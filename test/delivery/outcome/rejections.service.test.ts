@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
 import { textField } from '../../../src/connectors/fields.ts';
@@ -56,8 +56,8 @@ async function send(connectorId: string, ...reasons: (string | null)[]): Promise
 
 const times = (count: number, reason: string) => Array.from({ length: count }, () => reason);
 
-describe('a connector whose deliveries are dropped', () => {
-  it('pauses with the fifth in a row for the same reason, and not before', async () => {
+describe('a connector whose deliveries are rejected', () => {
+  test('pauses after five rejections in a row for the same reason, and not earlier', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(REJECTIONS_LIMIT - 1, 'No such field.'));
@@ -67,7 +67,7 @@ describe('a connector whose deliveries are dropped', () => {
     expect(await stage.connector(id)).toMatchObject({
       isActive: true,
       pausedAt: expect.any(Date),
-      pausedReason: 'The last 5 deliveries were refused for the same reason: No such field.',
+      pausedReason: 'The last 5 deliveries were rejected for the same reason: No such field.',
       failingSince: rejectedSince,
     });
     const held = await stage.addDelivery(id);
@@ -76,7 +76,7 @@ describe('a connector whose deliveries are dropped', () => {
     expect(receiver.requests).toHaveLength(REJECTIONS_LIMIT);
   });
 
-  it('counts from the start after a success and after another reason', async () => {
+  test('starts counting again after a success or another reason', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(4, 'No such field.'), null, ...times(4, 'No such field.'));
@@ -87,7 +87,7 @@ describe('a connector whose deliveries are dropped', () => {
     expect(await isPaused(id)).toBe(true);
   });
 
-  it('counts over all processes', async () => {
+  test('counts across processes', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(3, 'No such field.'));
@@ -100,7 +100,7 @@ describe('a connector whose deliveries are dropped', () => {
     expect(await isPaused(id)).toBe(true);
   });
 
-  it('counts what is dropped at the same moment one by one', async () => {
+  test('counts concurrent rejections one by one', async () => {
     const id = await addConnector();
     receiver.handle(() => ({ statusCode: 422, body: 'No such field.' }));
     const ids = await stage.addDeliveries(id, REJECTIONS_LIMIT);
@@ -110,7 +110,7 @@ describe('a connector whose deliveries are dropped', () => {
     expect(await isPaused(id)).toBe(true);
   });
 
-  it('does not count test events and what is sent again by hand', async () => {
+  test('does not count test events and manual resends', async () => {
     const id = await addConnector();
     receiver.handle(() => ({ statusCode: 422, body: 'No such field.' }));
     startWorker();
@@ -121,7 +121,7 @@ describe('a connector whose deliveries are dropped', () => {
     expect(await isPaused(id)).toBe(false);
   });
 
-  it('is not paused for the config that was replaced meanwhile', async () => {
+  test('is not paused because of a config that has been replaced', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(4, 'No such field.'));
@@ -137,12 +137,12 @@ describe('a connector whose deliveries are dropped', () => {
 });
 
 describe('the reason of a rejection', () => {
-  it('is the same whatever ids, amounts and times the vendor quotes', () => {
+  test('ignores the ids, amounts and times that the vendor quotes', () => {
     const of = (id: string, amount: string) => rejectionKey(400, `Row ${id} of ${amount} USD has no "tenant".`);
     expect(of('evt_01jc9x2v5q', '12.50')).toBe(of('0xd8dA6BF26964', '0.01'));
   });
 
-  it('is another one where the status, a code or the words differ', () => {
+  test('differs when the status, a code or the words differ', () => {
     const keys = [
       rejectionKey(400, 'No (HTTP 400): code 6000'),
       rejectionKey(400, 'No (HTTP 400): code 6240'),

@@ -89,9 +89,9 @@ async function claim(client: pg.PoolClient, statement: string) {
 }
 
 describe.each([
-  ['before there was a backlog', 0],
+  ['before the backlog existed', 0],
   ['with a backlog', 1],
-])('a claim that was planned %s, of which 100,000 are due to one destination', (_, index) => {
+])('a claim planned %s, with 100,000 deliveries due to one destination', (_, index) => {
   beforeAll(async () => {
     if (index === 0) return;
     // Makes earlier plans void.
@@ -99,7 +99,7 @@ describe.each([
     clients.push(await prepare());
   });
 
-  test('reads little more than it takes', async () => {
+  test('reads few rows beyond those it takes', async () => {
     const { read, taken } = await claim(clients[index]!, EXECUTE.oldest(64));
     expect(taken).toEqual(new Map([[blackHole, 64]]));
     expect(read).toBeLessThan(3_000);
@@ -107,9 +107,9 @@ describe.each([
 
   test.each([
     ['no room', 0, undefined],
-    ['a circuit that is open', -4, undefined],
+    ['an open circuit', -4, undefined],
     ['room for one', 1, 1],
-  ])('does not read those of a destination that has %s, and the others get theirs', async (_, room, fromHole) => {
+  ])('skips the backlog of a destination with %s while others get their deliveries', async (_, room, fromHole) => {
     const { read, taken } = await claim(clients[index]!, EXECUTE.around(room));
     for (const other of others) expect(taken.get(other)).toBe(2);
     expect(taken.get(blackHole)).toBe(fromHole);

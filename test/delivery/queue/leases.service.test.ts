@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => stage?.close());
 
-test('what could not be prolonged while the database was away is prolonged by the next call, so that no claim finds it first', async () => {
+test('a lease that could not be extended while the database was away is extended by the next call, before any claim', async () => {
   const { id: webhookId } = await stage.addWebhook('https://a.example');
   const id = await stage.addDelivery(webhookId);
   const { deliveries } = await claimDeliveries(stage.pool, {

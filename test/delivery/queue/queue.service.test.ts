@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Queryable } from '../../../src/database/client.ts';
 import { openQueuePool } from '../../../src/database/client.ts';
 import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
-import { recordSettlements } from '../../../src/delivery/outcome/record.ts';
-import { settle } from '../../../src/delivery/outcome/settle.ts';
-import { type Claim, type ClaimRequest, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import { judge } from '../../../src/delivery/outcome/judge.ts';
+import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
+import { type ClaimRequest, type ClaimResult, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
 import {
   extendLeases,
   readQueueStats,
@@ -28,7 +28,7 @@ afterAll(() => stage.close());
 
 const NO_ROOM = new Map<string, number>();
 
-function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<Claim> {
+function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<ClaimResult> {
   return claimDeliveries(db, {
     ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100 },
     ...request,
@@ -40,7 +40,7 @@ async function claimOne(): Promise<ClaimedDelivery> {
   return deliveries[0]!;
 }
 
-const ids = ({ deliveries }: Claim) => deliveries.map(({ id }) => id).sort();
+const ids = ({ deliveries }: ClaimResult) => deliveries.map(({ id }) => id).sort();
 
 const delivered: SendResult = {
   attempts: [
@@ -61,7 +61,7 @@ async function expireLease(id: string): Promise<void> {
 }
 
 describe('claimDeliveries', () => {
-  it('takes what is due, oldest first, and leaves what is not', async () => {
+  test('takes due deliveries, oldest first, and leaves the others', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const newer = await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() - 1_000) });
     const oldest = await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() - 9_000) });
@@ -77,7 +77,7 @@ describe('claimDeliveries', () => {
     });
   });
 
-  it('reads everything that is needed to send', async () => {
+  test('reads everything needed to send a delivery', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example/hook');
     const connectorId = await stage.addConnector('slack', {}, { memory: { board: '7' }, pausedAt: new Date() });
     const forWebhook = await stage.addDelivery(webhookId, { attemptCount: 2, errorClass: 'timeout' });
@@ -112,7 +112,7 @@ describe('claimDeliveries', () => {
     expect(Math.abs(first!.databaseTime() - Date.now())).toBeLessThan(5_000);
   });
 
-  it('gives every delivery to exactly one of many that ask at once', async () => {
+  test('gives every delivery to exactly one of many concurrent claims', async () => {
     const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     const expected: string[] = [];
     for (const { id } of webhooks) expected.push(...(await stage.addDeliveries(id, 40)));
@@ -139,7 +139,7 @@ describe('claimDeliveries', () => {
     );
   });
 
-  it('takes no more of a destination than it has room for', async () => {
+  test('takes no more for a destination than it has room for', async () => {
     const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
     const room = new Map([
@@ -156,11 +156,11 @@ describe('claimDeliveries', () => {
     }
   });
 
-  it('goes around the destinations from where it stopped', async () => {
+  test('continues around the destinations from where it stopped', async () => {
     const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     const [first, second, third] = webhooks.map(({ id }) => id).sort();
     for (const id of [first!, second!, third!]) await stage.addDeliveries(id, 4);
-    const destinationsOf = ({ deliveries }: Claim) =>
+    const destinationsOf = ({ deliveries }: ClaimResult) =>
       [...new Set(deliveries.map(({ destination }) => destination))].sort();
 
     const one = await claim({ limit: 3, defaultRoom: 2, after: '' });
@@ -171,8 +171,8 @@ describe('claimDeliveries', () => {
     expect(destinationsOf(three)).toEqual([first, second, third]);
   });
 
-  it.each([undefined, ''])(
-    'keeps first tries apart from retries, however many of these are due first (after: %j)',
+  test.each([undefined, ''])(
+    'keeps first attempts apart from retries, no matter how many retries are due first (after: %j)',
     async (after) => {
       const { id: webhookId } = await stage.addWebhook('https://a.example');
       const other = await stage.addWebhook('https://b.example');
@@ -189,7 +189,7 @@ describe('claimDeliveries', () => {
     },
   );
 
-  it('takes what was sent by hand for a destination that is left alone, and nothing else', async () => {
+  test('takes only manual deliveries for a destination with an open circuit', async () => {
     const [broken, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     await stage.addDeliveries(broken!.id, 5);
     const id = await stage.addDelivery(broken!.id);
@@ -201,7 +201,7 @@ describe('claimDeliveries', () => {
     expect((await claim()).deliveries).toHaveLength(5);
   });
 
-  it('says whether there is more and when the next one becomes due', async () => {
+  test('reports whether there is more and when the next delivery falls due', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     expect(await claim()).toMatchObject({ deliveries: [], hasMore: false, nextDueInMilliseconds: null });
     await stage.addDeliveries(webhookId, 3);
@@ -213,13 +213,13 @@ describe('claimDeliveries', () => {
     expect(await claim({ limit: 2 })).toMatchObject({ hasMore: false });
   });
 
-  it('says that there is more when a destination had no room for all that was due', async () => {
+  test('reports more when a destination had no room for everything due', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDeliveries(webhookId, 5);
     expect(await claim({ defaultRoom: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
   });
 
-  it('finds the others by the index when a destination without room has a long backlog', async () => {
+  test('uses the index to find others when a destination without room has a long backlog', async () => {
     const [crowded, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     const eventId = await stage.addEvent();
     await stage.pool.query(
@@ -253,7 +253,7 @@ describe('claimDeliveries', () => {
 });
 
 describe('a lease', () => {
-  it('keeps the delivery from everybody until it ends', async () => {
+  test('keeps the delivery from other workers until it expires', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     await claim();
@@ -266,7 +266,7 @@ describe('a lease', () => {
     expect(deliveries).toMatchObject([{ id, leaseToken: 3, previousErrorClass: 'interrupted' }]);
   });
 
-  it('costs one version of the row beside the old one, and nothing in any index', async () => {
+  test('writes one new row version and no index entries', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDeliveries(webhookId, 20);
     // A connection of its own: what others have counted within the last second is counted in.
@@ -283,30 +283,30 @@ describe('a lease', () => {
     expect(rows).toEqual([{ updated: 20, beside: 20 }]);
   });
 
-  it('that was lost makes a late result void, its attempts too', async () => {
+  test('that was lost voids a late result and its attempts', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     const late = await claimOne();
     await expireLease(id);
     const current = await claimOne();
-    expect((await recordSettlements(stage.pool, [settle(late, delivered)])).written).toEqual(new Set());
+    expect((await recordOutcomes(stage.pool, [judge(late, delivered)])).written).toEqual(new Set());
     expect(await stage.delivery(id)).toMatchObject({ status: 'RUNNING', attemptCount: 0 });
     expect(await stage.attempts(id)).toEqual([]);
-    expect((await recordSettlements(stage.pool, [settle(current, delivered)])).written).toEqual(new Set([id]));
+    expect((await recordOutcomes(stage.pool, [judge(current, delivered)])).written).toEqual(new Set([id]));
     expect(await stage.delivery(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 1 });
   });
 
-  it('that has ended and was taken by nobody still lets the result be written, once', async () => {
+  test('that expired unclaimed still allows the result to be written once', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
-    const settlement = settle(await claimOne(), delivered);
+    const outcome = judge(await claimOne(), delivered);
     await expireLease(id);
-    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set([id]));
-    expect((await recordSettlements(stage.pool, [settlement])).written).toEqual(new Set());
+    expect((await recordOutcomes(stage.pool, [outcome])).written).toEqual(new Set([id]));
+    expect((await recordOutcomes(stage.pool, [outcome])).written).toEqual(new Set());
     expect(await stage.attempts(id)).toHaveLength(1);
   });
 
-  it('can be prolonged while it is ours only', async () => {
+  test('can be extended only while it is ours', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     const stale = await claimOne();
@@ -319,7 +319,7 @@ describe('a lease', () => {
     expect(((await stage.delivery(id)).leasedUntil as Date).getTime()).toBeGreaterThan(before.getTime() + 800_000);
   });
 
-  it('that is given back makes the delivery due at once', async () => {
+  test('that is given back makes the delivery due right away', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDelivery(webhookId);
     await releaseLeases(stage.pool, [await claimOne()], null);
@@ -331,8 +331,8 @@ describe('a lease', () => {
 });
 
 describe('requeue', () => {
-  it.each(['SUCCEEDED', 'FAILED', 'SKIPPED', 'PENDING'])(
-    'makes a delivery that is %s due now, by hand',
+  test.each(['SUCCEEDED', 'FAILED', 'SKIPPED', 'PENDING'])(
+    'makes a delivery that is %s due now, as a manual one',
     async (status) => {
       const { id: webhookId } = await stage.addWebhook('https://a.example');
       const nextAttemptAt = status === 'PENDING' ? new Date(Date.now() + 60_000) : null;
@@ -343,12 +343,12 @@ describe('requeue', () => {
         ...{ status: 'PENDING', trigger: 'MANUAL', retryStep: 0, attemptCount: 3, reason: null, completedAt: null },
       });
       const again = await claimOne();
-      await recordSettlements(stage.pool, [settle(again, delivered)]);
+      await recordOutcomes(stage.pool, [judge(again, delivered)]);
       expect(await stage.attempts(id)).toMatchObject([{ number: 4, trigger: 'MANUAL' }]);
     },
   );
 
-  it('leaves a delivery alone that is being sent', async () => {
+  test('does not change a delivery that is being sent', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     await claim();
@@ -357,13 +357,13 @@ describe('requeue', () => {
     expect(await requeue(stage.pool, id)).toBe('queued');
   });
 
-  it('knows no delivery that is not there', async () => {
+  test('does not find a delivery that does not exist', async () => {
     expect(await requeue(stage.pool, newId('Delivery'))).toBe('not_found');
   });
 });
 
 describe('held deliveries', () => {
-  it('are due when their connector is released', async () => {
+  test('are due when their connector is resumed', async () => {
     const connectorId = await stage.addConnector('slack', {});
     const id = await stage.addDelivery(connectorId, { nextAttemptAt: null, reason: 'paused' });
     expect(ids(await claim())).toEqual([]);
@@ -372,7 +372,7 @@ describe('held deliveries', () => {
     expect(ids(await claim())).toEqual([id]);
   });
 
-  it('are not forgotten when the pause was lifted while they were being put aside', async () => {
+  test('are not forgotten when the pause ends while they are being held', async () => {
     const paused = await stage.addConnector('slack', {}, { pausedAt: new Date() });
     const released = await stage.addConnector('slack', {});
     const disabled = await stage.addConnector('slack', {}, { pausedAt: new Date(), isActive: false });
@@ -383,10 +383,10 @@ describe('held deliveries', () => {
     expect(ids(await claim())).toEqual(expected.sort());
   });
 
-  it.each([
+  test.each([
     ['the worker', releaseStranded],
     ['the seller', releaseHeld],
-  ])('are released by %s though others of them are being deleted', async (_who, release) => {
+  ])('are released by %s even while others are being deleted', async (_who, release) => {
     const held = { nextAttemptAt: null, reason: 'paused' };
     const connectorId = await stage.addConnector('slack', {});
     const deleted = await stage.addDelivery(connectorId, held);
@@ -404,7 +404,7 @@ describe('held deliveries', () => {
 });
 
 describe('readQueueStats', () => {
-  it('counts what waits and what runs, and tells the age of the oldest due', async () => {
+  test('counts waiting and running deliveries, and returns the age of the oldest due one', async () => {
     expect(await readQueueStats(stage.pool)).toEqual({ pending: 0, running: 0, oldestDueSeconds: 0 });
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDelivery(webhookId);

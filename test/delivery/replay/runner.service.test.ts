@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createReplayRunner } from '../../../src/delivery/replay/runner.ts';
 import { newId } from '../../../src/ids.ts';
 import { type NodeProcess, startNode } from '../../support/node-process.ts';
@@ -56,7 +56,7 @@ async function replay(id: string) {
 const isFinished = (id: string) => async () => (await replay(id)).status === 'COMPLETED';
 
 describe('a replay', () => {
-  it('whose process is killed goes on elsewhere: nothing is left out, and nothing sent twice', async () => {
+  test('continues elsewhere when its process is killed, without gaps or duplicates', async () => {
     const worker = stage.startWorker();
     const { id } = await prepare(120, 40);
     await startProcess();
@@ -75,7 +75,7 @@ describe('a replay', () => {
     await worker.stop();
   }, 90_000);
 
-  it('is carried by one of two processes, and sent once', async () => {
+  test('runs on one of two processes and sends everything once', async () => {
     const worker = stage.startWorker();
     const { id } = await prepare(60, 100);
     await Promise.all([startProcess(), startProcess()]);
@@ -86,7 +86,7 @@ describe('a replay', () => {
     await worker.stop();
   }, 60_000);
 
-  it('is carried though more replays than a process carries at once take long', async () => {
+  test('makes progress even when a process has more slow replays than it runs at once', async () => {
     const worker = stage.startWorker();
     const long: string[] = [];
     for (let count = 0; count < 8; count++) long.push((await prepare(60, 1)).id);
@@ -104,7 +104,7 @@ describe('a replay', () => {
     await stage.pool.query('DELETE FROM "Replay"');
   }, 60_000);
 
-  it('adds no more while what it has queued waits, so that a new event is not behind it', async () => {
+  test('queues no more while its deliveries wait, so that new events are not delayed', async () => {
     const { id, webhookId } = await prepare(400, 1_000);
     const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
     runner.start();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { topics } from '../../../src/bus/bus.ts';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
@@ -73,7 +73,7 @@ const addConnector = (values: Record<string, unknown> = {}) =>
 const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()));
 
 describe('a connector delivery', () => {
-  it('goes out as its type builds it, and is recorded', async () => {
+  test('is sent as its type builds it, and is recorded', async () => {
     receiver.answerNext({ body: `ok ${KEY}` });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
@@ -94,7 +94,7 @@ describe('a connector delivery', () => {
     expect(await stage.attempts(id)).toMatchObject([{ number: 1, statusCode: 200, responseBody: 'ok ••••' }]);
   });
 
-  it('is tried again as the type says, and knows how often', async () => {
+  test('is retried as its type decides, and knows the attempt number', async () => {
     receiver.answerNext({ statusCode: 500 });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
@@ -103,7 +103,7 @@ describe('a connector delivery', () => {
     expect((await stage.attempts(id))[0]).toMatchObject({ errorClass: 'http_status', errorMessage: 'Busy.' });
   });
 
-  it('is not tried before the vendor wants it', async () => {
+  test('is not retried earlier than the vendor allows', async () => {
     receiver.answerNext({ statusCode: 429, headers: { 'retry-after': '900' } });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
@@ -113,7 +113,7 @@ describe('a connector delivery', () => {
     expect(reason).toBe('Busy.');
   });
 
-  it('is told when the try before may have arrived', async () => {
+  test('knows when the previous attempt may have arrived', async () => {
     receiver.handle((_request, response, index) => {
       if (index > 0) return {};
       response.destroy();
@@ -128,7 +128,7 @@ describe('a connector delivery', () => {
     expect(delivery.leaseToken).toBe(2);
   });
 
-  it('that is dropped has failed for good and harms no other', async () => {
+  test('that is dropped fails without retries and affects no other delivery', async () => {
     receiver.answerNext({ statusCode: 422 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);
@@ -138,7 +138,7 @@ describe('a connector delivery', () => {
     expect(await stage.connector(connectorId)).toMatchObject({ isActive: true, failingSince: null, pausedAt: null });
   });
 
-  it('of a kind that the type does not carry, or that it skips, is skipped', async () => {
+  test('of an event type that the connector does not support, or skips, is skipped', async () => {
     const connectorId = await addConnector();
     const values = { eventType: 'payment.verified' };
     const notCarried = await stage.addDelivery(connectorId, values, { type: 'payment.verified' });
@@ -149,7 +149,7 @@ describe('a connector delivery', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('of a type that throws is our fault, and tried again', async () => {
+  test('whose connector type throws is our fault, and is retried', async () => {
     const id = await stage.addDelivery(await addConnector());
     start({
       ...plain,
@@ -162,7 +162,7 @@ describe('a connector delivery', () => {
     expect(attempt).toMatchObject({ errorClass: 'internal', errorMessage: expect.not.stringContaining(KEY) });
   });
 
-  it('of a connector that is gone for good disables it', async () => {
+  test('of a connector that is gone disables the connector', async () => {
     receiver.answerNext({ statusCode: 404 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);
@@ -175,8 +175,8 @@ describe('a connector delivery', () => {
   });
 });
 
-describe('a type that is not known', () => {
-  it('is skipped, or our fault where the lookup throws, and touches no other delivery', async () => {
+describe('an unknown connector type', () => {
+  test('skips its deliveries, or retries them if the lookup throws, without affecting others', async () => {
     const lookups: ((type: string) => ConnectorDefinition | undefined)[] = [
       () => undefined,
       () => {
@@ -196,7 +196,7 @@ describe('a type that is not known', () => {
   });
 });
 
-describe('a delivery of several calls', () => {
+describe('a delivery with several calls', () => {
   const chained: ConnectorDefinition<Config> = {
     ...plain,
     build: (_events, { url }, { memory }) => ({
@@ -213,7 +213,7 @@ describe('a delivery of several calls', () => {
     },
   };
 
-  it('is one attempt, and what it learns is there for the next delivery', async () => {
+  test('is one attempt, and what it learned is available to the next delivery', async () => {
     receiver.handle(({ path }) => ({ body: path.startsWith('/find') ? '42' : 'written' }));
     const connectorId = await addConnector({ memory: { old: 'x', kept: 'y' } });
     const id = await stage.addDelivery(connectorId);
@@ -227,7 +227,7 @@ describe('a delivery of several calls', () => {
     expect((await stage.connector(connectorId)).memory).toEqual({ item: '42', last: 'write', kept: 'y' });
   });
 
-  it('is delivered once though what it learns cannot be stored', async () => {
+  test('is delivered once even if what it learned cannot be stored', async () => {
     const hostile: ConnectorDefinition<Config> = {
       ...plain,
       classify: () => ({ kind: 'delivered', remember: { item: 'a\0b' } }),
@@ -238,7 +238,7 @@ describe('a delivery of several calls', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('ends after five calls', async () => {
+  test('ends after five calls', async () => {
     const endless: ConnectorDefinition<Config> = {
       ...chained,
       classify: (_response, { config }) => ({ kind: 'next', request: { method: 'GET', url: config.url, headers: {} } }),
@@ -250,8 +250,8 @@ describe('a delivery of several calls', () => {
   });
 });
 
-describe('a connector whose credential is refused', () => {
-  it('pauses: its deliveries are held, and sent when it is released', async () => {
+describe('a connector whose credential is rejected', () => {
+  test('pauses, holds its deliveries, and sends them when it is resumed', async () => {
     receiver.answerNext({ statusCode: 401, body: `bad ${KEY}` });
     const connectorId = await addConnector();
     const later = await stage.addDelivery(connectorId, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
@@ -278,7 +278,7 @@ describe('a connector whose credential is refused', () => {
     for (const delivery of [id, later, another]) await stage.deliveryIs(delivery, 'SUCCEEDED');
   });
 
-  it('is not paused for the old credential when that was replaced meanwhile', async () => {
+  test('is not paused because of a credential that has been replaced', async () => {
     const connectorId = await addConnector();
     const cell = { table: 'Connector', column: 'secretConfig', rowId: connectorId, projectId: stage.projectId };
     receiver.handle(async (_request, _response, index) => {
@@ -294,7 +294,7 @@ describe('a connector whose credential is refused', () => {
     expect(receiver.requests[1]!.headers.authorization).toBe('Bearer another-key-123');
   });
 
-  it('may still be tried out by a test event', async () => {
+  test('can still be tested with a test event', async () => {
     const connectorId = await addConnector({ pausedAt: new Date(), pausedReason: 'Replace the key.' });
     const id = await stage.addDelivery(connectorId, {}, { test: true });
     start(plain);
@@ -302,11 +302,11 @@ describe('a connector whose credential is refused', () => {
   });
 });
 
-describe('a type that takes batches', () => {
+describe('a connector type with batches', () => {
   const batched: ConnectorDefinition<Config> = { ...plain, batch: { maxEvents: 10, windowSeconds: 1 } };
   const idsOf = () => bodies().map(({ ids }) => ids as string[]);
 
-  it('gets what comes within a window in one request', async () => {
+  test('gets all events of a window in one request', async () => {
     const connectorId = await addConnector();
     start(batched);
     const ids = await stage.addDeliveries(connectorId, 8);
@@ -317,7 +317,7 @@ describe('a type that takes batches', () => {
     expect(receiver.requests.length).toBeLessThanOrEqual(2);
   });
 
-  it('never gets more events in one request than it takes', async () => {
+  test('never gets more events in one request than its batch size', async () => {
     const connectorId = await addConnector();
     const ids = await Promise.all(
       Array.from({ length: 25 }, () => stage.addDelivery(connectorId, { createdAt: new Date(Date.now() - 60_000) })),
@@ -331,7 +331,7 @@ describe('a type that takes batches', () => {
     ).toEqual([10, 10, 5]);
   });
 
-  it('gets the others although one of them is not accepted', async () => {
+  test('gets the other events even if one of them is rejected', async () => {
     const connectorId = await addConnector();
     const createdAt = new Date(Date.now() - 60_000);
     const ids = await Promise.all(Array.from({ length: 8 }, () => stage.addDelivery(connectorId, { createdAt })));
@@ -342,7 +342,7 @@ describe('a type that takes batches', () => {
     for (const id of ids.toSpliced(3, 1)) await stage.deliveryIs(id, 'SUCCEEDED');
   });
 
-  it('fails together and is tried again together', async () => {
+  test('fails and retries a batch as a whole', async () => {
     receiver.answerNext({ statusCode: 500 });
     const connectorId = await addConnector();
     const createdAt = new Date(Date.now() - 60_000);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
 import type { ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
@@ -66,21 +66,24 @@ async function plan(...deliveries: ClaimedDelivery[]): Promise<{ sent: string[][
     },
   });
   const control = { mayRetry: () => true, signal: new AbortController().signal };
-  const results = (await Promise.all(jobs.map(({ run }) => run(control)))).flat();
-  return { sent, waits: results.flatMap(({ verdict }) => (verdict.kind === 'wait' ? verdict.afterSeconds : [])) };
+  await Promise.all(jobs.map(({ send }) => send?.(control)));
+  const waits = jobs.flatMap(({ deliveries: group, verdict }) =>
+    verdict?.kind === 'wait' ? group.map(() => verdict.afterSeconds) : [],
+  );
+  return { sent, waits };
 }
 
 describe('deliveries to a type that takes batches', () => {
-  it('wait for the end of the window they were created in', async () => {
+  test('wait for the end of the window they were created in', async () => {
     expect(await plan(delivery('a', 12, 1), delivery('b', 12, 0))).toEqual({ sent: [], waits: [8, 8] });
     expect(await plan(delivery('a', 19.5, 9))).toEqual({ sent: [], waits: [0.5] });
   });
 
-  it('go out together when it has ended', async () => {
+  test('are sent together when the window has ended', async () => {
     expect(await plan(delivery('a', 20.1, 8), delivery('b', 20.1, 3))).toEqual({ sent: [['a', 'b']], waits: [] });
   });
 
-  it('are split into requests of as many as the type takes', async () => {
+  test('are split into requests of the maximum batch size', async () => {
     const { sent } = await plan(...['a', 'b', 'c', 'd', 'e'].map((id) => delivery(id, 20.1, 5)));
     expect(sent).toEqual([
       ['a', 'b', 'c'],
@@ -88,9 +91,9 @@ describe('deliveries to a type that takes batches', () => {
     ]);
   });
 
-  it.each([
-    ['was tried before', { attemptCount: 1 }],
-    ['was asked for by hand', { trigger: 'MANUAL' as const }],
+  test.each([
+    ['was attempted before', { attemptCount: 1 }],
+    ['was requested manually', { trigger: 'MANUAL' as const }],
     ['is a test', { event: { ...delivery('', 0, 0).event, test: true } }],
   ])('do not wait when one of them %s', async (_, values) => {
     expect(await plan(delivery('a', 12, 1), delivery('b', 12, 1, values))).toEqual({ sent: [['a', 'b']], waits: [] });

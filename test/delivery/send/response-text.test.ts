@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { storedBody, storedMessage } from '../../../src/delivery/send/response-text.ts';
 
 describe('storedBody', () => {
-  it('is nothing for an empty body', () => {
+  test('is null for an empty body', () => {
     expect(storedBody(Buffer.alloc(0), [])).toBeNull();
   });
 
-  it('is text that PostgreSQL stores, of at most 16 KB, whatever the bytes', () => {
+  test('is text that PostgreSQL can store, up to 16 KB, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 70_000, size: 'max' }), (bytes) => {
         const text = storedBody(Buffer.from(bytes), [])!;
@@ -19,12 +19,12 @@ describe('storedBody', () => {
     );
   });
 
-  it('does not cut a character in two', () => {
+  test('does not split a character', () => {
     const text = storedBody(Buffer.from(`a${'€'.repeat(10_000)}`), [])!;
     expect(text).toBe(`a${'€'.repeat(5_461)}`);
   });
 
-  it('masks secrets, also one that the cut would fall into', () => {
+  test('masks secrets, including one at the cut', () => {
     const secret = 'sk_live_0123456789abcdef';
     const text = storedBody(Buffer.from(`${'x'.repeat(16_370)}${secret}`), [secret])!;
     expect(text).not.toContain('sk_live');
@@ -33,7 +33,7 @@ describe('storedBody', () => {
 });
 
 describe('storedMessage', () => {
-  it('masks secrets and is bounded', () => {
+  test('masks secrets and limits the length', () => {
     expect(storedMessage('Key abcdefgh12345678 was\0 refused.', ['abcdefgh12345678'])).toBe('Key •••• was refused.');
     expect(storedMessage('x'.repeat(1_000), [])).toHaveLength(500);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newWebhookSecret, signWebhook } from '../../../src/delivery/send/signing.ts';
 
 const headersOf = (id: string, timestampSeconds: number, signature: string) => ({
@@ -10,7 +10,7 @@ const headersOf = (id: string, timestampSeconds: number, signature: string) => (
 });
 
 describe('signWebhook', () => {
-  it('gives the signature of the Standard Webhooks example', () => {
+  test('returns the signature of the Standard Webhooks example', () => {
     const signature = signWebhook({
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       timestampSeconds: 1614265330,
@@ -20,7 +20,7 @@ describe('signWebhook', () => {
     expect(signature).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   });
 
-  it('is accepted by the official library for any JSON, under the new and under the old secret', () => {
+  test('is accepted by the official library for any JSON, with the new and the old secret', () => {
     fc.assert(
       fc.property(fc.json(), fc.stringMatching(/^evt_[a-z0-9]{1,26}$/), (body, id) => {
         const secrets = [newWebhookSecret(), newWebhookSecret()];
@@ -34,7 +34,7 @@ describe('signWebhook', () => {
     );
   });
 
-  it('is refused when anything of the message was changed', () => {
+  test('is rejected when any part of the message has changed', () => {
     const secret = newWebhookSecret();
     const timestampSeconds = Math.floor(Date.now() / 1000);
     const signature = signWebhook({ id: 'evt_1', timestampSeconds, body: '{"a":1}', secrets: [secret] });
@@ -48,7 +48,7 @@ describe('signWebhook', () => {
 });
 
 describe('newWebhookSecret', () => {
-  it('is whsec_ with 32 bytes, never twice the same', () => {
+  test('returns whsec_ and 32 bytes, different every time', () => {
     const secrets = Array.from({ length: 100 }, newWebhookSecret);
     expect(new Set(secrets).size).toBe(100);
     for (const secret of secrets) {

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
@@ -33,7 +33,7 @@ function verify(secret: string, { headers, body }: ReceivedRequest): unknown {
 }
 
 describe('a webhook delivery', () => {
-  it('reaches the receiver signed, and is recorded with its attempt', async () => {
+  test('is signed, and recorded with its attempt', async () => {
     receiver.answerNext({ statusCode: 202, body: 'thanks' });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -54,7 +54,7 @@ describe('a webhook delivery', () => {
     ]);
   });
 
-  it('is tried again until it succeeds, always with the same id and the same bytes', async () => {
+  test('is retried until it succeeds, always with the same id and bytes', async () => {
     receiver.answerNext({ statusCode: 500, body: 'no' }, { statusCode: 404 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -74,7 +74,7 @@ describe('a webhook delivery', () => {
     ]);
   });
 
-  it('has failed when the schedule is at its end', async () => {
+  test('fails at the end of the retry schedule', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -84,7 +84,7 @@ describe('a webhook delivery', () => {
     expect(receiver.requests).toHaveLength(4);
   });
 
-  it('is signed under the new and the previous secret while a secret is rotated', async () => {
+  test('is signed with the new and the previous secret during a rotation', async () => {
     const previous = newWebhookSecret();
     const webhook = await stage.addWebhook(receiver.url);
     const cell = { table: 'Webhook', column: 'previousSecret', rowId: webhook.id, projectId: stage.projectId };
@@ -106,14 +106,14 @@ describe('a webhook delivery', () => {
     expect(() => verify(previous, afterwards!)).toThrow();
   });
 
-  it('says that an event is a test', async () => {
+  test('marks a test event', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     start();
     await stage.deliveryIs(await stage.addDelivery(webhook.id, {}, { test: true }), 'SUCCEEDED');
     expect(JSON.parse(receiver.requests[0]!.body.toString())).toMatchObject({ test: true });
   });
 
-  it('does not follow a redirect: it is a failure', async () => {
+  test('fails on a redirect instead of following it', async () => {
     receiver.handle(() => ({ statusCode: 302, headers: { location: '/elsewhere' } }));
     const webhook = await stage.addWebhook(`${receiver.url}/hook`);
     const id = await stage.addDelivery(webhook.id);
@@ -123,7 +123,7 @@ describe('a webhook delivery', () => {
     expect((await stage.attempts(id))[0]).toMatchObject({ statusCode: 302, errorClass: 'redirect' });
   });
 
-  it('is given up after the timeout, and tried again', async () => {
+  test('is aborted after the timeout and retried', async () => {
     receiver.handle((_request, _response, index) => (index === 0 ? undefined : {}));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -132,7 +132,7 @@ describe('a webhook delivery', () => {
     expect(await stage.attempts(id)).toMatchObject([{ statusCode: null, errorClass: 'timeout' }, { statusCode: 200 }]);
   });
 
-  it('to a target that is not allowed fails without a connection', async () => {
+  test('to an address that is not allowed fails without a connection', async () => {
     const webhook = await stage.addWebhook('http://127.0.0.2:1/');
     const id = await stage.addDelivery(webhook.id);
     start({ retryScheduleSeconds: [] });
@@ -140,7 +140,7 @@ describe('a webhook delivery', () => {
     expect(delivery).toMatchObject({ errorClass: 'target_not_allowed', statusCode: null });
   });
 
-  it('whose secret cannot be opened is our fault: tried again, and the webhook is not blamed', async () => {
+  test('whose secret cannot be decrypted is retried without marking the webhook as failing', async () => {
     const webhook = await stage.addWebhook(receiver.url, { secret: 'v1.k1.AAAA.AAAA.AAAA' });
     const id = await stage.addDelivery(webhook.id);
     start();
@@ -151,8 +151,8 @@ describe('a webhook delivery', () => {
   });
 });
 
-describe('quick tries', () => {
-  it('get over a short failure within one claim', async () => {
+describe('quick retries', () => {
+  test('recover from a short failure within one claim', async () => {
     receiver.answerNext({ statusCode: 503 }, { statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -166,7 +166,7 @@ describe('quick tries', () => {
     ]);
   });
 
-  it('get over a refused connection', async () => {
+  test('recover from a refused connection', async () => {
     const { port, url } = receiver;
     await receiver.close();
     const webhook = await stage.addWebhook(url);
@@ -181,7 +181,7 @@ describe('quick tries', () => {
     expect(port).toBeGreaterThan(0);
   });
 
-  it('wait as long as a receiver asks for that asks for little', async () => {
+  test('respect a short Retry-After', async () => {
     receiver.answerNext({ statusCode: 429, headers: { 'retry-after': '1' } });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -191,7 +191,7 @@ describe('quick tries', () => {
     expect((second!.startedAt as Date).getTime() - (first!.startedAt as Date).getTime()).toBeGreaterThanOrEqual(999);
   });
 
-  it('leave a slow failure to the schedule', async () => {
+  test('leave a slow failure to the schedule', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -202,7 +202,7 @@ describe('quick tries', () => {
 });
 
 describe('Retry-After', () => {
-  it('is never cut short by the schedule', async () => {
+  test('is never shortened by the schedule', async () => {
     receiver.answerNext({ statusCode: 503, headers: { 'retry-after': '3600' } });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -217,8 +217,8 @@ describe('Retry-After', () => {
   });
 });
 
-describe('what is recorded of an answer', () => {
-  it('is bounded, storable and free of our secrets', async () => {
+describe('the recorded response', () => {
+  test('is limited in size, storable, and free of our secrets', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     const answer = Buffer.concat([
       Buffer.from(`a\0b ${webhook.secret} `),
@@ -235,7 +235,7 @@ describe('what is recorded of an answer', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16_384);
   });
 
-  it('is in the log as one line an attempt, without any secret', async () => {
+  test('is logged as one line per attempt, without any secret', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(`${receiver.url}/?token=hidden`);
     const id = await stage.addDelivery(webhook.id);

@@ -35,8 +35,8 @@ async function deliver(fields: object = {}): Promise<{ id: string; webhookId: st
   return { id: body.data[0]!.id, webhookId: webhook.id };
 }
 
-describe('the history', () => {
-  test('of a delivery that arrived says with which status, how fast, and after how many tries', async () => {
+describe('the delivery history', () => {
+  test('shows the status, response time and attempts of a delivery that succeeded', async () => {
     receiver.handle(() => ({ statusCode: 202, body: 'thanks' }));
     const { id, webhookId } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
@@ -56,7 +56,7 @@ describe('the history', () => {
     expect(list.body.data).toEqual([row]);
   });
 
-  test('of one that failed says so and when it is tried again', async () => {
+  test('shows when a failed delivery is retried', async () => {
     receiver.handle(() => ({ statusCode: 500, body: 'broken' }));
     const { id } = await deliver();
     await expect.poll(() => read(id), { timeout: 20_000 }).toMatchObject({ status: 'PENDING', statusCode: 500 });
@@ -67,8 +67,8 @@ describe('the history', () => {
   });
 });
 
-describe('resending', () => {
-  test('sends the same bytes under the same id, and goes on counting', async () => {
+describe('resending a delivery', () => {
+  test('sends the same bytes under the same id, and continues counting attempts', async () => {
     const { id } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const answer = await resend(id);
@@ -87,7 +87,7 @@ describe('resending', () => {
       });
   });
 
-  test('revives one that had been given up', async () => {
+  test('makes a failed delivery pending again', async () => {
     receiver.answerNext({ statusCode: 410 });
     const { id, webhookId } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'FAILED' });
@@ -96,7 +96,7 @@ describe('resending', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 2, reason: null });
   });
 
-  test('to a webhook that is off passes it over again', async () => {
+  test('to a disabled webhook skips it again', async () => {
     const { id, webhookId } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhookId}`, { body: { isActive: false } });
@@ -121,7 +121,7 @@ describe('resending', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('twice at once sends it at least once more and loses no count', async () => {
+  test('twice at once sends it at least once more and counts every attempt', async () => {
     const { id } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const statuses = (await Promise.all([resend(id), resend(id), resend(id)])).map(({ status }) => status);

@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const PERIOD = 'from=2026-02-03T10:00:00Z&to=2026-02-03T13:00:00Z';
 
-test('deliveries are counted in the hour in which they were finished, with their response times', async () => {
+test('delivery statistics count deliveries in the hour in which they finished, with response times', async () => {
   const { body } = await alice.rest<Stats>('GET', `${shop.base}/delivery-stats?${PERIOD}&interval=HOUR`);
   const nothing = {
     succeededCount: 0,
@@ -80,7 +80,7 @@ test('deliveries are counted in the hour in which they were finished, with their
   expect(body.isPartial).toBe(false);
 });
 
-test('days and months are of UTC, and a period without deliveries is all zeros', async () => {
+test('delivery statistics use UTC days and months, and are zero for a period without deliveries', async () => {
   const days = await alice.rest<Stats>(
     'GET',
     `${shop.base}/delivery-stats?from=2026-02-02T00:00:00Z&to=2026-02-04T00:00:00Z`,
@@ -97,7 +97,7 @@ test('days and months are of UTC, and a period without deliveries is all zeros',
   expect(months.body.buckets).toHaveLength(2);
 });
 
-test('the period is read by an index, however many deliveries there are outside of it', async () => {
+test('delivery statistics read a period by index, no matter how many deliveries are outside it', async () => {
   await sql.query('SET enable_seqscan = off');
   const { rows } = await sql.query(
     `EXPLAIN SELECT * FROM "Delivery" WHERE "projectId" = $1 AND "updatedAt" >= now() - interval '1 day'
@@ -110,7 +110,7 @@ test('the period is read by an index, however many deliveries there are outside 
   expect(plan).not.toContain('Seq Scan');
 });
 
-test('a strange project and a period beyond reason are refused', async () => {
+test("delivery statistics reject other users' projects and excessive periods", async () => {
   const bob = await app.user('bob');
   expect((await bob.rest('GET', `${shop.base}/delivery-stats`)).status).toBe(404);
   const { status, body } = await alice.rest<{ errors: object[] }>(

@@ -64,7 +64,7 @@ const idsOf = (requests: readonly { headers: Record<string, unknown> }[]) =>
   requests.map(({ headers }) => String(headers['webhook-id'])).toSorted();
 
 describe('a replay', () => {
-  test('sends each delivery exactly once more, under the same id, and as many as the dry run counts', async () => {
+  test('resends each delivery exactly once under the same id, as many as the dry run counted', async () => {
     await deliver(6);
     const counted = await replay({ dryRun: true });
     expect(counted).toEqual({ total: 6, replay: null });
@@ -82,7 +82,7 @@ describe('a replay', () => {
     expect(receiver.requests).toHaveLength(12);
   });
 
-  test('takes what its filter says, of each kind of filter', async () => {
+  test('respects every kind of filter', async () => {
     await deliver(3);
     const second = await createWebhook(alice, base, { url: receiver.url });
     await rest.send(alice, 'POST', `${base}/webhooks/${second.id}/test`, { body: { eventType: 'payment.settled' } });
@@ -109,7 +109,7 @@ describe('a replay', () => {
     expect(JSON.parse(all[4]!.body.toString())).toMatchObject({ type: 'payment.settled', test: true });
   });
 
-  test('sends what had been skipped, once its destination is active', async () => {
+  test('resends skipped deliveries once their destination is active', async () => {
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhookId}`, { body: { isActive: false } });
     await createEndpoint(alice, base);
     expect(await countBy('SKIPPED')).toBe(1);
@@ -119,7 +119,7 @@ describe('a replay', () => {
     await expect.poll(() => countBy('SUCCEEDED')).toBe(1);
   });
 
-  test('passes over what is being sent, and counts it', async () => {
+  test('skips and counts deliveries that are being sent', async () => {
     await deliver(2);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     receiver.handle(async () => {
@@ -136,7 +136,7 @@ describe('a replay', () => {
     expect(receiver.requests).toHaveLength(5);
   });
 
-  test('is paced, leaves later deliveries alone, and stops when it is cancelled', async () => {
+  test('respects its rate limit, ignores later deliveries, and stops when cancelled', async () => {
     await deliver(6);
     const { replay: started } = await replay({ maxPerSecond: 1 });
     await receiver.waitFor(7);
@@ -156,7 +156,7 @@ describe('a replay', () => {
     expect(log.data.map(({ action }) => action)).toEqual(['replay.cancelled', 'replay.created']);
   });
 
-  test('is told of as it goes on', async () => {
+  test('is published as it progresses', async () => {
     await deliver(2);
     const client = await connectSocket(app.url, alice.token);
     const query = `subscription { replayUpdated(projectId: "${projectId}") { cursor replay { id status done } } }`;
@@ -169,7 +169,7 @@ describe('a replay', () => {
     await client.close();
   });
 
-  test('is one of five at most, and its input is checked', async () => {
+  test('is limited to five at a time, and its input is validated', async () => {
     await deliver(1);
     const far = { from: '2999-01-01T00:00:00Z' };
     for (const [body, pointer] of [

@@ -4,12 +4,12 @@ import { scrub } from '../../../secrets/redact.ts';
 export type CurlVariable = { name: string; description: string };
 export type CurlCommand = { command: string; variables: CurlVariable[] };
 
-/** A request as it is sent; names of headers in lower case. */
+/** A request as it is sent, with header names in lower case. */
 export type SentRequest = { method: string; url: string; headers: Readonly<Record<string, string>>; body?: string };
 
 export type NamedSecret = { name: string; value: string };
 
-/** Part of a word of the shell: text as it is, or the value of a variable. */
+/** Part of a shell word: literal text, or the value of a variable. */
 type Piece = { text: string } | { variable: string };
 
 const WEBHOOK_SECRET: CurlVariable = {
@@ -19,7 +19,7 @@ const WEBHOOK_SECRET: CurlVariable = {
 
 const WEBHOOK_URL: CurlVariable = {
   name: 'WEBHOOK_URL',
-  description: 'The URL of the webhook, which may hold a secret.',
+  description: 'The URL of the webhook, which may contain a secret.',
 };
 
 // `od` and `tr` because `-macopt key:` would read the key as text.
@@ -30,11 +30,11 @@ const SIGN = [
 ];
 
 /**
- * A command for a POSIX shell that sends a webhook again as it was sent, signed anew by Standard Webhooks with the
- * secret in `$WEBHOOK_SECRET`: receivers refuse old timestamps.
+ * A POSIX shell command that sends the same webhook again, with a new Standard Webhooks signature made with the secret in
+ * `$WEBHOOK_SECRET`: servers reject old timestamps.
  *
  * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
- * @param options `hidesUrl`: whether the URL is to stand in `$WEBHOOK_URL` as well.
+ * @param options `hidesUrl`: whether the URL is replaced by `$WEBHOOK_URL` too.
  */
 export function webhookCurl(
   { method, url, headers, body = '' }: SentRequest,
@@ -49,16 +49,16 @@ export function webhookCurl(
   const plain = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, [{ text: value }]]));
   const setUp = [`id=${quote([{ text: id }])}`, ...SIGN];
   const variables = hidesUrl ? [WEBHOOK_URL, WEBHOOK_SECRET] : [WEBHOOK_SECRET];
-  const target: Piece = hidesUrl ? { variable: WEBHOOK_URL.name } : { text: url };
-  const parts = { method, url: [target], headers: { ...plain, ...fresh }, body: [{ text: body }] };
+  const address: Piece = hidesUrl ? { variable: WEBHOOK_URL.name } : { text: url };
+  const parts = { method, url: [address], headers: { ...plain, ...fresh }, body: [{ text: body }] };
   return { command: assemble(parts, [...variables, ...setUp]), variables };
 }
 
 /**
- * The same for any request: each secret stands in a variable named after its field, and where a secret is not there as
- * it is (encoded, or a part of it), the whole header or URL does.
+ * The same for any request. Each secret is replaced by a variable named after its field. Where a secret is encoded or only
+ * partly there, the whole header or URL is replaced.
  *
- * @returns undefined when the body holds a secret in another form than its own: then it cannot be shown.
+ * @returns undefined when the body contains a secret in a different form: then it can't be shown.
  */
 export function connectorCurl(request: SentRequest, secrets: readonly NamedSecret[]): CurlCommand | undefined {
   const values = secrets.map(({ value }) => value);
@@ -68,7 +68,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
     return { variable: name };
   };
 
-  /** Undefined when secrets are left in it. */
+  /** Undefined when secrets would be left in the text. */
   function separate(text: string): Piece[] | undefined {
     const found = secrets
       .filter(({ value }) => value !== '' && text.includes(value))
@@ -84,12 +84,12 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
   function header(name: string, value: string): Piece[] {
     const pieces = separate(value);
     const isCovered = pieces && (!isAuthenticating(name) || pieces.some((piece) => 'variable' in piece));
-    return isCovered ? pieces : [use(`HEADER_${variableName(name)}`, `Value of the header \`${name}\`.`)];
+    return isCovered ? pieces : [use(`HEADER_${variableName(name)}`, `Value of the \`${name}\` header.`)];
   }
 
   const body = separate(request.body ?? '');
   if (!body) return undefined;
-  const url = separate(request.url) ?? [use('REQUEST_URL', 'The URL of the call, which the secret is a part of.')];
+  const url = separate(request.url) ?? [use('REQUEST_URL', 'The URL of the request, which contains the secret.')];
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, header(name, value)]),
   );
@@ -100,10 +100,10 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
 
 type Parts = { method: string; url: Piece[]; headers: Record<string, Piece[]>; body?: Piece[] };
 
-/** A subshell, so that nothing stays behind and a variable that is missing ends it. */
+/** Uses a subshell, so that nothing stays behind and a missing variable ends it. */
 function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVariable | string)[]): string {
   const options = [
-    // What curl would send by itself and this service does not.
+    // curl sends this header by default, this service doesn't.
     `--header 'accept:'`,
     ...Object.entries(headers).map(([name, value]) => `--header ${quote([{ text: `${name}: ` }, ...value])}`),
     ...(body ? ['--data-binary @-'] : []),
@@ -122,7 +122,7 @@ function requireVariable({ name, description }: CurlVariable): string {
   return `: "\${${name}:?${description.replaceAll(/[`"$\\]/g, '')}}"`;
 }
 
-/** One word of the shell, whatever is in the text: within single quotes nothing but the single quote means anything. */
+/** One shell word, whatever the text contains: between single quotes only the single quote is special. */
 function quote(pieces: readonly Piece[]): string {
   const words = pieces
     .filter((piece) => 'variable' in piece || piece.text !== '')

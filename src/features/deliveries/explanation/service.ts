@@ -42,12 +42,9 @@ export type DeliveryExplanation = {
   curl: CurlCommand | null;
 };
 
-/** So many failures in a row, and workers leave a destination alone for a while. */
-const FAILURES_IN_A_ROW = 5;
-
 type EventRow = ClaimedEvent & { projectName: string; now: Date };
 
-/** Makes the function that explains a delivery that the viewer may see. Throws AppError `NOT_FOUND` when it is gone. */
+/** Makes the function that explains a delivery. It throws AppError `NOT_FOUND` when the delivery is gone. */
 export function createExplainer(options: ExplanationOptions) {
   const { db, secretBox, connectors, userAgent, payloadVersions, retryScheduleSeconds } = options;
   return async function explain(delivery: Delivery): Promise<DeliveryExplanation> {
@@ -57,11 +54,11 @@ export function createExplainer(options: ExplanationOptions) {
       delivery.connectorId ? db.prisma.connector.findUnique({ where: { id: delivery.connectorId } }) : null,
       db.prisma.attempt.findFirst({ where: { deliveryId: delivery.id }, orderBy: { number: 'desc' } }),
     ]);
-    const target = webhook ?? connector;
-    if (!event || !target) throw notFound();
+    const row = webhook ?? connector;
+    if (!event || !row) throw notFound();
 
     const title = connector ? (connectors(connector.type)?.title ?? connector.type) : 'webhook';
-    const destination = toState(target, title, await hasOnlyFailed(target));
+    const destination = toState(row, title, event.now);
     const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
@@ -74,7 +71,7 @@ export function createExplainer(options: ExplanationOptions) {
     };
   };
 
-  /** As text, since parsing its data would lose the bytes. */
+  /** The data is read as text: parsing it would lose its exact bytes. */
   async function readEvent({ eventId }: Delivery): Promise<EventRow | undefined> {
     const { rows } = await db.pool.query<EventRow>(
       `SELECT e."id", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
@@ -82,19 +79,6 @@ export function createExplainer(options: ExplanationOptions) {
       [eventId],
     );
     return rows[0];
-  }
-
-  /** Whether the latest deliveries to it that were tried have all failed. */
-  async function hasOnlyFailed(target: Webhook | Connector): Promise<boolean> {
-    if (target.failingSince === null) return false;
-    const where = 'url' in target ? { webhookId: target.id } : { connectorId: target.id };
-    const latest = await db.prisma.delivery.findMany({
-      where: { ...where, attemptCount: { gt: 0 } },
-      select: { errorClass: true },
-      orderBy: { id: 'desc' },
-      take: FAILURES_IN_A_ROW,
-    });
-    return latest.length === FAILURES_IN_A_ROW && latest.every(({ errorClass }) => errorClass !== null);
   }
 
   function curlToWebhook(event: EventRow, { url, projectId, payloadVersion }: Webhook): CurlCommand {
@@ -126,8 +110,9 @@ export function createExplainer(options: ExplanationOptions) {
   }
 }
 
-function toState(target: Webhook | Connector, title: string, isSlowedDown: boolean): DestinationState {
-  const { id, isActive, disabledReason, disabledAt, failingSince } = target;
-  const { pausedReason, pausedAt } = 'pausedAt' in target ? target : { pausedReason: null, pausedAt: null };
+function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {
+  const { id, isActive, disabledReason, disabledAt, failingSince, circuitOpenUntil } = destination;
+  const isSlowedDown = circuitOpenUntil !== null && circuitOpenUntil > now;
+  const { pausedReason, pausedAt } = 'pausedAt' in destination ? destination : { pausedReason: null, pausedAt: null };
   return { ...{ id, title, isActive, disabledReason, disabledAt, failingSince, isSlowedDown }, pausedReason, pausedAt };
 }

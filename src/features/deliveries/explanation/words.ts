@@ -1,10 +1,11 @@
+import { isUnsent } from '../../../egress/egress-error.ts';
 import type { Attempt, Delivery } from '../../../generated/prisma/client.ts';
 import { adviceOfStatus, ERROR_CLASS_SENTENCES, type Sentences, UNKNOWN_ERROR_CLASS } from './error-sentences.ts';
 
-/** The webhook or connector of a delivery, as it stands now. */
+/** The current status of a delivery's webhook or connector. */
 export type DestinationState = {
   id: string;
-  /** For sentences: `webhook`, or the title of the connector's type. */
+  /** `webhook`, or the title of the connector's type. Used in sentences. */
   title: string;
   isActive: boolean;
   disabledReason: string | null;
@@ -19,22 +20,22 @@ export type DeliveryFacts = {
   delivery: Delivery;
   destination: DestinationState;
   lastAttempt: Attempt | null;
-  /** By the clock of the database. */
+  /** The time of the database. */
   now: Date;
   retryScheduleSeconds: readonly number[];
 };
 
 export type RemainingTry = {
-  /** Seconds after the failure before it, ±20 %; null for the one that is due next. */
+  /** Seconds after the previous failure, ±20%; null for the next attempt. */
   afterSeconds: number | null;
-  /** If every try before it fails at once; null while the delivery is held. */
+  /** If every earlier attempt fails at once; null while the delivery is held. */
   expectedAt: Date | null;
 };
 
-/** Why what has not been tried yet is put off. */
+/** Why a delivery that hasn't been attempted yet has to wait. */
 const WAITS: Record<string, string> = {
-  rate_limited: ', because its destination takes no more requests a second',
-  circuit_open: ', because its destination has only failed lately',
+  rate_limited: ', because its destination has reached its rate limit',
+  circuit_open: ', because its destination has been failing',
 };
 
 type Row = {
@@ -42,54 +43,53 @@ type Row = {
   say: (facts: DeliveryFacts) => Sentences & { next: string };
 };
 
-const NOTHING_MORE = 'Nothing more happens by itself.';
-const RESEND = 'Send it again by hand, or with a replay.';
+const NOTHING_MORE = 'No further automatic retries.';
+const RESEND = 'Then resend the delivery, or start a replay.';
 
-/** What the stable reasons mean; others are sentences by themselves. */
+/** What the stable reason codes mean. Any other reason is already a sentence. */
 const REASONS: Record<string, Sentences> = {
   exhausted: {
-    summary: 'All tries of the schedule have failed, so it was given up.',
-    advice: `Repair the receiver. ${RESEND}`,
+    summary: 'Every scheduled retry failed, so the delivery has failed.',
+    advice: `Fix the destination. ${RESEND}`,
   },
   gone: {
-    summary: 'The receiver answered 410 Gone, so the webhook was disabled.',
-    advice: `If that was a mistake, switch the webhook on again. ${RESEND}`,
+    summary: 'The destination returned 410 Gone, so the webhook was disabled.',
+    advice: `If that was a mistake, enable the webhook. ${RESEND}`,
   },
   disabled: {
     summary: 'It was not sent, because its destination was disabled.',
-    advice: `Switch the destination on again. ${RESEND}`,
+    advice: `Enable the destination. ${RESEND}`,
   },
   filtered: {
-    summary: 'It was not sent, because the event does not pass the filter of its destination.',
-    advice:
-      'Nothing is wrong if that is what the filter is for. Otherwise change the filter, and send it again by hand.',
+    summary: "It was not sent, because the event does not match its destination's filter.",
+    advice: 'If that is not what you want, change the filter and resend the delivery.',
   },
   not_carried: {
-    summary: 'It was not sent, because connectors of this type make no call for events of this kind.',
-    advice: 'Nothing is wrong. Leave the kind out of the connector’s events if it should not show here.',
+    summary: 'It was not sent, because this type of connector does not support this event type.',
+    advice: 'Nothing is wrong. To hide these deliveries, remove the event type from the connector’s events.',
   },
   unknown_type: {
-    summary: 'It was not sent, because this service no longer knows the type of the connector.',
-    advice: 'Create a connector of another type.',
+    summary: 'It was not sent, because this type of connector is no longer supported.',
+    advice: 'Create a connector of a different type.',
   },
 };
 
-/** Why a delivery waits without a time at which it is due. */
+/** Why a delivery is held without a time at which it is due. */
 const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
     summary:
-      'It waits for its turn: an earlier event of the same payment is not delivered yet, and the webhook keeps their order.',
-    next: 'It is sent the moment that one is delivered, is given up, or has failed as often as the webhook lets it hold up others.',
-    advice: 'See why the earlier one fails, or lower `orderingEscapeAfterAttempts` of the webhook.',
+      'It is waiting for its turn: the webhook keeps events in order, and an earlier event of the same payment has not been delivered yet.',
+    next: 'It will be sent as soon as the earlier one succeeds, fails, or reaches the number of failed attempts after which the webhook skips ahead.',
+    advice: "Check why the earlier one is failing, or lower the webhook's `orderingEscapeAfterAttempts`.",
   },
 };
 
-/** The first row that fits is what is said. */
+/** The first row that matches is used. */
 const ROWS: readonly Row[] = [
   {
     when: ({ delivery }) => delivery.status === 'SUCCEEDED',
     say: ({ delivery: { reason }, lastAttempt }) => ({
-      summary: `It was delivered${answerOf(lastAttempt)}.${reason ? ` ${reason}` : ''}`,
+      summary: `It was delivered${responseOf(lastAttempt)}.${reason ? ` ${reason}` : ''}`,
       next: NOTHING_MORE,
       advice: null,
     }),
@@ -98,10 +98,10 @@ const ROWS: readonly Row[] = [
     when: ({ delivery }) => delivery.status === 'RUNNING' && delivery.leasedUntil !== null,
     say: ({ delivery: { leasedUntil }, now }) =>
       leasedUntil! > now
-        ? { summary: 'It is being sent at this moment.', next: 'Its result comes within seconds.', advice: null }
+        ? { summary: 'It is being sent right now.', next: 'The result will be here within seconds.', advice: null }
         : {
-            summary: 'The worker that was sending it has ended without a result.',
-            next: 'Another worker takes it up within seconds and sends it again, under the same id.',
+            summary: 'The worker that was sending it stopped without a result.',
+            next: 'Another worker will send it again within seconds, under the same id.',
             advice: null,
           },
   },
@@ -109,10 +109,10 @@ const ROWS: readonly Row[] = [
     when: ({ delivery }) => delivery.status === 'FAILED' || delivery.status === 'SKIPPED',
     say: ({ delivery: { reason, status }, lastAttempt }) => {
       const known = REASONS[reason ?? ''];
-      const fallback = `It was ${status === 'FAILED' ? 'given up' : 'not sent'}${reason ? `: ${sentence(reason)}` : '.'}`;
+      const fallback = `It ${status === 'FAILED' ? 'failed' : 'was not sent'}${reason ? `: ${sentence(reason)}` : '.'}`;
       const last = status === 'FAILED' && lastAttempt ? failureOf(lastAttempt) : undefined;
       return {
-        summary: [known?.summary ?? fallback, last && `Last, ${last.summary}`].filter(Boolean).join(' '),
+        summary: [known?.summary ?? fallback, last && `Last attempt: ${last.summary}`].filter(Boolean).join(' '),
         next: NOTHING_MORE,
         advice: [last?.advice, known?.advice ?? RESEND].filter(Boolean).join(' '),
       };
@@ -121,9 +121,9 @@ const ROWS: readonly Row[] = [
   {
     when: ({ destination }) => !destination.isActive,
     say: ({ destination }) => ({
-      summary: `It waits, and its ${destination.title} is disabled${because(destination.disabledReason)}.`,
-      next: 'It becomes skipped, with the reason `disabled`.',
-      advice: `Switch the ${destination.title} on again. ${RESEND}`,
+      summary: `It is waiting, but its ${destination.title} is disabled${because(destination.disabledReason)}.`,
+      next: 'It will be skipped, with the reason `disabled`.',
+      advice: `Enable the ${destination.title}. ${RESEND}`,
     }),
   },
   {
@@ -132,36 +132,35 @@ const ROWS: readonly Row[] = [
       destination.pausedAt
         ? {
             summary: `It is held, because its ${destination.title} connector is paused: ${sentence(destination.pausedReason ?? '')}`,
-            next: 'It is sent as soon as the config of the connector is replaced.',
-            advice: 'Replace the credential in the config of the connector.',
+            next: "It will be sent as soon as the connector's config is replaced.",
+            advice: "Replace the credential in the connector's config.",
           }
         : (HOLDS[delivery.reason ?? ''] ?? {
             summary: `It is held${because(delivery.reason)}.`,
-            next: 'It is sent as soon as what holds it is gone; that is looked at every few seconds.',
+            next: 'It will be sent once nothing holds it anymore. This is checked every few seconds.',
             advice: null,
           }),
   },
   {
     when: ({ delivery }) => delivery.attemptCount === 0 || delivery.trigger === 'MANUAL',
     say: ({ delivery: { attemptCount, nextAttemptAt, reason }, now, destination }) => ({
-      summary:
-        attemptCount === 0 ? `It has not been sent yet${WAITS[reason ?? ''] ?? ''}.` : 'It was asked to be sent again.',
+      summary: attemptCount === 0 ? `It has not been sent yet${WAITS[reason ?? ''] ?? ''}.` : 'It was resent manually.',
       next: isDue(nextAttemptAt!, now)
-        ? `It is due, and sent as soon as a worker has room for it.${slowness(destination)}`
-        : `It is sent ${at(nextAttemptAt!, now)}${reason ? '' : ', together with what else comes until then'}.`,
+        ? `It is due and will be sent as soon as a worker is free.${slowness(destination)}`
+        : `It will be sent ${at(nextAttemptAt!, now)}${reason ? '' : ', batched with other events'}.`,
       advice: null,
     }),
   },
   {
     when: ({ lastAttempt }) => lastAttempt !== null,
     say: ({ delivery: { nextAttemptAt, errorClass }, lastAttempt, now, destination }) => {
-      // An interrupted try has no record: it is known by the delivery alone.
+      // An interrupted attempt has no row. Only the delivery shows it.
       const attempt = errorClass === 'interrupted' ? { ...lastAttempt!, errorClass, statusCode: null } : lastAttempt!;
       const { summary, advice } = failureOf(attempt);
-      const when = isDue(nextAttemptAt!, now) ? 'as soon as a worker has room for it' : at(nextAttemptAt!, now);
+      const when = isDue(nextAttemptAt!, now) ? 'as soon as a worker is free' : at(nextAttemptAt!, now);
       return {
-        summary: `The last try has failed: ${summary}`,
-        next: `It is tried again ${when}.${slowness(destination)}`,
+        summary: `The last attempt failed: ${summary}`,
+        next: `It will be retried ${when}.${slowness(destination)}`,
         advice,
       };
     },
@@ -169,17 +168,17 @@ const ROWS: readonly Row[] = [
 ];
 
 const OTHERWISE: Row['say'] = ({ delivery }) => ({
-  summary: `It waits${because(delivery.reason)}.`,
-  next: 'It is sent as soon as a worker has room for it.',
+  summary: `It is waiting${because(delivery.reason)}.`,
+  next: 'It will be sent as soon as a worker is free.',
   advice: null,
 });
 
-/** Says in plain words why a delivery stands where it stands, what comes next, and what can be done about it. */
+/** Explains in plain words why a delivery has its status, what happens next, and what the seller can do. */
 export function explainInWords(facts: DeliveryFacts): Sentences & { next: string } {
   return (ROWS.find(({ when }) => when(facts))?.say ?? OTHERWISE)(facts);
 }
 
-/** The tries that are left, if all of them fail; none for a delivery that is finished. */
+/** The attempts that are left if all of them fail; none for a finished delivery. */
 export function remainingTries({ delivery, now, retryScheduleSeconds }: DeliveryFacts): RemainingTry[] {
   const { status, nextAttemptAt, retryStep } = delivery;
   if (status !== 'PENDING' && status !== 'RUNNING') return [];
@@ -196,15 +195,12 @@ export function remainingTries({ delivery, now, retryScheduleSeconds }: Delivery
 export const DELIVERY_PHASES = ['dns', 'connect', 'tls', 'first_byte', 'other'] as const;
 export type DeliveryPhase = (typeof DELIVERY_PHASES)[number];
 
-// Failures before the request was sent: what is left of their time was no waiting for an answer.
-const NEVER_SENT = new Set(['target_not_allowed', 'dns_error', 'connection_refused', 'connect_timeout', 'tls_error']);
-
-/** What took the most time of an attempt. Without an answer, what no other phase explains was waiting for one. */
+/** The phase of an attempt that took longest. Without a response, time that no phase accounts for was spent waiting for one. */
 export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; milliseconds: number } {
   const { durationMs, dnsMs, connectMs, tlsMs, firstByteMs, statusCode, errorClass } = attempt;
   const known = { dns: dnsMs ?? 0, connect: connectMs ?? 0, tls: tlsMs ?? 0, first_byte: firstByteMs ?? 0 };
   const rest = Math.max(0, durationMs - Object.values(known).reduce((sum, milliseconds) => sum + milliseconds, 0));
-  const isWaiting = statusCode === null && firstByteMs === null && !NEVER_SENT.has(errorClass ?? '');
+  const isWaiting = statusCode === null && firstByteMs === null && !isUnsent(errorClass ?? '');
   const times: Record<DeliveryPhase, number> = isWaiting
     ? { ...known, first_byte: rest, other: 0 }
     : { ...known, other: rest };
@@ -222,21 +218,19 @@ function failureOf({
   if (statusCode === null)
     return { ...known, summary: errorMessage && errorClass !== 'interrupted' ? sentence(errorMessage) : known.summary };
   return {
-    summary: `the receiver answered ${statusCode}.${errorMessage ? ` ${sentence(errorMessage)}` : ''}`,
+    summary: `the destination returned ${statusCode}.${errorMessage ? ` ${sentence(errorMessage)}` : ''}`,
     advice: errorClass === 'http_status' ? adviceOfStatus(statusCode) : known.advice,
   };
 }
 
-function answerOf(attempt: Attempt | null): string {
+function responseOf(attempt: Attempt | null): string {
   if (!attempt) return '';
   const { statusCode, durationMs, number } = attempt;
-  return ` by attempt ${number}, which was answered with ${statusCode} after ${durationMs} ms`;
+  return ` by attempt ${number}, which returned ${statusCode} after ${durationMs} ms`;
 }
 
 function slowness({ isSlowedDown }: DestinationState): string {
-  return isSlowedDown
-    ? ' Its destination has only failed lately, so that it is left alone for up to a minute at a time.'
-    : '';
+  return isSlowedDown ? ' The destination has been failing, so attempts are spaced up to a minute apart.' : '';
 }
 
 const isDue = (time: Date, now: Date) => time.getTime() <= now.getTime() + 1_000;

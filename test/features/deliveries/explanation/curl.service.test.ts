@@ -36,11 +36,11 @@ const SYNTAX = [
   "'; exit 9; '",
 ];
 
-describe('the command for a webhook', () => {
+describe('the curl command for a webhook', () => {
   const secret = newWebhookSecret();
   const headers = { 'content-type': 'application/json', 'user-agent': 'Tollgate/1', 'webhook-id': 'evt_1' };
 
-  test('sends any body byte for byte, with a signature that verifies', async () => {
+  test('sends any body byte for byte, with a valid signature', async () => {
     const text = fc.oneof(
       hostileText(80),
       fc.array(fc.constantFrom(...SYNTAX), { maxLength: 8 }).map((all) => all.join('')),
@@ -58,7 +58,7 @@ describe('the command for a webhook', () => {
     );
   });
 
-  test('leaves whatever a URL may be made of as it is', async () => {
+  test('does not change any URL', async () => {
     const path = fc.string({ maxLength: 40 }).map((text) => new URL(`${receiver.url}/p${text}${SYNTAX.join('')}`).href);
     await fc.assert(
       fc.asyncProperty(path, async (url) => {
@@ -71,7 +71,7 @@ describe('the command for a webhook', () => {
     );
   });
 
-  test('has a URL that may hold a secret in a variable', async () => {
+  test('replaces a URL that may contain a secret by a variable', async () => {
     const url = `${receiver.url}/in?token='1`;
     const { command, variables } = webhookCurl({ method: 'POST', url, headers, body: '{}' }, { hidesUrl: true });
     expect(variables.map(({ name }) => name)).toEqual(['WEBHOOK_URL', 'WEBHOOK_SECRET']);
@@ -80,7 +80,7 @@ describe('the command for a webhook', () => {
     expect(request.path).toBe("/in?token='1");
   });
 
-  test('takes the secret with or without its prefix, and names the variable when it is missing', async () => {
+  test('accepts the secret with or without its prefix, and names a missing variable', async () => {
     const { command, variables } = webhookCurl({ method: 'POST', url: receiver.url, headers, body: '{}' });
     expect(variables).toMatchObject([{ name: 'WEBHOOK_SECRET' }]);
     const request = await received(command, { WEBHOOK_SECRET: secret.replace('whsec_', '') });
@@ -91,14 +91,14 @@ describe('the command for a webhook', () => {
   });
 });
 
-describe('the command for a connector', () => {
+describe('the curl command for a connector', () => {
   const secrets = [
     { name: 'apiKey', value: `sk-'live'-0123456789abcdef` },
     { name: 'webhookUrl', value: 'https://hooks.example.com/services/T000/B000/abcdefghijklmnopqrstuvwx' },
   ];
   const values = secrets.map(({ value }) => value);
 
-  test('has each secret as a variable, wherever it stands', async () => {
+  test('replaces each secret by a variable, wherever it occurs', async () => {
     const curl = connectorCurl(
       {
         method: 'PUT',
@@ -118,7 +118,7 @@ describe('the command for a connector', () => {
     expect(request.body.toString()).toBe(`key=${values[0]}&it's`);
   });
 
-  test('has the whole header or URL as a variable where the secret is encoded or taken apart', async () => {
+  test('replaces the whole header or URL if the secret is encoded or split', async () => {
     const basic = `Basic ${Buffer.from(`user:${values[0]}`).toString('base64')}`;
     const url = `${receiver.url}/api/abcdefghijklmnopqrstuvwx`;
     const curl = connectorCurl({ method: 'GET', url, headers: { authorization: basic } }, secrets)!;
@@ -129,13 +129,13 @@ describe('the command for a connector', () => {
     expect(request.headers.authorization).toBe(basic);
   });
 
-  test('covers headers that authenticate though no secret is known in them', () => {
+  test('masks authentication headers even without a known secret in them', () => {
     const headers = { authorization: 'Bearer made-of-the-secret', 'x-signature': 'abc' };
     const curl = connectorCurl({ method: 'GET', url: receiver.url, headers }, secrets)!;
     expect(curl.command).not.toMatch(/made-of-the-secret|abc'/);
   });
 
-  test('is not given when the body holds a secret in another form', () => {
+  test('is not shown if the body contains a secret in another form', () => {
     const body = Buffer.from(values[0]!).toString('base64');
     expect(connectorCurl({ method: 'POST', url: receiver.url, headers: {}, body }, secrets)).toBeUndefined();
   });

@@ -59,7 +59,7 @@ const change = (id: string, assignments: string) =>
   sql.query(`UPDATE "Delivery" SET ${assignments} WHERE "id" = $1`, [id]);
 
 describe('an attempt', () => {
-  test('keeps what its parts took and both headers, without what authenticates', async () => {
+  test('keeps the time of each phase and both sets of headers, without credentials', async () => {
     receiver.handle(() => ({
       headers: { 'x-trace': 'abc', 'set-cookie': 'session=secret', 'x-long': 'x'.repeat(3_000) },
       body: 'ok',
@@ -88,7 +88,7 @@ describe('an attempt', () => {
     expect(sent.toSorted()).toEqual(['connection', 'content-length', 'host']);
   });
 
-  test('of a connector keeps no secret of its URL', async () => {
+  test('of a connector does not keep the secret in its URL', async () => {
     const botToken = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1';
     const config = { botToken, chatId: '-1001234567890' };
     const connector = await createConnector(alice, base, { type: 'telegram', config });
@@ -108,14 +108,14 @@ describe('an attempt', () => {
 });
 
 describe('the explanation of a delivery', () => {
-  test('that arrived says so, and its command sends the same again, signed anew', async () => {
+  test('that succeeded has a command that sends the same request with a new signature', async () => {
     const webhook = await createWebhook(alice, base, { url: `${receiver.url}/in` });
     const id = await deliveryTo('webhooks', webhook.id, { description: `it's "$(quoted)" \`x\` \\ 👩‍👩‍👧` });
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const explanation = await explain(id);
     expect(explanation).toMatchObject({
       ...{ deliveryId: id, status: 'SUCCEEDED', advice: null, remainingTries: [] },
-      summary: expect.stringMatching(/^It was delivered by attempt 1, which was answered with 200 after \d+ ms\.$/),
+      summary: expect.stringMatching(/^It was delivered by attempt 1, which returned 200 after \d+ ms\.$/),
       destination: { id: webhook.id, title: 'webhook', isActive: true, isSlowedDown: false },
     });
     const result = await runShell(explanation.curl, { WEBHOOK_SECRET: webhook.secret });
@@ -127,7 +127,7 @@ describe('the explanation of a delivery', () => {
     new Webhook(webhook.secret).verify(second!.body.toString(), second!.headers as Record<string, string>);
   });
 
-  test('that is tried again says when, what is left of the schedule, and what to do', async () => {
+  test('that will be retried says when, how many retries are left, and what to do', async () => {
     receiver.handle(() => ({ statusCode: 503 }));
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
@@ -136,9 +136,9 @@ describe('the explanation of a delivery', () => {
     const { nextAttemptAt } = await read(id);
     const explanation = await explain(id);
     expect(explanation).toMatchObject({
-      summary: 'The last try has failed: the receiver answered 503.',
-      next: `It is tried again in about 5 minutes, at ${nextAttemptAt}.`,
-      advice: expect.stringContaining('Look into its log'),
+      summary: 'The last attempt failed: the destination returned 503.',
+      next: `It will be retried in about 5 minutes, at ${nextAttemptAt}.`,
+      advice: expect.stringContaining('Check its logs'),
       slowestPhaseMs: expect.any(Number),
     });
     expect(explanation.remainingTries.map(({ afterSeconds }) => afterSeconds)).toEqual([
@@ -149,7 +149,7 @@ describe('the explanation of a delivery', () => {
     expect(later! - due!).toBe(1_800_000);
   });
 
-  test('that waited for a slow answer names the wait', async () => {
+  test('that waited for a slow response names the wait', async () => {
     const stalled = await startReceiver(async () => {
       await new Promise((resolve) => setTimeout(resolve, 150));
       return {};
@@ -168,28 +168,28 @@ describe('the explanation of a delivery', () => {
     [
       at('FAILED', 'exhausted'),
       {
-        summary: expect.stringContaining('All tries of the schedule have failed'),
-        next: 'Nothing more happens by itself.',
+        summary: expect.stringContaining('Every scheduled retry failed'),
+        next: 'No further automatic retries.',
       },
     ],
     [
       at('FAILED', 'gone'),
-      { summary: expect.stringContaining('410 Gone'), advice: expect.stringContaining('switch the webhook on') },
+      { summary: expect.stringContaining('410 Gone'), advice: expect.stringContaining('enable the webhook') },
     ],
     [at('SKIPPED', 'disabled'), { summary: expect.stringContaining('was disabled') }],
-    [at('SKIPPED', 'not_carried'), { summary: expect.stringContaining('make no call for events of this kind') }],
-    [at('SKIPPED', 'filtered'), { summary: expect.stringContaining('does not pass the filter') }],
+    [at('SKIPPED', 'not_carried'), { summary: expect.stringContaining('does not support this event type') }],
+    [at('SKIPPED', 'filtered'), { summary: expect.stringContaining('does not match its destination') }],
     [at('SKIPPED', 'Slack has no words for it'), { summary: 'It was not sent: Slack has no words for it.' }],
-    [at('RUNNING', null, `, "leasedUntil" = now() + interval '9 s'`), { summary: 'It is being sent at this moment.' }],
+    [at('RUNNING', null, `, "leasedUntil" = now() + interval '9 s'`), { summary: 'It is being sent right now.' }],
     [
       at('PENDING', 'ordering'),
       {
         summary: expect.stringContaining('an earlier event of the same payment'),
-        next: expect.stringContaining('given up'),
+        next: expect.stringContaining('the earlier one succeeds, fails'),
       },
     ],
     [at('PENDING', 'paused'), { summary: expect.stringContaining('It is held') }],
-  ])('with %s', async (assignments, expected) => {
+  ])('matches its columns: %s', async (assignments, expected) => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
@@ -197,24 +197,24 @@ describe('the explanation of a delivery', () => {
     expect(await explain(id)).toMatchObject(expected);
   });
 
-  test('whose worker was killed says that it is sent again', async () => {
+  test('whose worker was killed says that it will be sent again', async () => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhook.id}`, { body: { isActive: false } });
     await change(id, `"status" = 'PENDING', "nextAttemptAt" = now() + interval '1 h', "errorClass" = 'interrupted'`);
     expect(await explain(id)).toMatchObject({
-      summary: 'It waits, and its webhook is disabled.',
+      summary: 'It is waiting, but its webhook is disabled.',
       destination: { isActive: false },
     });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhook.id}`, { body: { isActive: true } });
     expect(await explain(id)).toMatchObject({
-      summary: expect.stringContaining('The worker ended while it was sending'),
+      summary: expect.stringContaining('The worker stopped while sending'),
       advice: expect.stringContaining('webhook-id'),
     });
   });
 
-  test('to a destination that has only failed says that few are sent to it', async () => {
+  test('to a destination with an open circuit says that it is slowed down', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     for (let count = 0; count < 4; count++) await createEndpoint(alice, base);
@@ -224,7 +224,7 @@ describe('the explanation of a delivery', () => {
       .toMatchObject({ destination: { isSlowedDown: true, failingSince: expect.any(String) } });
   });
 
-  test('is the same over GraphQL, and null for what is not theirs', async () => {
+  test("is the same over GraphQL, and null for other users' deliveries", async () => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });

@@ -1,10 +1,10 @@
 import type { ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
-import type { HealthEffect, Settlement } from '../model/outcome.ts';
+import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
 import { rejectionOf } from './rejections.ts';
 
-type Change = Pick<Settlement, 'status' | 'reason'> &
-  Partial<Pick<Settlement, 'dueInSeconds' | 'retryStep' | 'health'>>;
+type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
+  Partial<Pick<DeliveryOutcome, 'dueInSeconds' | 'retryStep' | 'health'>>;
 
 type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
 
@@ -27,16 +27,16 @@ const RULES: Rules = {
 };
 
 /**
- * Turns what came of a claim into the delivery's next state.
+ * Turns the result of a claimed delivery into its next state.
  *
- * @param random from 0 to 1; the same for deliveries that went out together, so that they are tried again together.
+ * @param random from 0 to 1; the same for deliveries that were sent together, so that they are retried together.
  */
-export function settle(
+export function judge(
   delivery: ClaimedDelivery,
   result: SendResult,
   schedule: readonly number[] = RETRY_SCHEDULE_SECONDS,
   random: number = Math.random(),
-): Settlement {
+): DeliveryOutcome {
   const { attempts, verdict, remember = {} } = result;
   const isOurFault = attempts.at(-1)?.errorClass === 'internal';
   const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
@@ -44,4 +44,14 @@ export function settle(
   const rejection = rejectionOf(delivery, verdict, attempts.at(-1)?.statusCode ?? null);
   const unchanged = { dueInSeconds: null, retryStep: delivery.retryStep, health: null };
   return { delivery, attempts, remember, rejection, ...unchanged, ...change };
+}
+
+/** The same for deliveries that were sent together. */
+export function judgeTogether(
+  deliveries: readonly ClaimedDelivery[],
+  results: readonly SendResult[],
+  schedule: readonly number[],
+): DeliveryOutcome[] {
+  const random = Math.random();
+  return deliveries.map((delivery, index) => judge(delivery, results[index]!, schedule, random));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { webhookBody } from '../../../src/delivery/send/payload.ts';
+import { describe, expect, test } from 'vitest';
+import { webhookBody } from '../../../src/delivery/send/webhook-request.ts';
 
 const event = {
   id: 'evt_1',
@@ -11,18 +11,18 @@ const event = {
 };
 
 describe('webhookBody', () => {
-  it('carries the event and nothing else', () => {
+  test('contains the event and nothing else', () => {
     expect(webhookBody(event, 'proj_1')).toBe(
       '{"id":"evt_1","type":"endpoint.created","timestamp":"2026-03-01T12:00:00.123Z","projectId":"proj_1","data":{"path":"/now"}}',
     );
   });
 
-  it('says so when the event was sent by hand', () => {
+  test('marks a test event', () => {
     expect(JSON.parse(webhookBody({ ...event, test: true }, 'proj_1'))).toMatchObject({ id: 'evt_1', test: true });
     expect(webhookBody(event, 'proj_1')).not.toContain('test');
   });
 
-  it('is the JSON of its parts, whatever the data', () => {
+  test('is the JSON of its parts for any data', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (data) => {
         const { id, type, timestamp } = event;
@@ -40,7 +40,7 @@ describe('webhookBody', () => {
     );
   });
 
-  it('keeps the bytes of the data even where parsing would change them', () => {
+  test('keeps the bytes of the data even if parsing would change them', () => {
     const data = '{"amountAtomic":12345678901234567890, "2":0, "1":0}';
     expect(webhookBody({ ...event, data }, 'proj_1')).toContain(data);
   });

@@ -1,38 +1,38 @@
-import { describe, expect, it } from 'vitest';
-import { createDestinations } from '../../../src/delivery/flow/destinations.ts';
+import { describe, expect, test } from 'vitest';
+import { createDestinationRoom } from '../../../src/delivery/flow/destination-room.ts';
 
 const of = (destination: string, attemptCount = 0) => ({ destination, attemptCount });
 
 const limits = { maxInFlight: 1_000, perDestination: 50, maxPerDestination: 500 };
 
-describe('createDestinations', () => {
-  it('lets a lone destination have half of the slots', () => {
-    const destinations = createDestinations(limits);
+describe('the room of a destination', () => {
+  test('is half of the slots for a single destination', () => {
+    const destinations = createDestinationRoom(limits);
     expect(destinations.share()).toBe(500);
     for (let index = 0; index < 400; index++) destinations.take(of('a'));
     expect(destinations.room().get('a')).toBe(100);
   });
 
-  it('never lets one have more than the most', () => {
-    expect(createDestinations({ ...limits, maxPerDestination: 120 }).share()).toBe(120);
+  test('never exceeds the maximum per destination', () => {
+    expect(createDestinationRoom({ ...limits, maxPerDestination: 120 }).share()).toBe(120);
   });
 
-  it('shares the slots equally among the busy, and grants each its minimum', () => {
-    const destinations = createDestinations(limits);
+  test('is an equal share of the slots among busy destinations, with a guaranteed minimum', () => {
+    const destinations = createDestinationRoom(limits);
     for (const id of 'abcdefghi') destinations.take(of(id));
     expect(destinations.share()).toBe(100);
     for (let index = 0; index < 100; index++) destinations.take(of(`more${index}`));
     expect(destinations.share()).toBe(50);
   });
 
-  it('has no room, never less, where the share has shrunk below what is in flight', () => {
-    const destinations = createDestinations(limits);
+  test('is zero, never negative, when the share shrinks below the number in flight', () => {
+    const destinations = createDestinationRoom(limits);
     for (let index = 0; index < 500; index++) destinations.take(of('a'));
     destinations.take(of('b'));
     expect(destinations.room().get('a')).toBe(0);
   });
 
-  it('grants a restricted destination the least of what its restrictions allow', () => {
+  test('is the lowest of its restrictions', () => {
     const slots = (entries: [string, number][]) => ({ slots: () => new Map(entries) });
     const restrictions = [
       slots([['a', 5]]),
@@ -42,14 +42,14 @@ describe('createDestinations', () => {
         ['c', -4],
       ]),
     ];
-    const destinations = createDestinations(limits, restrictions);
+    const destinations = createDestinationRoom(limits, restrictions);
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 2, b: 0, c: -4 });
     destinations.take(of('a'));
     destinations.take(of('c'));
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 1, b: 0, c: -3 });
   });
 
-  it('gives a destination that is paced as many more, whatever it has in flight', () => {
+  test('follows the rate limit of a paced destination regardless of the number in flight', () => {
     const paces = {
       slots: () =>
         new Map([
@@ -59,18 +59,18 @@ describe('createDestinations', () => {
         ]),
     };
     const circuits = { slots: () => new Map([['c', -4]]) };
-    const destinations = createDestinations({ ...limits, maxPerDestination: 12 }, [circuits], paces);
+    const destinations = createDestinationRoom({ ...limits, maxPerDestination: 12 }, [circuits], paces);
     for (let index = 0; index < 6; index++) destinations.take(of('a'));
     for (let index = 0; index < 10; index++) destinations.take(of('b'));
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 5, b: 2, c: -4 });
   });
 
-  it('keeps none for first tries where there is but one, which retries need too', () => {
-    expect(createDestinations({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
+  test('reserves nothing for first attempts when there is only one slot', () => {
+    expect(createDestinationRoom({ ...limits, maxInFlight: 1 }).retryRoom()).toBe(1);
   });
 
-  it('keeps a quarter of what one account may have for first tries', () => {
-    const destinations = createDestinations(limits);
+  test("reserves a quarter of an account's share for first attempts", () => {
+    const destinations = createDestinationRoom(limits);
     expect(destinations.retryRoom()).toBe(562);
     for (let index = 0; index < 600; index++) destinations.take(of(`a${index}`, 1));
     expect(destinations.retryRoom()).toBe(0);
@@ -79,8 +79,8 @@ describe('createDestinations', () => {
     expect(destinations.retryRoom()).toBe(22);
   });
 
-  it('forgets what is no longer in flight', () => {
-    const destinations = createDestinations(limits);
+  test('forgets deliveries that are no longer in flight', () => {
+    const destinations = createDestinationRoom(limits);
     destinations.take(of('a'));
     destinations.free(of('a'));
     expect(destinations.room().size).toBe(0);

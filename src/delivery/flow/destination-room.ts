@@ -4,46 +4,46 @@ import { MOST_OF_ONE_ACCOUNT } from './shares.ts';
 type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
 
 export type DestinationLimits = {
-  /** Slots of the worker. */
+  /** Slots of this worker. */
   maxInFlight: number;
-  /** What a destination may always have in flight. */
+  /** What every destination may have in flight at any time. */
   perDestination: number;
-  /** What it may have in flight at most. */
+  /** The most that one destination may have in flight. */
   maxPerDestination: number;
 };
 
-/** What is known of single destinations; negative: only what is asked for by hand. */
+/** Limits of single destinations. A negative number allows that many manual deliveries only. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
-/** Of what an account may have, the part kept for first tries: however many retries are due, its new events go out. */
-const FIRST_TRIES_SHARE = 1 / 4;
+/** The part of an account's share that is reserved for first attempts, so that retries never hold up new events. */
+const FIRST_ATTEMPTS_SHARE = 1 / 4;
 
 /**
- * Shares the worker's slots among destinations. Each may always have `perDestination` in flight, and more while few
- * others are busy: an equal share of all slots, with one share left free for a newcomer. Where a destination is
- * restricted, the least counts.
+ * Shares the worker's slots among destinations. Each may always have `perDestination` in flight. While few others are busy
+ * it may have more: an equal share of all slots, with one share left free for a newcomer. If several limits apply, the
+ * lowest counts.
  *
- * @param restrictions the most that destinations may have in flight (their circuits are open).
- * @param paces the most they may be given more, whatever they have in flight (they have a limit of their own).
+ * @param restrictions the most that destinations may have in flight (open circuits).
+ * @param paces the most that destinations may get in addition to what they have in flight (rate limits).
  */
-export function createDestinations(
+export function createDestinationRoom(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
   restrictions: readonly Restrictions[] = [],
   paces?: Restrictions,
 ) {
   // A worker with a single slot has to send retries too.
-  const maxRetries = Math.max(Math.floor(maxInFlight * MOST_OF_ONE_ACCOUNT * (1 - FIRST_TRIES_SHARE)), 1);
+  const maxRetries = Math.max(Math.floor(maxInFlight * MOST_OF_ONE_ACCOUNT * (1 - FIRST_ATTEMPTS_SHARE)), 1);
   const inFlight = new Map<string, number>();
   let retriesInFlight = 0;
 
   return {
-    /** The share of a destination of which nothing is known. */
+    /** The share of a destination without limits of its own. */
     share(): number {
       const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));
       return Math.min(Math.max(perDestination, equal), maxPerDestination);
     },
 
-    /** How many more deliveries each destination may have, for those where it is not the whole share. */
+    /** How many more deliveries each destination may have. Destinations that may have their whole share are left out. */
     room(): Map<string, number> {
       const share = this.share();
       const most = new Map<string, number>();
@@ -58,7 +58,7 @@ export function createDestinations(
       return room;
     },
 
-    /** How many more deliveries that were tried before may be taken. */
+    /** How many more retries may be taken. */
     retryRoom: (): number => Math.max(maxRetries - retriesInFlight, 0),
 
     take({ destination, attemptCount }: Claimed): void {

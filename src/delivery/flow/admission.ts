@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Queryable } from '../../database/client.ts';
+import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
+import type { DeliveryOutcome } from '../model/outcome.ts';
+import type { Job } from '../send/jobs.ts';
+import { createCircuits } from './circuits.ts';
+import { createDestinationRoom } from './destination-room.ts';
+import { createGate } from './gate.ts';
+import { createPacing } from './pacing.ts';
+import { createShares, type Room } from './shares.ts';
+
+/** The answer to "may this go now?": yes, not now (or not at all) with what to record instead, or never by this process. */
+export type Admission = 'go' | 'closed' | Verdict;
+
+/** How much may be claimed now; see `ClaimRequest`. */
+export type ClaimRoom = {
+  limit: number;
+  retryLimit: number;
+  room: ReadonlyMap<string, number>;
+  defaultRoom: number;
+  accountRoom: Room;
+  originRoom: Room;
+  /** Whether a destination, an account or an origin has no room left. */
+  isCrowded: boolean;
+};
+
+export type AdmissionOptions = {
+  db: Queryable;
+  log: Logger;
+  limits: {
+    maxInFlight: number;
+    perDestination: number;
+    maxPerDestination: number;
+    claimedAhead: number;
+    maxPerOrigin: number;
+    claimBatch: number;
+  };
+  /** How many deliveries this process holds. */
+  slotsInUse: () => number;
+  /** Wakes the claim loop when a rate limit lets more through. */
+  signal: { notifyIn(milliseconds: number): void };
+};
+
+/**
+ * Decides which deliveries may go now. The order of the questions: a free slot of this process, room for the destination,
+ * its account and its origin (before a claim); then for each job a closed circuit, a slot within the destination's rate
+ * limit, and its turn at the gate.
+ */
+export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
+  const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
+  const circuits = createCircuits();
+  const pacing = createPacing({ db, log });
+  const destinations = createDestinationRoom(
+    { ...limits, maxPerDestination: maxPerDestination + claimedAhead },
+    [circuits],
+    pacing,
+  );
+  const shares = createShares(limits);
+  const gate = createGate(maxPerDestination);
+
+  const freeSlots = () => maxInFlight - slotsInUse();
+
+  function claimRoom(): ClaimRoom {
+    const free = freeSlots();
+    const limit = Math.min(claimBatch, shares.mostAtOnce(free));
+    const room = destinations.room();
+    const [accountRoom, originRoom] = [shares.accountRoom(free), shares.originRoom()];
+    return {
+      ...{ limit, room, accountRoom, originRoom },
+      retryLimit: Math.min(destinations.retryRoom(), limit),
+      defaultRoom: destinations.share(),
+      isCrowded: [room, accountRoom.known, originRoom.known].some(isUsedUp),
+    };
+  }
+
+  function take(deliveries: readonly ClaimedDelivery[]): void {
+    for (const delivery of deliveries) {
+      circuits.learn(delivery.destination, delivery.circuitOpenSeconds);
+      destinations.take(delivery);
+      shares.take(delivery);
+    }
+  }
+
+  function free(deliveries: readonly ClaimedDelivery[]): void {
+    for (const delivery of deliveries) {
+      destinations.free(delivery);
+      shares.free(delivery);
+    }
+  }
+
+  function admit(jobs: readonly Job[]): Promise<Admission>[] {
+    const slots = reserveSlots(jobs.filter((job) => !job.verdict && maxPerSecondOf(job) !== null && !isBroken(job)));
+    return jobs.map((job) => admitOne(job, slots.get(job)));
+  }
+
+  async function admitOne(job: Job, slot?: Promise<Slot>): Promise<Admission> {
+    if (job.verdict) return job.verdict;
+    if (isBroken(job)) return circuitOpen(job);
+    if (slot) {
+      const { isGranted, delaySeconds } = await slot;
+      if (!isGranted) return { kind: 'wait', afterSeconds: delaySeconds, reason: 'rate_limited' };
+      await sleep(delaySeconds * 1000);
+    } else {
+      pacing.forget(destinationOf(job));
+    }
+    const turn = await gate.enter(job);
+    if (turn === 'closed') return turn;
+    if (turn === 'put_back') return { kind: 'wait', afterSeconds: 0 };
+    return isBroken(job) ? circuitOpen(job) : 'go';
+  }
+
+  /** Whether the destination has been found broken, perhaps while the job waited. Manual deliveries go anyway. */
+  function isBroken(job: Job): boolean {
+    return !job.deliveries.every(isManual) && circuits.openSeconds(destinationOf(job)) > 0;
+  }
+
+  function circuitOpen(job: Job): Verdict {
+    return { kind: 'wait', afterSeconds: circuits.openSeconds(destinationOf(job)), reason: 'circuit_open' };
+  }
+
+  /** Reserves the slots of each destination with one statement. */
+  function reserveSlots(jobs: readonly Job[]): Map<Job, Promise<Slot>> {
+    const slots = new Map<Job, Promise<Slot>>();
+    for (const [destination, group] of Map.groupBy(jobs, destinationOf)) {
+      const reserved = pacing.reserve(destination, maxPerSecondOf(group[0]!)!, group.length);
+      void reserved.then(({ reopensInSeconds }) => {
+        if (reopensInSeconds > 0) signal.notifyIn(reopensInSeconds * 1000);
+      });
+      group.forEach((job, index) => {
+        const slot = reserved.then(({ granted, delays }) => ({
+          isGranted: index < granted,
+          delaySeconds: delays[index]!,
+        }));
+        slots.set(job, slot);
+      });
+    }
+    return slots;
+  }
+
+  function leave(job: Job, outcomes: readonly DeliveryOutcome[]): void {
+    const destination = destinationOf(job);
+    free(job.deliveries);
+    const effects = new Set(outcomes.map(({ health }) => health?.kind));
+    if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
+    // A batch counts as one: its members succeed and fail together.
+    if (effects.has('healthy')) circuits.onHealthy(destination);
+    else if (effects.has('failing')) circuits.onFailure(destination);
+    gate.leave(job);
+  }
+
+  function putBackWaiting(destination: string): void {
+    gate.clear('put_back', destination);
+  }
+
+  return {
+    freeSlots,
+    claimRoom,
+
+    /** Counts claimed deliveries. Each is counted until its job leaves. */
+    take,
+
+    /** Decides about each job, at once or when it's the job's turn. Call `leave` for each one that isn't `closed`. */
+    admit,
+
+    /** Whether a job may be retried at once: not a rate-limited one, and not while its destination is broken. */
+    mayRetry: (job: Job): boolean => maxPerSecondOf(job) === null && !circuits.isBroken(destinationOf(job)),
+
+    /** Call it when a job is over, with what came of it. The next job takes its turn. */
+    leave,
+
+    /** Sends jobs back to the queue that wait for a destination that accepts nothing anymore. */
+    putBackWaiting,
+
+    /** Ends the wait of all jobs. Returns their deliveries, which are no longer counted. */
+    close(): ClaimedDelivery[] {
+      const deliveries = gate.clear('closed').flatMap((job) => job.deliveries);
+      free(deliveries);
+      return deliveries;
+    },
+
+    brokenCount: circuits.brokenCount,
+    /** For how many more seconds a destination is left alone; 0 when its circuit is closed. */
+    circuitOpenSeconds: circuits.openSeconds,
+  };
+}
+
+type Slot = { isGranted: boolean; delaySeconds: number };
+
+const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
+const maxPerSecondOf = ({ deliveries }: Job) => deliveries[0]!.maxPerSecond;
+const isManual = ({ trigger, event }: ClaimedDelivery) => trigger === 'MANUAL' || event.test;
+
+function isUsedUp(room: ReadonlyMap<string, number>): boolean {
+  return [...room.values()].some((slots) => slots <= 0);
+}

@@ -1,0 +1,20 @@
+import type { AttemptRecord } from './claimed-delivery.ts';
+import type { DeliveryOutcome } from './outcome.ts';
+
+export type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'> & {
+  /** `webhook` or the connector's type. */
+  kind: string;
+  isDelivered: boolean;
+};
+
+/** What the metrics want to know about the delivery line. */
+export type DeliveryMetrics = {
+  /** One attempt is over. */
+  onAttempt(facts: AttemptFacts): void;
+  /** A claimed delivery has its next status. `kind` is `webhook` or the connector's type. */
+  onResult(kind: string, status: DeliveryOutcome['status']): void;
+  /** Due deliveries were claimed, which took this long. */
+  onClaim(seconds: number): void;
+  /** A statement on the queue failed, and will be repeated. */
+  onQueueError(operation: 'claim' | 'record'): void;
+};

@@ -1,0 +1,23 @@
+/** Longer waits are cut to a day. */
+export const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
+
+// The three forms of RFC 9110 §5.6.7 begin with the day of the week. Date.parse alone would read `-5` as a date.
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+
+/**
+ * `Retry-After` (RFC 9110 §10.2.3) in whole seconds, from its number or its date; undefined when absent or unreadable.
+ *
+ * @param now milliseconds; a date is counted from the response's own `Date` where it has one.
+ */
+export function parseRetryAfter(
+  headers: Readonly<{ 'retry-after'?: string | undefined; date?: string | undefined }>,
+  now = Number.NaN,
+): number | undefined {
+  const value = headers['retry-after']?.trim();
+  if (!value) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(Math.ceil(Number(value)), MAX_RETRY_AFTER_SECONDS);
+  if (!HTTP_DATE.test(value)) return undefined;
+  const sent = Date.parse(headers.date ?? '');
+  const seconds = Math.ceil((Date.parse(value) - (Number.isNaN(sent) ? now : sent)) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
+}
