@@ -2,10 +2,10 @@ import { inVisibleProject } from '../../auth/access.ts';
 import type { ConnectorType } from '../../connectors/definition.ts';
 import { carriedKinds, describeFields } from '../../connectors/describe.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
-import type { EventTypeFilter } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum, EventTypeFilterEnum } from '../../schema/scalars.ts';
+import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum } from '../../schema/scalars.ts';
+import { addDestinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import type { ConnectorService } from './service.ts';
 
@@ -21,7 +21,6 @@ export const Connector = builder.prismaNode('Connector', {
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     type: t.field({
       type: ConnectorTypeEnum,
       description: 'Which service.',
@@ -32,45 +31,16 @@ export const Connector = builder.prismaNode('Connector', {
       description: 'The config of its type. Secret fields read as `••••` and their last four characters.',
       resolve: ({ config }) => config,
     }),
-    eventTypes: t.field({
-      type: [EventTypeFilterEnum],
-      description: 'Events it is subscribed to.',
-      resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
-    }),
-    filter: t.field({
-      type: 'JSON',
-      nullable: true,
-      description:
-        'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
-      resolve: ({ filter }) => filter,
-    }),
-    isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
-    disabledReason: t.exposeString('disabledReason', { nullable: true, description: 'Why the service disabled it.' }),
-    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
         'Why deliveries are held: the credential was refused, or five deliveries in a row for the same reason. A new config releases them, and so does switching it on.',
     }),
     pausedAt: t.expose('pausedAt', { type: 'DateTime', nullable: true, description: 'When it was paused.' }),
-    failingSince: t.expose('failingSince', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Start of the current run of failures.',
-    }),
-    circuitOpenUntil: t.expose('circuitOpenUntil', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'It has failed several times in a row: until then deliveries wait, apart from those resent by hand.',
-    }),
-    maxPerSecond: t.exposeInt('maxPerSecond', {
-      nullable: true,
-      description: 'The most requests a second that are sent to it; null for no limit.',
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
   }),
 });
+
+addDestinationFields(Connector);
 
 export const ConnectorConnection = builder.connectionObject(
   { name: 'ConnectorConnection', type: Connector, description: 'A page of connectors, newest first.' },
@@ -154,15 +124,7 @@ builder.relayMutationField(
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
       type: t.field({ type: ConnectorTypeEnum, required: true, description: 'Which service.' }),
       config: t.field({ type: 'JSON', required: true, description: 'The config of its type, see `connectorTypes`.' }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
-      }),
-      maxPerSecond: t.int({
-        description: 'The most requests a second to send to it, 1 to 1000; no limit when left out.',
-      }),
+      ...subscriptionInputs(t),
     }),
   },
   {
@@ -190,18 +152,7 @@ builder.relayMutationField(
         description:
           'Config fields to change; the others, and redacted values sent back, stay. Null removes a field. A change of where events are sent needs every secret again.',
       }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
-      }),
-      maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
-      isActive: t.boolean({
-        description:
-          'Whether events are sent. While it is false they are skipped, and not delivered later by themselves. True also forgets ' +
-          'why it had been disabled or paused.',
-      }),
+      ...subscriptionChanges(t),
     }),
   },
   {

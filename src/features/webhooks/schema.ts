@@ -1,8 +1,8 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import type { EventTypeFilter } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../schema/scalars.ts';
+import { WebhookOrderingEnum } from '../../schema/scalars.ts';
+import { addDestinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import type { WebhookService } from './service.ts';
@@ -19,24 +19,11 @@ export const Webhook = builder.prismaNode('Webhook', {
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     url: t.string({
       description: 'Where events are sent. API keys see its secrets masked.',
       resolve: ({ url }, _args, { viewer }) => shownUrl(viewer, url),
     }),
     description: t.exposeString('description', { nullable: true, description: 'For people.' }),
-    eventTypes: t.field({
-      type: [EventTypeFilterEnum],
-      description: 'Events it is subscribed to.',
-      resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
-    }),
-    filter: t.field({
-      type: 'JSON',
-      nullable: true,
-      description:
-        'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
-      resolve: ({ filter }) => filter,
-    }),
     payloadVersion: t.exposeInt('payloadVersion', { description: 'The version of payloads that it is sent.' }),
     ordering: t.expose('ordering', {
       type: WebhookOrderingEnum,
@@ -45,35 +32,15 @@ export const Webhook = builder.prismaNode('Webhook', {
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
       description: 'After so many failed attempts of a delivery those behind it are sent all the same.',
     }),
-    isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
-    disabledReason: t.exposeString('disabledReason', {
-      nullable: true,
-      description: 'Why the service disabled it: `gone` (it answered 410) or `failing` (five days without a success).',
-    }),
-    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
-    failingSince: t.expose('failingSince', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Start of the current run of failures.',
-    }),
-    circuitOpenUntil: t.expose('circuitOpenUntil', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'It has failed several times in a row: until then deliveries wait, apart from those resent by hand.',
-    }),
-    maxPerSecond: t.exposeInt('maxPerSecond', {
-      nullable: true,
-      description: 'The most requests a second that are sent to it; null for no limit.',
-    }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
       nullable: true,
       description: 'Until when the secret before the last rotation signs as well.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
   }),
 });
+
+addDestinationFields(Webhook);
 
 export const WebhookConnection = builder.connectionObject(
   { name: 'WebhookConnection', type: Webhook, description: 'A page of webhooks, newest first.' },
@@ -106,12 +73,7 @@ builder.relayMutationField(
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
       url: t.string({ required: true, description: 'Where to send events, https.' }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
-      }),
+      ...subscriptionInputs(t),
       payloadVersion: t.int({ description: 'The version of payloads to send. Default: the newest.' }),
       ordering: t.field({
         type: WebhookOrderingEnum,
@@ -120,9 +82,6 @@ builder.relayMutationField(
       orderingEscapeAfterAttempts: t.int({
         description:
           'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same. Default: 4.',
-      }),
-      maxPerSecond: t.int({
-        description: 'The most requests a second to send to it, 1 to 1000; no limit when left out.',
       }),
       description: t.string({ description: 'For people, at most 1000 characters.' }),
     }),
@@ -149,12 +108,7 @@ builder.relayMutationField(
       id: t.id({ required: true, description: 'The webhook to change.' }),
       projectId: t.id({ description: 'If given, the project it must belong to.' }),
       url: t.string({ description: 'Where to send events, https.' }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
-      }),
+      ...subscriptionChanges(t),
       payloadVersion: t.int({ description: 'The version of payloads to send.' }),
       ordering: t.field({
         type: WebhookOrderingEnum,
@@ -162,12 +116,6 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description: 'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same.',
-      }),
-      maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
-      isActive: t.boolean({
-        description:
-          'Whether events are sent. While it is false they are skipped, and not delivered later by themselves. True also forgets ' +
-          'why it had been disabled.',
       }),
       description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
     }),
