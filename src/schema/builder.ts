@@ -63,11 +63,10 @@ export const builder = new SchemaBuilder<{
     nodesQueryOptions: false,
   },
   prisma: {
-    // The client itself comes with the services; the plugin needs it for relations only.
+    // Services load pages and items together with their relations; the plugin loads what a mutation's payload selects.
     client: (context) => context.prisma,
     dmmf: getDatamodel(),
     exposeDescriptions: false,
-    filterConnectionTotalCount: true,
     onUnusedQuery: null,
   },
   complexity: {

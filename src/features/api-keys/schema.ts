@@ -36,19 +36,21 @@ export const ApiKeyConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  apiKey: t.field({
+  apiKey: t.prismaField({
     type: ApiKey,
     nullable: true,
     description: 'One usable API key of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `key_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.apiKeys.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.apiKeys.find(viewer, id, project.id, query),
   }),
   apiKeys: t.connection(
     {
       type: ApiKey,
       description: 'Usable API keys of the project; revoked ones are left out.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('ApiKey', args, (window) => services.apiKeys.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('ApiKey', args, { context, info }, (query) =>
+          context.services.apiKeys.list(context.viewer, project.id, query),
+        ),
     },
     ApiKeyConnection,
   ),

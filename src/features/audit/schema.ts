@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from '../../audit/actions.ts';
 import { visibleRecords } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
@@ -80,25 +81,27 @@ const AuditFilterInput = builder.inputType('AuditFilter', {
 
 type Arguments = PageArguments & { filter?: typeof AuditFilterInput.$inferInput | null | undefined };
 
-const readLog = ({ filter, ...page }: Arguments, { services, viewer }: GraphQLContext, projectId?: string) =>
-  resolvePage('AuditEntry', page, (window) =>
-    services.audit.list(viewer, { ...filter, ...(projectId && { projectId }) }, window),
+type Request = { context: GraphQLContext; info: GraphQLResolveInfo };
+
+const readLog = ({ filter, ...page }: Arguments, request: Request, projectId?: string) =>
+  resolvePage('AuditEntry', page, request, (query) =>
+    request.context.services.audit.list(request.context.viewer, { ...filter, ...(projectId && { projectId }) }, query),
   );
 
 builder.objectFields(Project, (t) => ({
-  auditEntry: t.field({
+  auditEntry: t.prismaField({
     type: AuditEntry,
     nullable: true,
     description: 'One entry of the project’s audit log.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `aud_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.audit.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.audit.find(viewer, id, project.id, query),
   }),
   auditLog: t.connection(
     {
       type: AuditEntry,
       description: 'Who changed what in the project.',
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
-      resolve: (project, args, context) => readLog(args, context, project.id),
+      resolve: (project, args, context, info) => readLog(args, { context, info }, project.id),
     },
     AuditEntryConnection,
   ),
@@ -110,7 +113,7 @@ builder.objectField(Viewer, 'auditLog', (t) =>
       type: AuditEntry,
       description: 'Who changed what in all projects of the account, deleted ones among them.',
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
-      resolve: (_viewer, args, context) => readLog(args, context),
+      resolve: (_viewer, args, context, info) => readLog(args, { context, info }),
     },
     AuditEntryConnection,
   ),

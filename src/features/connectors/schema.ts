@@ -98,19 +98,21 @@ builder.queryField('connectorTypes', (t) =>
 );
 
 builder.objectFields(Project, (t) => ({
-  connector: t.field({
+  connector: t.prismaField({
     type: Connector,
     nullable: true,
     description: 'One connector of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `con_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.connectors.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.connectors.find(viewer, id, project.id, query),
   }),
   connectors: t.connection(
     {
       type: Connector,
       description: 'Connectors of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Connector', args, (window) => services.connectors.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('Connector', args, { context, info }, (query) =>
+          context.services.connectors.list(context.viewer, project.id, query),
+        ),
     },
     ConnectorConnection,
   ),

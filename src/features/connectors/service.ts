@@ -70,8 +70,13 @@ export function createConnectorService(options: {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Connector | null> {
-      return db.prisma.connector.findFirst({ where: visibleItem(viewer, 'Connector', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.ConnectorFindFirstArgs = {},
+    ): Promise<Connector | null> {
+      return db.prisma.connector.findFirst({ ...query, where: visibleItem(viewer, 'Connector', id, projectId) });
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {

@@ -2,7 +2,7 @@ import { inVisibleProject } from '../../auth/access.ts';
 import type { Customer as CustomerModel } from '../../generated/prisma/client.ts';
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
-import { resolvePage, resolveSlice } from '../../schema/connections.ts';
+import { relationsOfNodes, resolvePage, resolveSlice } from '../../schema/connections.ts';
 import { atomicOf } from '../payments/payload.ts';
 import { Payment, PaymentConnection } from '../payments/schema.ts';
 import { Project } from '../projects/schema.ts';
@@ -47,9 +47,9 @@ export const Customer = builder.prismaNode('Customer', {
       {
         type: Payment,
         description: 'Its payments.',
-        resolve: (customer, args, { services, viewer }) =>
-          resolvePage('Payment', args, (window) =>
-            services.payments.list(viewer, customer.projectId, { customerId: customer.id }, window),
+        resolve: (customer, args, context, info) =>
+          resolvePage('Payment', args, { context, info }, (query) =>
+            context.services.payments.list(context.viewer, customer.projectId, { customerId: customer.id }, query),
           ),
       },
       PaymentConnection,
@@ -71,12 +71,12 @@ const CustomerOrderEnum = builder.enumType('CustomerOrder', {
 });
 
 builder.objectFields(Project, (t) => ({
-  customer: t.field({
+  customer: t.prismaField({
     type: Customer,
     nullable: true,
     description: 'One customer of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `cus_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.customers.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.customers.find(viewer, id, project.id, query),
   }),
   customers: t.connection(
     {
@@ -91,7 +91,7 @@ builder.objectFields(Project, (t) => ({
         }),
         walletAddress: t.arg.string({ description: 'Only this wallet.' }),
       },
-      resolve: (project, { orderBy, walletAddress, ...args }, { services, viewer }) =>
+      resolve: (project, { orderBy, walletAddress, ...args }, context, info) =>
         resolveSlice(
           args,
           {
@@ -99,7 +99,12 @@ builder.objectFields(Project, (t) => ({
             cursorOf: (customer: CustomerModel) => customerCursor(orderBy, customer),
           },
           (slice) =>
-            services.customers.list(viewer, project.id, { orderBy, ...(walletAddress && { walletAddress }) }, slice),
+            context.services.customers.list(
+              context.viewer,
+              project.id,
+              { orderBy, ...(walletAddress && { walletAddress }) },
+              { ...slice, relations: relationsOfNodes({ context, info }) },
+            ),
         ),
     },
     CustomerConnection,

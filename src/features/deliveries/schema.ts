@@ -122,20 +122,22 @@ const DeliveryFilter = builder.inputType('DeliveryFilter', {
 });
 
 builder.objectFields(Project, (t) => ({
-  delivery: t.field({
+  delivery: t.prismaField({
     type: Delivery,
     nullable: true,
     description: 'One delivery of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `dlv_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.deliveries.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.deliveries.find(viewer, id, project.id, query),
   }),
   deliveries: t.connection(
     {
       type: Delivery,
       description: 'Deliveries to all webhooks and connectors of the project.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
-      resolve: (project, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Delivery', args, (window) => services.deliveries.list(viewer, project.id, filter ?? {}, window)),
+      resolve: (project, { filter, ...args }, context, info) =>
+        resolvePage('Delivery', args, { context, info }, (query) =>
+          context.services.deliveries.list(context.viewer, project.id, filter ?? {}, query),
+        ),
     },
     DeliveryConnection,
   ),
@@ -147,9 +149,14 @@ builder.objectFields(Webhook, (t) => ({
       type: Delivery,
       description: 'Delivery history of the webhook.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
-      resolve: (webhook, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Delivery', args, (window) =>
-          services.deliveries.list(viewer, webhook.projectId, { ...filter, webhookId: webhook.id }, window),
+      resolve: (webhook, { filter, ...args }, context, info) =>
+        resolvePage('Delivery', args, { context, info }, (query) =>
+          context.services.deliveries.list(
+            context.viewer,
+            webhook.projectId,
+            { ...filter, webhookId: webhook.id },
+            query,
+          ),
         ),
     },
     DeliveryConnection,
@@ -162,9 +169,14 @@ builder.objectFields(Connector, (t) => ({
       type: Delivery,
       description: 'Delivery history of the connector.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
-      resolve: (connector, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Delivery', args, (window) =>
-          services.deliveries.list(viewer, connector.projectId, { ...filter, connectorId: connector.id }, window),
+      resolve: (connector, { filter, ...args }, context, info) =>
+        resolvePage('Delivery', args, { context, info }, (query) =>
+          context.services.deliveries.list(
+            context.viewer,
+            connector.projectId,
+            { ...filter, connectorId: connector.id },
+            query,
+          ),
         ),
     },
     DeliveryConnection,

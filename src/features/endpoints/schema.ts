@@ -45,19 +45,21 @@ export const EndpointConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  endpoint: t.field({
+  endpoint: t.prismaField({
     type: Endpoint,
     nullable: true,
     description: 'One endpoint of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `ep_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.endpoints.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.endpoints.find(viewer, id, project.id, query),
   }),
   endpoints: t.connection(
     {
       type: Endpoint,
       description: 'Paid routes of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Endpoint', args, (window) => services.endpoints.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('Endpoint', args, { context, info }, (query) =>
+          context.services.endpoints.list(context.viewer, project.id, query),
+        ),
     },
     EndpointConnection,
   ),

@@ -37,20 +37,22 @@ export const EventConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  event: t.field({
+  event: t.prismaField({
     type: Event,
     nullable: true,
     description: 'One event of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `evt_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.events.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.events.find(viewer, id, project.id, query),
   }),
   events: t.connection(
     {
       type: Event,
       description: 'Events of the project.',
       args: { types: t.arg({ type: [EventTypeEnum], description: 'Only events of these kinds.' }) },
-      resolve: (project, { types, ...args }, { services, viewer }) =>
-        resolvePage('Event', args, (window) => services.events.list(viewer, project.id, types ?? null, window)),
+      resolve: (project, { types, ...args }, context, info) =>
+        resolvePage('Event', args, { context, info }, (query) =>
+          context.services.events.list(context.viewer, project.id, types ?? null, query),
+        ),
     },
     EventConnection,
   ),

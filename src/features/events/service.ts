@@ -108,8 +108,13 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Event | null> {
-      return db.prisma.event.findFirst({ where: visibleItem(viewer, 'Event', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.EventFindFirstArgs = {},
+    ): Promise<Event | null> {
+      return db.prisma.event.findFirst({ ...query, where: visibleItem(viewer, 'Event', id, projectId) });
     },
   };
   return service;

@@ -24,8 +24,13 @@ export function createPaymentService({ db }: { db: Database }) {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Payment | null> {
-      return db.prisma.payment.findFirst({ where: visibleItem(viewer, 'Payment', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.PaymentFindFirstArgs = {},
+    ): Promise<Payment | null> {
+      return db.prisma.payment.findFirst({ ...query, where: visibleItem(viewer, 'Payment', id, projectId) });
     },
 
     /** What the payments that match come to. Those that failed at VERIFY do not count: they are soon deleted. */

@@ -45,20 +45,22 @@ export const ProjectConnection = builder.connectionObject(
 );
 
 builder.queryFields((t) => ({
-  project: t.field({
+  project: t.prismaField({
     type: Project,
     nullable: true,
     description: 'One project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
-    resolve: (_root, { id }, { services, viewer }) => services.projects.find(viewer, id),
+    resolve: (query, _root, { id }, { services, viewer }) => services.projects.find(viewer, id, query),
   }),
   projects: t.connection(
     {
       type: Project,
       nullable: true,
       description: 'Projects of the user; the one project of an API key.',
-      resolve: (_root, args, { services, viewer }) =>
-        resolvePage('Project', args, (window) => services.projects.list(viewer, window)),
+      resolve: (_root, args, context, info) =>
+        resolvePage('Project', args, { context, info }, (query) =>
+          context.services.projects.list(context.viewer, query),
+        ),
     },
     ProjectConnection,
   ),

@@ -48,19 +48,21 @@ export const WebhookConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  webhook: t.field({
+  webhook: t.prismaField({
     type: Webhook,
     nullable: true,
     description: 'One webhook of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `wh_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.webhooks.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.webhooks.find(viewer, id, project.id, query),
   }),
   webhooks: t.connection(
     {
       type: Webhook,
       description: 'Webhooks of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Webhook', args, (window) => services.webhooks.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('Webhook', args, { context, info }, (query) =>
+          context.services.webhooks.list(context.viewer, project.id, query),
+        ),
     },
     WebhookConnection,
   ),

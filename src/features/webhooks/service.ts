@@ -80,8 +80,13 @@ export function createWebhookService(options: {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Webhook | null> {
-      return db.prisma.webhook.findFirst({ where: visibleItem(viewer, 'Webhook', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.WebhookFindFirstArgs = {},
+    ): Promise<Webhook | null> {
+      return db.prisma.webhook.findFirst({ ...query, where: visibleItem(viewer, 'Webhook', id, projectId) });
     },
 
     async create(
