@@ -16,27 +16,32 @@ declare module '../../schema/context.ts' {
 }
 
 export const Connector = builder.prismaNode('Connector', {
-  description: 'A third-party service that is told of events in its own language.',
+  description: 'A third-party service that receives events in its own format, for example Slack or BigQuery.',
   id: { field: 'id', description: 'Identifier, `con_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     type: t.field({
       type: ConnectorTypeEnum,
-      description: 'Which service.',
+      description: 'The service.',
       resolve: ({ type }) => type as ConnectorType,
     }),
     config: t.field({
       type: 'JSON',
-      description: 'The config of its type. Secret fields read as `••••` and their last four characters.',
+      description:
+        'The configuration, with the fields of the connector type. Secrets are masked as `••••` and their last four characters.',
       resolve: ({ config }) => config,
     }),
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
-        'Why deliveries are held: the credential was refused, or five deliveries in a row for the same reason. A new config releases them, and so does switching it on.',
+        'Why deliveries are on hold: the service rejected the credentials, or five deliveries in a row for the same reason. Update the config or set `isActive` to true to release them.',
     }),
-    pausedAt: t.expose('pausedAt', { type: 'DateTime', nullable: true, description: 'When it was paused.' }),
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was paused; null if it isn’t.',
+    }),
   }),
 });
 
@@ -50,31 +55,32 @@ export const ConnectorConnection = builder.connectionObject(
 const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
   description: 'A config field of a connector type.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name in `config`.' }),
-    title: t.string({ description: 'Its name for people.' }),
-    description: t.string({ description: 'What to put there.' }),
-    kind: t.string({ description: '`text`, `list` (of texts) or `choice`.' }),
-    required: t.boolean({ description: 'Whether it must be given.' }),
-    secret: t.boolean({ description: 'Whether it can never be read back.' }),
+    name: t.string({ description: 'The name of the field in `config`.' }),
+    title: t.string({ description: 'The label of the field.' }),
+    description: t.string({ description: 'What to enter.' }),
+    kind: t.string({ description: '`text`, `list` (of strings) or `choice`.' }),
+    required: t.boolean({ description: 'Whether the field is required.' }),
+    secret: t.boolean({ description: 'Whether the field is write-only (a secret).' }),
     decidesAddress: t.boolean({
-      description: 'Whether it decides where events are sent. A change of it needs every secret of the config again.',
+      description:
+        'Whether the field determines where events are sent. To change it, send every secret of the config again.',
     }),
-    choices: t.stringList({ description: 'What a `choice` may be.' }),
-    example: t.string({ nullable: true, description: 'What a value looks like.' }),
+    choices: t.stringList({ description: 'The allowed values of a `choice`.' }),
+    example: t.string({ nullable: true, description: 'An example value.' }),
   }),
 });
 
 const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
-  description: 'A connector type and what its config needs.',
+  description: 'A connector type and the fields of its config.',
   fields: (t) => ({
     type: t.field({ type: ConnectorTypeEnum, description: 'The type.' }),
-    title: t.string({ description: 'Name of the service.' }),
-    category: t.field({ type: ConnectorCategoryEnum, description: 'What kind of service it is.' }),
-    description: t.string({ description: 'What arrives there.' }),
-    documentationUrl: t.string({ description: 'The vendor’s page on the credential.' }),
-    fields: t.field({ type: [ConnectorFieldType], description: 'Config fields, in order.' }),
-    eventTypes: t.field({ type: [EventTypeEnum], description: 'Kinds of events it carries.' }),
-    canProbe: t.boolean({ description: 'Whether the credentials can be checked without sending anything.' }),
+    title: t.string({ description: 'The name of the service.' }),
+    category: t.field({ type: ConnectorCategoryEnum, description: 'The category of the service.' }),
+    description: t.string({ description: 'What the service receives.' }),
+    documentationUrl: t.string({ description: 'The vendor’s documentation on getting the credentials.' }),
+    fields: t.field({ type: [ConnectorFieldType], description: 'The config fields, in display order.' }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types it can deliver.' }),
+    canProbe: t.boolean({ description: 'Whether the credentials can be verified without sending anything.' }),
   }),
 });
 
@@ -121,21 +127,25 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createConnector',
   {
-    description: 'A new connector.',
+    description: 'Properties of the new connector.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      type: t.field({ type: ConnectorTypeEnum, required: true, description: 'Which service.' }),
-      config: t.field({ type: 'JSON', required: true, description: 'The config of its type, see `connectorTypes`.' }),
+      type: t.field({ type: ConnectorTypeEnum, required: true, description: 'The service.' }),
+      config: t.field({
+        type: 'JSON',
+        required: true,
+        description: 'The configuration. See `connectorTypes` for the fields of each type.',
+      }),
       ...subscriptionInputs(t),
     }),
   },
   {
-    description: 'Creates a connector, if the tier allows one more.',
+    description: 'Creates a connector. Your tier limits how many you can have.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.connectors.create(viewer, projectId, input),
   },
   {
-    description: 'What `createConnector` made.',
+    description: 'The result of `createConnector`.',
     outputFields: (t) => ({
       connector: t.field({ type: Connector, description: 'The new connector.', resolve: (connector) => connector }),
     }),
@@ -145,14 +155,14 @@ builder.relayMutationField(
 builder.relayMutationField(
   'updateConnector',
   {
-    description: 'Changes to a connector. Fields left out stay as they are.',
+    description: 'Changes to a connector. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector to change.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       config: t.field({
         type: 'JSON',
         description:
-          'Config fields to change; the others, and redacted values sent back, stay. Null removes a field. A change of where events are sent needs every secret again.',
+          'The config fields to change. Omitted fields, and masked secrets that you send back, stay unchanged. Null removes a field. To change where events are sent, send every secret again.',
       }),
       ...subscriptionChanges(t),
     }),
@@ -163,11 +173,11 @@ builder.relayMutationField(
       services.connectors.update(viewer, id, changes, projectId),
   },
   {
-    description: 'What `updateConnector` changed.',
+    description: 'The result of `updateConnector`.',
     outputFields: (t) => ({
       connector: t.field({
         type: Connector,
-        description: 'The connector as it is now.',
+        description: 'The updated connector.',
         resolve: (connector) => connector,
       }),
     }),
@@ -180,18 +190,20 @@ builder.relayMutationField(
     description: 'The connector to delete.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector to delete.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
-    description: 'Deletes a connector with its history.',
+    description: 'Deletes a connector and its delivery history.',
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.connectors.delete(viewer, input.id, input.projectId);
       return { connectorId: input.id };
     },
   },
   {
-    description: 'What `deleteConnector` deleted.',
-    outputFields: (t) => ({ connectorId: t.exposeID('connectorId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `deleteConnector`.',
+    outputFields: (t) => ({
+      connectorId: t.exposeID('connectorId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );

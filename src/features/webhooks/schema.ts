@@ -14,28 +14,29 @@ declare module '../../schema/context.ts' {
 }
 
 export const Webhook = builder.prismaNode('Webhook', {
-  description: 'A receiver of the seller’s own, told of events by signed HTTP POST (Standard Webhooks).',
+  description: 'An HTTPS URL of yours that receives events as signed POST requests (Standard Webhooks).',
   id: { field: 'id', description: 'Identifier, `wh_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     url: t.string({
-      description: 'Where events are sent. API keys see its secrets masked.',
+      description: 'Where events are sent. If you use an API key, secrets in it are masked.',
       resolve: ({ url }, _args, { viewer }) => shownUrl(viewer, url),
     }),
-    description: t.exposeString('description', { nullable: true, description: 'For people.' }),
-    payloadVersion: t.exposeInt('payloadVersion', { description: 'The version of payloads that it is sent.' }),
+    description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
+    payloadVersion: t.exposeInt('payloadVersion', { description: 'The payload version that it receives.' }),
     ordering: t.expose('ordering', {
       type: WebhookOrderingEnum,
-      description: 'What its deliveries are kept in the order of.',
+      description: 'How deliveries are ordered.',
     }),
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
-      description: 'After so many failed attempts of a delivery those behind it are sent all the same.',
+      description:
+        'With an ordering: after this many failed attempts of a delivery, the deliveries behind it are sent anyway.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the secret before the last rotation signs as well.',
+      description: 'Until this time, requests are also signed with the previous secret.',
     }),
   }),
 });
@@ -71,21 +72,21 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createWebhook',
   {
-    description: 'A new webhook.',
+    description: 'Properties of the new webhook.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      url: t.string({ required: true, description: 'Where to send events, https.' }),
+      url: t.string({ required: true, description: 'HTTPS URL to send events to.' }),
       ...subscriptionInputs(t),
-      payloadVersion: t.int({ description: 'The version of payloads to send. Default: the newest.' }),
+      payloadVersion: t.int({ description: 'The payload version to send. Default: the newest.' }),
       ordering: t.field({
         type: WebhookOrderingEnum,
-        description: 'What to keep its deliveries in the order of. Default: nothing.',
+        description: 'How deliveries are ordered. Default: `NONE`.',
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same. Default: 4.',
+          'With an ordering: after this many failed attempts of a delivery, 1 to 100, the deliveries behind it are sent anyway. Default: 4.',
       }),
-      description: t.string({ description: 'For people, at most 1000 characters.' }),
+      description: t.string({ description: 'Free-text description, at most 1000 characters.' }),
     }),
   },
   {
@@ -94,10 +95,10 @@ builder.relayMutationField(
       services.webhooks.create(viewer, projectId, input),
   },
   {
-    description: 'What `createWebhook` made.',
+    description: 'The result of `createWebhook`.',
     outputFields: (t) => ({
       webhook: t.field({ type: Webhook, description: 'The new webhook.', resolve: ({ webhook }) => webhook }),
-      secret: t.exposeString('secret', { description: 'The signing secret, `whsec_…`. It is shown here once.' }),
+      secret: t.exposeString('secret', { description: 'The signing secret, `whsec_…`. It is shown only once.' }),
     }),
   },
 );
@@ -105,21 +106,22 @@ builder.relayMutationField(
 builder.relayMutationField(
   'updateWebhook',
   {
-    description: 'Changes to a webhook. Fields left out stay as they are.',
+    description: 'Changes to a webhook. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook to change.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
-      url: t.string({ description: 'Where to send events, https.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
+      url: t.string({ description: 'HTTPS URL to send events to.' }),
       ...subscriptionChanges(t),
-      payloadVersion: t.int({ description: 'The version of payloads to send.' }),
+      payloadVersion: t.int({ description: 'The payload version to send.' }),
       ordering: t.field({
         type: WebhookOrderingEnum,
-        description: 'What to keep its deliveries in the order of.',
+        description: 'How deliveries are ordered.',
       }),
       orderingEscapeAfterAttempts: t.int({
-        description: 'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same.',
+        description:
+          'With an ordering: after this many failed attempts of a delivery, 1 to 100, the deliveries behind it are sent anyway.',
       }),
-      description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
+      description: t.string({ description: 'Free-text description, at most 1000 characters. Null removes it.' }),
     }),
   },
   {
@@ -128,9 +130,9 @@ builder.relayMutationField(
       services.webhooks.update(viewer, id, changes, projectId),
   },
   {
-    description: 'What `updateWebhook` changed.',
+    description: 'The result of `updateWebhook`.',
     outputFields: (t) => ({
-      webhook: t.field({ type: Webhook, description: 'The webhook as it is now.', resolve: (webhook) => webhook }),
+      webhook: t.field({ type: Webhook, description: 'The updated webhook.', resolve: (webhook) => webhook }),
     }),
   },
 );
@@ -141,19 +143,21 @@ builder.relayMutationField(
     description: 'The webhook to delete.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook to delete.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
-    description: 'Deletes a webhook with its history.',
+    description: 'Deletes a webhook and its delivery history.',
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.webhooks.delete(viewer, input.id, input.projectId);
       return { webhookId: input.id };
     },
   },
   {
-    description: 'What `deleteWebhook` deleted.',
-    outputFields: (t) => ({ webhookId: t.exposeID('webhookId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `deleteWebhook`.',
+    outputFields: (t) => ({
+      webhookId: t.exposeID('webhookId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );
 
@@ -163,20 +167,22 @@ builder.relayMutationField(
     description: 'The webhook whose secret to rotate.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
-      overlapHours: t.int({ description: 'How long the old secret signs as well, 0 to 168 hours. Default 24.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
+      overlapHours: t.int({
+        description: 'For how many hours requests are also signed with the old secret, 0 to 168. Default: 24.',
+      }),
     }),
   },
   {
-    description: 'Makes a new signing secret. Until the overlap ends, requests carry a signature by each.',
+    description: 'Creates a new signing secret. Until the overlap ends, requests carry a signature for each secret.',
     resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
       services.webhooks.rotateSecret(viewer, id, input, projectId),
   },
   {
-    description: 'What `rotateWebhookSecret` made.',
+    description: 'The result of `rotateWebhookSecret`.',
     outputFields: (t) => ({
       webhook: t.field({ type: Webhook, description: 'The webhook.', resolve: ({ webhook }) => webhook }),
-      secret: t.exposeString('secret', { description: 'The new signing secret. It is shown here once.' }),
+      secret: t.exposeString('secret', { description: 'The new signing secret. It is shown only once.' }),
     }),
   },
 );
