@@ -1,12 +1,14 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { inVisibleProject } from '../../auth/access.ts';
 import type { EventKind } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
-import { resolvePage } from '../../schema/connections.ts';
+import { type PageArguments, resolvePage } from '../../schema/connections.ts';
+import type { GraphQLContext } from '../../schema/context.ts';
 import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Connector } from '../connectors/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { Webhook } from '../webhooks/schema.ts';
-import type { DeliveryService } from './service.ts';
+import type { DeliveryService, DeliveryFilter as Filter } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -121,6 +123,13 @@ const DeliveryFilter = builder.inputType('DeliveryFilter', {
   }),
 });
 
+type Request = { context: GraphQLContext; info: GraphQLResolveInfo };
+
+const list = (projectId: string, filter: Filter, args: PageArguments, request: Request) =>
+  resolvePage('Delivery', args, request, (query) =>
+    request.context.services.deliveries.list(request.context.viewer, projectId, filter, query),
+  );
+
 builder.objectFields(Project, (t) => ({
   delivery: t.prismaField({
     type: Delivery,
@@ -134,10 +143,7 @@ builder.objectFields(Project, (t) => ({
       type: Delivery,
       description: 'Deliveries to all webhooks and connectors of the project.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
-      resolve: (project, { filter, ...args }, context, info) =>
-        resolvePage('Delivery', args, { context, info }, (query) =>
-          context.services.deliveries.list(context.viewer, project.id, filter ?? {}, query),
-        ),
+      resolve: (project, { filter, ...args }, context, info) => list(project.id, filter ?? {}, args, { context, info }),
     },
     DeliveryConnection,
   ),
@@ -150,14 +156,7 @@ builder.objectFields(Webhook, (t) => ({
       description: 'Delivery history of the webhook.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
       resolve: (webhook, { filter, ...args }, context, info) =>
-        resolvePage('Delivery', args, { context, info }, (query) =>
-          context.services.deliveries.list(
-            context.viewer,
-            webhook.projectId,
-            { ...filter, webhookId: webhook.id },
-            query,
-          ),
-        ),
+        list(webhook.projectId, { ...filter, webhookId: webhook.id }, args, { context, info }),
     },
     DeliveryConnection,
   ),
@@ -170,14 +169,7 @@ builder.objectFields(Connector, (t) => ({
       description: 'Delivery history of the connector.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Which ones.' }) },
       resolve: (connector, { filter, ...args }, context, info) =>
-        resolvePage('Delivery', args, { context, info }, (query) =>
-          context.services.deliveries.list(
-            context.viewer,
-            connector.projectId,
-            { ...filter, connectorId: connector.id },
-            query,
-          ),
-        ),
+        list(connector.projectId, { ...filter, connectorId: connector.id }, args, { context, info }),
     },
     DeliveryConnection,
   ),
