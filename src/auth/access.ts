@@ -34,9 +34,33 @@ export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhere
 export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
   const isVisible =
     viewer.kind === 'user'
-      ? (await prisma.project.findFirst({ where: visibleProject(viewer, projectId), select: { id: true } })) !== null
+      ? (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId)
       : viewer.projectId === projectId;
   return { projectId: isVisible ? projectId : { in: [] as string[] } };
+}
+
+type Visible = { ids: Set<string>; found: Promise<ReadonlySet<string>> };
+/** The projects that the next statement looks up. Each request has its own viewer. */
+const lookups = new WeakMap<Viewer, Visible>();
+
+/** Looks up whether a project is visible. All lookups of one turn of the event loop share a statement. */
+function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string): Visible['found'] {
+  let lookup = lookups.get(viewer);
+  if (!lookup) {
+    const ids = new Set<string>();
+    lookup = { ids, found: find(ids) };
+    lookups.set(viewer, lookup);
+  }
+  lookup.ids.add(projectId);
+  return lookup.found;
+
+  async function find(ids: Set<string>): Promise<ReadonlySet<string>> {
+    await new Promise((resolve) => process.nextTick(resolve));
+    lookups.delete(viewer);
+    const where = { id: { in: [...ids] }, ...visibleProjects(viewer) };
+    const projects = await prisma.project.findMany({ where, select: { id: true } });
+    return new Set(projects.map(({ id }) => id));
+  }
 }
 
 /**

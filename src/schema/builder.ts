@@ -45,14 +45,14 @@ export const builder = new SchemaBuilder<{
       description: 'The items of this page with their cursors.',
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
-    mutationInputArgOptions: { description: 'What to do.' },
+    mutationInputArgOptions: { description: 'The input of the mutation.' },
     // A mutation that fails must not hide what others of the same document have done.
     relayMutationFieldOptions: { nullable: true },
     // Ids carry their type as a prefix, so the same id serves GraphQL, REST, webhooks and logs.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
     nodeQueryOptions: {
-      description: 'Any object by its id; null when there is none that you may see.',
+      description: 'Any object by its id; null if it doesn’t exist or you can’t see it.',
       nullable: true,
       // Some ids are of no node (users, attempts), and some texts are no ids.
       resolve: (_root, { id }, _context, { schema }, resolveNode) => {
@@ -63,11 +63,10 @@ export const builder = new SchemaBuilder<{
     nodesQueryOptions: false,
   },
   prisma: {
-    // The client itself comes with the services; the plugin needs it for relations only.
+    // Services load pages and items together with their relations; the plugin loads what a mutation's payload selects.
     client: (context) => context.prisma,
     dmmf: getDatamodel(),
     exposeDescriptions: false,
-    filterConnectionTotalCount: true,
     onUnusedQuery: null,
   },
   complexity: {
@@ -76,6 +75,6 @@ export const builder = new SchemaBuilder<{
   },
 });
 
-builder.queryType({ description: 'Everything that can be read.' });
-builder.mutationType({ description: 'Everything that can be changed.' });
-builder.subscriptionType({ description: 'What happens, as it happens.' });
+builder.queryType({ description: 'All queries.' });
+builder.mutationType({ description: 'All mutations.' });
+builder.subscriptionType({ description: 'All subscriptions: events and changes as they happen.' });

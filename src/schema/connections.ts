@@ -1,5 +1,8 @@
+import { queryFromInfo } from '@pothos/plugin-prisma';
+import type { GraphQLResolveInfo } from 'graphql';
 import { AppError, invalidField } from '../errors.ts';
 import { type IdType, isId } from '../ids.ts';
+import type { GraphQLContext } from './context.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './cost.ts';
 
 export type PageArguments = {
@@ -12,30 +15,40 @@ export type PageArguments = {
 /** A window into a list that is ordered by id, newest first, in Prisma's terms. */
 export type PageWindow = { where: { id: { lt?: string; gt?: string } }; take: number };
 
-/** Which part of a list is asked for. A negative `take` counts from the end. */
+const NODE_PATHS = [['nodes'], ['edges', 'node']];
+
+/** The relations that a document selects on the items of a connection, so that they load with the page. */
+export function relationsOfNodes(request: { context: GraphQLContext; info: GraphQLResolveInfo }) {
+  return queryFromInfo({ ...request, paths: NODE_PATHS });
+}
+
+/** Which part of a list to load. A negative `take` counts from the end. */
 export type PageSlice = { after?: string; before?: string; take: number };
 
 /**
- * Answers a Relay connection from a list ordered by id, newest first. The cursor of an item is its id: a page starts
- * after it even when the item itself has been deleted meanwhile.
+ * Resolves a Relay connection from a list ordered by id, newest first. The cursor of an item is its id: a page starts
+ * after it even if the item itself has been deleted since.
  *
- * @throws AppError `VALIDATION_FAILED` for `first` with `last`, sizes outside 1 to 100, and cursors that are none.
+ * @param request the context and info of the resolver: what the document selects on the items goes to `load`.
+ * @throws AppError `VALIDATION_FAILED` for `first` with `last`, sizes outside 1 to 100, and invalid cursors.
  */
 export async function resolvePage<T extends { id: string }>(
   type: IdType,
   args: PageArguments,
-  load: (window: PageWindow) => Promise<T[]>,
+  request: { context: GraphQLContext; info: GraphQLResolveInfo },
+  load: (query: PageWindow & ReturnType<typeof relationsOfNodes>) => Promise<T[]>,
 ) {
+  const relations = relationsOfNodes(request);
   const isCursor = (cursor: string) => isId(type, cursor);
   return resolveSlice(args, { isCursor, cursorOf: ({ id }: T) => id }, ({ after, before, take }) =>
-    load({ where: { id: { ...(after && { lt: after }), ...(before && { gt: before }) } }, take }),
+    load({ where: { id: { ...(after && { lt: after }), ...(before && { gt: before }) } }, take, ...relations }),
   );
 }
 
 /**
- * The same for a list in any order, whose cursors say where in that order an item stands.
+ * Resolves a connection from a list in any order. Its cursors say where in that order an item stands.
  *
- * @param load answers the items of the slice in the order of the list.
+ * @param load returns the items of the slice in the order of the list.
  * @throws AppError as `resolvePage` does.
  */
 export async function resolveSlice<T>(
@@ -56,14 +69,14 @@ export async function resolveSlice<T>(
   }
   for (const name of ['after', 'before'] as const) {
     const cursor = args[name];
-    if (cursor != null && !cursors.isCursor(cursor)) throw invalidField(`/${name}`, 'Is not a cursor of this list.');
+    if (cursor != null && !cursors.isCursor(cursor)) throw invalidField(`/${name}`, 'Invalid cursor for this list.');
   }
   const backwards = args.last != null;
   const size = args.first ?? args.last ?? DEFAULT_PAGE_SIZE;
   const found = await load({
     ...(args.after && { after: args.after }),
     ...(args.before && { before: args.before }),
-    // One more than asked for tells whether there is a further page.
+    // One item more than requested tells whether there is another page.
     take: backwards ? -(size + 1) : size + 1,
   });
   const more = found.length > size;

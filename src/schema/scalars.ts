@@ -66,12 +66,12 @@ function enumValues<const T extends string>(values: readonly T[], describe: (val
 }
 
 export const EventTypeEnum = builder.enumType('EventType', {
-  description: 'A kind of event.',
+  description: 'An event type.',
   values: enumValues(EVENT_KINDS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
 });
 
 export const EventTypeFilterEnum = builder.enumType('EventTypeFilter', {
-  description: 'A kind of event to subscribe to, or all of them.',
+  description: 'An event type to subscribe to, or all of them.',
   values: enumValues(EVENT_TYPE_FILTERS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
 });
 
@@ -81,22 +81,22 @@ export const ConnectorTypeEnum = builder.enumType('ConnectorType', {
 });
 
 export const ConnectorCategoryEnum = builder.enumType('ConnectorCategory', {
-  description: 'What kind of service a connector type belongs to.',
+  description: 'The category of a connector type.',
   values: enumValues(CONNECTOR_CATEGORIES, (category) => category),
 });
 
 export const TierEnum = builder.enumType('Tier', {
-  description: 'What an account may use.',
+  description: 'The tier of an account, which sets its limits.',
   values: {
-    STARTER: { value: Tier.STARTER, description: '60 requests a minute, no connectors.' },
-    PRO: { value: Tier.PRO, description: '300 requests a minute, 5 connectors.' },
-    BUSINESS: { value: Tier.BUSINESS, description: '1000 requests a minute, 15 connectors.' },
-    ENTERPRISE: { value: Tier.ENTERPRISE, description: 'Requests as agreed, connectors without limit.' },
+    STARTER: { value: Tier.STARTER, description: '60 requests per minute, no connectors.' },
+    PRO: { value: Tier.PRO, description: '300 requests per minute, 5 connectors.' },
+    BUSINESS: { value: Tier.BUSINESS, description: '1000 requests per minute, 15 connectors.' },
+    ENTERPRISE: { value: Tier.ENTERPRISE, description: 'Requests as agreed, unlimited connectors.' },
   },
 });
 
 export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
-  description: 'What a key is for.',
+  description: 'The environment a key is for.',
   values: {
     LIVE: { value: KeyEnvironment.LIVE, description: 'Production; begins with `tg_live_`.' },
     TEST: { value: KeyEnvironment.TEST, description: 'Development; begins with `tg_test_`.' },
@@ -104,23 +104,23 @@ export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
 });
 
 export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
-  description: 'Where a delivery stands.',
+  description: 'The status of a delivery.',
   values: {
-    PENDING: { value: DeliveryStatus.PENDING, description: 'Waits for its first or next attempt.' },
-    RUNNING: { value: DeliveryStatus.RUNNING, description: 'Is being sent.' },
-    SUCCEEDED: { value: DeliveryStatus.SUCCEEDED, description: 'Was accepted by the receiver.' },
-    FAILED: { value: DeliveryStatus.FAILED, description: 'Was given up.' },
-    SKIPPED: { value: DeliveryStatus.SKIPPED, description: 'Was not to be sent; `reason` says why.' },
+    PENDING: { value: DeliveryStatus.PENDING, description: 'Waiting for its first or next attempt.' },
+    RUNNING: { value: DeliveryStatus.RUNNING, description: 'Being sent.' },
+    SUCCEEDED: { value: DeliveryStatus.SUCCEEDED, description: 'Accepted by the destination.' },
+    FAILED: { value: DeliveryStatus.FAILED, description: 'Failed; there are no more automatic retries.' },
+    SKIPPED: { value: DeliveryStatus.SKIPPED, description: 'Skipped; see `reason`.' },
   },
 });
 
 export const WebhookOrderingEnum = builder.enumType('WebhookOrdering', {
-  description: 'What a webhook’s deliveries are kept in the order of.',
+  description: 'How the deliveries of a webhook are ordered.',
   values: {
-    NONE: { value: WebhookOrdering.NONE, description: 'Each is sent as soon as it can be.' },
+    NONE: { value: WebhookOrdering.NONE, description: 'Each delivery is sent as soon as possible.' },
     PAYMENT: {
       value: WebhookOrdering.PAYMENT,
-      description: 'Events of one payment are sent in the order in which they happened, one after the other.',
+      description: 'Events of the same payment are sent one at a time, in the order they happened.',
     },
   },
 });
@@ -128,7 +128,7 @@ export const WebhookOrderingEnum = builder.enumType('WebhookOrdering', {
 export const AttemptTriggerEnum = builder.enumType('AttemptTrigger', {
   description: 'What caused an attempt.',
   values: {
-    SCHEDULED: { value: AttemptTrigger.SCHEDULED, description: 'The event, or the schedule of retries.' },
-    MANUAL: { value: AttemptTrigger.MANUAL, description: 'A person, who asked to send it again or sent a test event.' },
+    SCHEDULED: { value: AttemptTrigger.SCHEDULED, description: 'The event itself, or an automatic retry.' },
+    MANUAL: { value: AttemptTrigger.MANUAL, description: 'Someone resent the delivery or sent a test event.' },
   },
 });

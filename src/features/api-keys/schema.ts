@@ -12,20 +12,25 @@ declare module '../../schema/context.ts' {
 }
 
 export const ApiKey = builder.prismaNode('ApiKey', {
-  description: 'A credential for programs, scoped to one project. Its value is shown once, when it is created.',
+  description:
+    'A credential for programs, scoped to one project. The key itself is shown only once, when you create it.',
   id: { field: 'id', description: 'Identifier, `key_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, revokedAt: null, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it is scoped to.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the key is scoped to.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
     environment: t.expose('environment', { type: KeyEnvironmentEnum, description: 'Production or development.' }),
     prefix: t.string({
-      description: 'How the key begins.',
+      description: 'The first characters of the key.',
       resolve: ({ environment }) => `tg_${environment.toLowerCase()}_`,
     }),
-    last4: t.exposeString('last4', { description: 'How the key ends.' }),
-    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'Last use, to the minute.' }),
+    last4: t.exposeString('last4', { description: 'The last four characters of the key.' }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was last used, to the minute; null if never.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
   }),
 });
@@ -36,19 +41,21 @@ export const ApiKeyConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  apiKey: t.field({
+  apiKey: t.prismaField({
     type: ApiKey,
     nullable: true,
-    description: 'One usable API key of the project.',
+    description: 'One API key of the project. Revoked keys can’t be read.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `key_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.apiKeys.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.apiKeys.find(viewer, id, project.id, query),
   }),
   apiKeys: t.connection(
     {
       type: ApiKey,
-      description: 'Usable API keys of the project; revoked ones are left out.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('ApiKey', args, (window) => services.apiKeys.list(viewer, project.id, window)),
+      description: 'The API keys of the project, without revoked keys.',
+      resolve: (project, args, context, info) =>
+        resolvePage('ApiKey', args, { context, info }, (query) =>
+          context.services.apiKeys.list(context.viewer, project.id, query),
+        ),
     },
     ApiKeyConnection,
   ),
@@ -57,24 +64,24 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createApiKey',
   {
-    description: 'A new API key.',
+    description: 'Properties of the new API key.',
     inputFields: (t) => ({
-      projectId: t.id({ required: true, description: 'The project it is scoped to.' }),
+      projectId: t.id({ required: true, description: 'The project that the key is scoped to.' }),
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
-      environment: t.field({ type: KeyEnvironmentEnum, description: 'Default: by the deployment.' }),
+      environment: t.field({ type: KeyEnvironmentEnum, description: 'Default: the environment of this deployment.' }),
     }),
   },
   {
-    description: 'Creates an API key. For users, not API keys.',
+    description: 'Creates an API key. API keys can’t do this.',
     authScopes: { user: true },
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.apiKeys.create(viewer, projectId, input),
   },
   {
-    description: 'What `createApiKey` made.',
+    description: 'The result of `createApiKey`.',
     outputFields: (t) => ({
       apiKey: t.field({ type: ApiKey, description: 'The new key.', resolve: ({ apiKey }) => apiKey }),
-      key: t.exposeString('key', { description: 'The full key. It is shown here once and kept nowhere.' }),
+      key: t.exposeString('key', { description: 'The full key. It is shown only once and isn’t stored.' }),
     }),
   },
 );
@@ -85,11 +92,11 @@ builder.relayMutationField(
     description: 'The API key to revoke.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The key to revoke.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
-    description: 'Revokes an API key, permanently and immediately. For users, not API keys.',
+    description: 'Revokes an API key permanently, effective immediately. API keys can’t do this.',
     authScopes: { user: true },
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.apiKeys.revoke(viewer, input.id, input.projectId);
@@ -97,7 +104,9 @@ builder.relayMutationField(
     },
   },
   {
-    description: 'What `revokeApiKey` revoked.',
-    outputFields: (t) => ({ apiKeyId: t.exposeID('apiKeyId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `revokeApiKey`.',
+    outputFields: (t) => ({
+      apiKeyId: t.exposeID('apiKeyId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );

@@ -33,8 +33,13 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<ApiKey | null> {
-      return db.prisma.apiKey.findFirst({ where: usable(viewer, id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.ApiKeyFindFirstArgs = {},
+    ): Promise<ApiKey | null> {
+      return db.prisma.apiKey.findFirst({ ...query, where: usable(viewer, id, projectId) });
     },
 
     /** Mints a key. `key` is its full value, which is kept nowhere and can never be read again. */

@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction } from '../../audit/actions.ts';
 import { visibleRecords } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
@@ -25,7 +26,7 @@ const AuditActionEnum = builder.enumType('AuditAction', {
 });
 
 const AuditActorKindEnum = builder.enumType('AuditActorKind', {
-  description: 'What kind of caller made a change.',
+  description: 'Who made a change: a user or an API key.',
   values: {
     USER: { value: 'USER', description: 'A person with a token.' },
     API_KEY: { value: 'API_KEY', description: 'A program with an API key.' },
@@ -33,35 +34,38 @@ const AuditActorKindEnum = builder.enumType('AuditActorKind', {
 });
 
 const AuditEntry = builder.prismaNode('AuditEntry', {
-  description: 'One change that somebody made through the API.',
+  description: 'A change that someone made through the API.',
   id: { field: 'id', description: 'Identifier, `aud_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...visibleRecords(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it happened in; it may be deleted.' }),
+    projectId: t.exposeID('projectId', { description: 'The project. It may have been deleted.' }),
     action: t.field({
       type: AuditActionEnum,
       description: 'What was done.',
       resolve: ({ action }) => action as AuditAction,
     }),
-    targetId: t.exposeID('targetId', { description: 'What it was done to; it may be deleted.' }),
-    actorKind: t.expose('actorKind', { type: AuditActorKindEnum, description: 'What kind of caller did it.' }),
-    actorId: t.exposeID('actorId', { description: 'The user, `usr_…`, or API key, `key_…`, that did it.' }),
+    targetId: t.exposeID('targetId', { description: 'The resource that was changed. It may have been deleted.' }),
+    actorKind: t.expose('actorKind', {
+      type: AuditActorKindEnum,
+      description: 'Whether a user or an API key made the change.',
+    }),
+    actorId: t.exposeID('actorId', { description: 'The user, `usr_…`, or API key, `key_…`, that made the change.' }),
     actorName: t.exposeString('actorName', {
-      description: 'What they were called then: the subject of the token, or the name of the key.',
+      description: 'The name at the time: the subject of the token or the name of the key.',
     }),
     changes: t.field({
       type: 'JSON',
-      description: 'The values that were set. Secrets are left out or masked.',
+      description: 'The new values. Secrets are omitted or masked.',
       resolve: ({ changes }) => changes,
     }),
     previous: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What the same fields were before; null where nothing was changed from one value to another.',
+      description: 'The previous values of the same fields; null for actions that don’t replace values.',
       resolve: ({ previous }) => previous,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was done.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the change was made.' }),
   }),
 });
 
@@ -71,34 +75,36 @@ const AuditEntryConnection = builder.connectionObject(
 );
 
 const AuditFilterInput = builder.inputType('AuditFilter', {
-  description: 'Which entries of the audit log.',
+  description: 'Filters the audit log.',
   fields: (t) => ({
     actions: t.field({ type: [AuditActionEnum], description: 'Only these actions.' }),
-    targetId: t.id({ description: 'Only what was done to this.' }),
+    targetId: t.id({ description: 'Only changes to this resource.' }),
   }),
 });
 
 type Arguments = PageArguments & { filter?: typeof AuditFilterInput.$inferInput | null | undefined };
 
-const readLog = ({ filter, ...page }: Arguments, { services, viewer }: GraphQLContext, projectId?: string) =>
-  resolvePage('AuditEntry', page, (window) =>
-    services.audit.list(viewer, { ...filter, ...(projectId && { projectId }) }, window),
+type Request = { context: GraphQLContext; info: GraphQLResolveInfo };
+
+const readLog = ({ filter, ...page }: Arguments, request: Request, projectId?: string) =>
+  resolvePage('AuditEntry', page, request, (query) =>
+    request.context.services.audit.list(request.context.viewer, { ...filter, ...(projectId && { projectId }) }, query),
   );
 
 builder.objectFields(Project, (t) => ({
-  auditEntry: t.field({
+  auditEntry: t.prismaField({
     type: AuditEntry,
     nullable: true,
     description: 'One entry of the project’s audit log.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `aud_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.audit.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.audit.find(viewer, id, project.id, query),
   }),
   auditLog: t.connection(
     {
       type: AuditEntry,
       description: 'Who changed what in the project.',
-      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
-      resolve: (project, args, context) => readLog(args, context, project.id),
+      args: { filter: t.arg({ type: AuditFilterInput, description: 'Filters the entries.' }) },
+      resolve: (project, args, context, info) => readLog(args, { context, info }, project.id),
     },
     AuditEntryConnection,
   ),
@@ -108,9 +114,9 @@ builder.objectField(Viewer, 'auditLog', (t) =>
   t.connection(
     {
       type: AuditEntry,
-      description: 'Who changed what in all projects of the account, deleted ones among them.',
-      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
-      resolve: (_viewer, args, context) => readLog(args, context),
+      description: 'Who changed what in all projects of the account, including deleted projects.',
+      args: { filter: t.arg({ type: AuditFilterInput, description: 'Filters the entries.' }) },
+      resolve: (_viewer, args, context, info) => readLog(args, { context, info }),
     },
     AuditEntryConnection,
   ),

@@ -38,9 +38,14 @@ export function createAuditService({ db }: { db: Database }) {
     },
 
     /** One entry of a project. Throws AppError `NOT_FOUND` for an id that cannot be of one. */
-    find(viewer: Viewer, id: string, projectId: string): Promise<AuditEntry | null> {
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId: string,
+      query: Prisma.AuditEntryFindFirstArgs = {},
+    ): Promise<AuditEntry | null> {
       const where = { id: requireId('AuditEntry', id), projectId, ...visibleRecords(viewer) };
-      return db.prisma.auditEntry.findFirst({ where });
+      return db.prisma.auditEntry.findFirst({ ...query, where });
     },
   };
 }

@@ -2,10 +2,10 @@ import { inVisibleProject } from '../../auth/access.ts';
 import type { ConnectorType } from '../../connectors/definition.ts';
 import { carriedKinds, describeFields } from '../../connectors/describe.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
-import type { EventTypeFilter } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum, EventTypeFilterEnum } from '../../schema/scalars.ts';
+import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum } from '../../schema/scalars.ts';
+import { addDestinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import type { ConnectorService } from './service.ts';
 
@@ -16,61 +16,36 @@ declare module '../../schema/context.ts' {
 }
 
 export const Connector = builder.prismaNode('Connector', {
-  description: 'A third-party service that is told of events in its own language.',
+  description: 'A third-party service that receives events in its own format, for example Slack or BigQuery.',
   id: { field: 'id', description: 'Identifier, `con_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     type: t.field({
       type: ConnectorTypeEnum,
-      description: 'Which service.',
+      description: 'The service.',
       resolve: ({ type }) => type as ConnectorType,
     }),
     config: t.field({
       type: 'JSON',
-      description: 'The config of its type. Secret fields read as `••••` and their last four characters.',
+      description:
+        'The configuration, with the fields of the connector type. Secrets are masked as `••••` and their last four characters.',
       resolve: ({ config }) => config,
     }),
-    eventTypes: t.field({
-      type: [EventTypeFilterEnum],
-      description: 'Events it is subscribed to.',
-      resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
-    }),
-    filter: t.field({
-      type: 'JSON',
-      nullable: true,
-      description:
-        'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
-      resolve: ({ filter }) => filter,
-    }),
-    isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
-    disabledReason: t.exposeString('disabledReason', { nullable: true, description: 'Why the service disabled it.' }),
-    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
-        'Why deliveries are held: the credential was refused, or five deliveries in a row for the same reason. A new config releases them, and so does switching it on.',
+        'Why deliveries are on hold: the service rejected the credentials, or five deliveries in a row for the same reason. Update the config or set `isActive` to true to release them.',
     }),
-    pausedAt: t.expose('pausedAt', { type: 'DateTime', nullable: true, description: 'When it was paused.' }),
-    failingSince: t.expose('failingSince', {
+    pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Start of the current run of failures.',
+      description: 'When it was paused; null if it isn’t.',
     }),
-    circuitOpenUntil: t.expose('circuitOpenUntil', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'It has failed several times in a row: until then deliveries wait, apart from those resent by hand.',
-    }),
-    maxPerSecond: t.exposeInt('maxPerSecond', {
-      nullable: true,
-      description: 'The most requests a second that are sent to it; null for no limit.',
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
   }),
 });
+
+addDestinationFields(Connector);
 
 export const ConnectorConnection = builder.connectionObject(
   { name: 'ConnectorConnection', type: Connector, description: 'A page of connectors, newest first.' },
@@ -80,31 +55,32 @@ export const ConnectorConnection = builder.connectionObject(
 const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
   description: 'A config field of a connector type.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name in `config`.' }),
-    title: t.string({ description: 'Its name for people.' }),
-    description: t.string({ description: 'What to put there.' }),
-    kind: t.string({ description: '`text`, `list` (of texts) or `choice`.' }),
-    required: t.boolean({ description: 'Whether it must be given.' }),
-    secret: t.boolean({ description: 'Whether it can never be read back.' }),
+    name: t.string({ description: 'The name of the field in `config`.' }),
+    title: t.string({ description: 'The label of the field.' }),
+    description: t.string({ description: 'What to enter.' }),
+    kind: t.string({ description: '`text`, `list` (of strings) or `choice`.' }),
+    required: t.boolean({ description: 'Whether the field is required.' }),
+    secret: t.boolean({ description: 'Whether the field is write-only (a secret).' }),
     decidesAddress: t.boolean({
-      description: 'Whether it decides where events are sent. A change of it needs every secret of the config again.',
+      description:
+        'Whether the field determines where events are sent. To change it, send every secret of the config again.',
     }),
-    choices: t.stringList({ description: 'What a `choice` may be.' }),
-    example: t.string({ nullable: true, description: 'What a value looks like.' }),
+    choices: t.stringList({ description: 'The allowed values of a `choice`.' }),
+    example: t.string({ nullable: true, description: 'An example value.' }),
   }),
 });
 
 const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
-  description: 'A connector type and what its config needs.',
+  description: 'A connector type and the fields of its config.',
   fields: (t) => ({
     type: t.field({ type: ConnectorTypeEnum, description: 'The type.' }),
-    title: t.string({ description: 'Name of the service.' }),
-    category: t.field({ type: ConnectorCategoryEnum, description: 'What kind of service it is.' }),
-    description: t.string({ description: 'What arrives there.' }),
-    documentationUrl: t.string({ description: 'The vendor’s page on the credential.' }),
-    fields: t.field({ type: [ConnectorFieldType], description: 'Config fields, in order.' }),
-    eventTypes: t.field({ type: [EventTypeEnum], description: 'Kinds of events it carries.' }),
-    canProbe: t.boolean({ description: 'Whether the credentials can be checked without sending anything.' }),
+    title: t.string({ description: 'The name of the service.' }),
+    category: t.field({ type: ConnectorCategoryEnum, description: 'The category of the service.' }),
+    description: t.string({ description: 'What the service receives.' }),
+    documentationUrl: t.string({ description: 'The vendor’s documentation on getting the credentials.' }),
+    fields: t.field({ type: [ConnectorFieldType], description: 'The config fields, in display order.' }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types it can deliver.' }),
+    canProbe: t.boolean({ description: 'Whether the credentials can be verified without sending anything.' }),
   }),
 });
 
@@ -128,19 +104,21 @@ builder.queryField('connectorTypes', (t) =>
 );
 
 builder.objectFields(Project, (t) => ({
-  connector: t.field({
+  connector: t.prismaField({
     type: Connector,
     nullable: true,
     description: 'One connector of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `con_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.connectors.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.connectors.find(viewer, id, project.id, query),
   }),
   connectors: t.connection(
     {
       type: Connector,
       description: 'Connectors of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Connector', args, (window) => services.connectors.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('Connector', args, { context, info }, (query) =>
+          context.services.connectors.list(context.viewer, project.id, query),
+        ),
     },
     ConnectorConnection,
   ),
@@ -149,29 +127,25 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createConnector',
   {
-    description: 'A new connector.',
+    description: 'Properties of the new connector.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      type: t.field({ type: ConnectorTypeEnum, required: true, description: 'Which service.' }),
-      config: t.field({ type: 'JSON', required: true, description: 'The config of its type, see `connectorTypes`.' }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
-      filter: t.field({
+      type: t.field({ type: ConnectorTypeEnum, required: true, description: 'The service.' }),
+      config: t.field({
         type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
+        required: true,
+        description: 'The configuration. See `connectorTypes` for the fields of each type.',
       }),
-      maxPerSecond: t.int({
-        description: 'The most requests a second to send to it, 1 to 1000; no limit when left out.',
-      }),
+      ...subscriptionInputs(t),
     }),
   },
   {
-    description: 'Creates a connector, if the tier allows one more.',
+    description: 'Creates a connector. Your tier limits how many you can have.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.connectors.create(viewer, projectId, input),
   },
   {
-    description: 'What `createConnector` made.',
+    description: 'The result of `createConnector`.',
     outputFields: (t) => ({
       connector: t.field({ type: Connector, description: 'The new connector.', resolve: (connector) => connector }),
     }),
@@ -181,27 +155,16 @@ builder.relayMutationField(
 builder.relayMutationField(
   'updateConnector',
   {
-    description: 'Changes to a connector. Fields left out stay as they are.',
+    description: 'Changes to a connector. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector to change.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       config: t.field({
         type: 'JSON',
         description:
-          'Config fields to change; the others, and redacted values sent back, stay. Null removes a field. A change of where events are sent needs every secret again.',
+          'The config fields to change. Omitted fields, and masked secrets that you send back, stay unchanged. Null removes a field. To change where events are sent, send every secret again.',
       }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
-      }),
-      maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
-      isActive: t.boolean({
-        description:
-          'Whether events are sent. While it is false they are skipped, and not delivered later by themselves. True also forgets ' +
-          'why it had been disabled or paused.',
-      }),
+      ...subscriptionChanges(t),
     }),
   },
   {
@@ -210,11 +173,11 @@ builder.relayMutationField(
       services.connectors.update(viewer, id, changes, projectId),
   },
   {
-    description: 'What `updateConnector` changed.',
+    description: 'The result of `updateConnector`.',
     outputFields: (t) => ({
       connector: t.field({
         type: Connector,
-        description: 'The connector as it is now.',
+        description: 'The updated connector.',
         resolve: (connector) => connector,
       }),
     }),
@@ -227,18 +190,20 @@ builder.relayMutationField(
     description: 'The connector to delete.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector to delete.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
-    description: 'Deletes a connector with its history.',
+    description: 'Deletes a connector and its delivery history.',
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.connectors.delete(viewer, input.id, input.projectId);
       return { connectorId: input.id };
     },
   },
   {
-    description: 'What `deleteConnector` deleted.',
-    outputFields: (t) => ({ connectorId: t.exposeID('connectorId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `deleteConnector`.',
+    outputFields: (t) => ({
+      connectorId: t.exposeID('connectorId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );

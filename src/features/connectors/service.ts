@@ -14,14 +14,13 @@ import { releaseHeld } from '../../delivery/queue/queue.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
-import { eventFilterInput } from '../../events/filter-input.ts';
-import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../../events/kinds.ts';
+import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
-import { activity, eventTypesInput, maxPerSecondInput } from '../destinations/input.ts';
+import { HEALTHY, type SubscriptionInput, subscriptionShape, switched, testEventInput } from '../destinations/input.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
 
@@ -31,30 +30,10 @@ const configInput = z.custom<ConnectorConfig>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Must be an object.',
 );
-const createInput = z.strictObject({
-  type: typeInput,
-  config: configInput,
-  eventTypes: eventTypesInput,
-  filter: eventFilterInput,
-  maxPerSecond: maxPerSecondInput,
-});
-const updateInput = z.strictObject({
-  config: configInput.optional(),
-  eventTypes: eventTypesInput.optional(),
-  filter: eventFilterInput,
-  maxPerSecond: maxPerSecondInput,
-  isActive: z.boolean().optional(),
-});
+const createInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
+const updateInput = createInput.omit({ type: true }).partial().extend({ isActive: z.boolean().optional() });
 
-const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
-
-export type CreateConnectorInput = {
-  type: ConnectorType;
-  config?: unknown;
-  eventTypes: EventTypeFilter[];
-  filter?: unknown;
-  maxPerSecond?: number | null;
-};
+export type CreateConnectorInput = SubscriptionInput & { type: ConnectorType; config?: unknown };
 export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & { isActive: boolean }>;
 export type ConnectorService = ReturnType<typeof createConnectorService>;
 
@@ -91,8 +70,13 @@ export function createConnectorService(options: {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Connector | null> {
-      return db.prisma.connector.findFirst({ where: visibleItem(viewer, 'Connector', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.ConnectorFindFirstArgs = {},
+    ): Promise<Connector | null> {
+      return db.prisma.connector.findFirst({ ...query, where: visibleItem(viewer, 'Connector', id, projectId) });
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
@@ -141,14 +125,13 @@ export function createConnectorService(options: {
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
-            ...activity(values.isActive),
+            ...switched(values.isActive),
             ...(values.isActive && { pausedReason: null, pausedAt: null }),
             ...(changes && {
               ...stored(definition, id, current.projectId, changed(definition, current, changes)),
               pausedReason: null,
               pausedAt: null,
-              failingSince: null,
-              circuitOpenUntil: null,
+              ...HEALTHY,
               ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
               memory: {},
             }),
@@ -196,7 +179,7 @@ export function createConnectorService(options: {
       projectId?: string | null,
     ): Promise<{ probe: ProbeResult | null; delivery: Delivery | null }> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
-      const { eventType } = parseInput(testInput, input);
+      const { eventType } = parseInput(testEventInput, input);
       const connector = await db.prisma.connector.findFirst({ where });
       if (!connector) throw notFound();
       const definition = getConnector(connector.type);

@@ -2,7 +2,7 @@ import { inVisibleProject } from '../../auth/access.ts';
 import type { Customer as CustomerModel } from '../../generated/prisma/client.ts';
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
-import { resolvePage, resolveSlice } from '../../schema/connections.ts';
+import { relationsOfNodes, resolvePage, resolveSlice } from '../../schema/connections.ts';
 import { atomicOf } from '../payments/payload.ts';
 import { Payment, PaymentConnection } from '../payments/schema.ts';
 import { Project } from '../projects/schema.ts';
@@ -16,26 +16,26 @@ declare module '../../schema/context.ts' {
 }
 
 export const Customer = builder.prismaNode('Customer', {
-  description: 'A wallet that pays a project.',
+  description: 'A wallet that has paid a project.',
   id: { field: 'id', description: 'Identifier, `cus_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     walletAddress: t.exposeString('walletAddress', { description: 'The wallet, EIP-55 checksummed.' }),
-    paymentCount: t.exposeInt('paymentCount', { description: 'Payments that were settled.' }),
+    paymentCount: t.exposeInt('paymentCount', { description: 'The number of settled payments.' }),
     totalUsd: t.string({
-      description: 'What was settled, decimal USD.',
+      description: 'Settled revenue in USD, as a decimal string.',
       resolve: ({ totalAtomic }) => formatUsd(atomicOf(totalAtomic)),
     }),
     totalAtomic: t.string({
-      description: 'The same in millionths of a dollar.',
+      description: 'The same amount in millionths of a dollar.',
       resolve: ({ totalAtomic }) => totalAtomic.toFixed(0),
     }),
     firstPaymentAt: t.expose('firstPaymentAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the first payment was settled; null while there is none.',
+      description: 'When the first payment was settled; null if there is none.',
     }),
     lastPaymentAt: t.expose('lastPaymentAt', {
       type: 'DateTime',
@@ -46,10 +46,10 @@ export const Customer = builder.prismaNode('Customer', {
     payments: t.connection(
       {
         type: Payment,
-        description: 'Its payments.',
-        resolve: (customer, args, { services, viewer }) =>
-          resolvePage('Payment', args, (window) =>
-            services.payments.list(viewer, customer.projectId, { customerId: customer.id }, window),
+        description: 'The customer’s payments.',
+        resolve: (customer, args, context, info) =>
+          resolvePage('Payment', args, { context, info }, (query) =>
+            context.services.payments.list(context.viewer, customer.projectId, { customerId: customer.id }, query),
           ),
       },
       PaymentConnection,
@@ -63,35 +63,35 @@ const CustomerConnection = builder.connectionObject(
 );
 
 const CustomerOrderEnum = builder.enumType('CustomerOrder', {
-  description: 'Which customers come first.',
+  description: 'How customers are sorted.',
   values: {
-    LAST_PAYMENT: { value: 'LAST_PAYMENT', description: 'Those who paid last.' },
-    TOTAL: { value: 'TOTAL', description: 'Those who paid most.' },
+    LAST_PAYMENT: { value: 'LAST_PAYMENT', description: 'Most recent payment first.' },
+    TOTAL: { value: 'TOTAL', description: 'Highest total first.' },
   } as const,
 });
 
 builder.objectFields(Project, (t) => ({
-  customer: t.field({
+  customer: t.prismaField({
     type: Customer,
     nullable: true,
     description: 'One customer of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `cus_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.customers.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.customers.find(viewer, id, project.id, query),
   }),
   customers: t.connection(
     {
       type: Customer,
-      description: 'Wallets with a settled payment to the project.',
+      description: 'The customers of the project: wallets with a settled payment.',
       args: {
         orderBy: t.arg({
           type: CustomerOrderEnum,
           required: true,
           defaultValue: 'LAST_PAYMENT',
-          description: 'Which come first.',
+          description: 'How to sort the customers.',
         }),
         walletAddress: t.arg.string({ description: 'Only this wallet.' }),
       },
-      resolve: (project, { orderBy, walletAddress, ...args }, { services, viewer }) =>
+      resolve: (project, { orderBy, walletAddress, ...args }, context, info) =>
         resolveSlice(
           args,
           {
@@ -99,7 +99,12 @@ builder.objectFields(Project, (t) => ({
             cursorOf: (customer: CustomerModel) => customerCursor(orderBy, customer),
           },
           (slice) =>
-            services.customers.list(viewer, project.id, { orderBy, ...(walletAddress && { walletAddress }) }, slice),
+            context.services.customers.list(
+              context.viewer,
+              project.id,
+              { orderBy, ...(walletAddress && { walletAddress }) },
+              { ...slice, relations: relationsOfNodes({ context, info }) },
+            ),
         ),
     },
     CustomerConnection,
@@ -107,5 +112,5 @@ builder.objectFields(Project, (t) => ({
 }));
 
 builder.prismaObjectField(Payment, 'customer', (t) =>
-  t.relation('customer', { nullable: true, description: 'The payer as a customer, once verified.' }),
+  t.relation('customer', { nullable: true, description: 'The customer who paid; null until the payment is verified.' }),
 );

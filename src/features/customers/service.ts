@@ -8,6 +8,8 @@ import { type CustomerOrder, parseCustomerCursor } from './cursor.ts';
 
 export type CustomerService = ReturnType<typeof createCustomerService>;
 
+type Relations = Omit<Prisma.CustomerFindManyArgs, 'where' | 'orderBy' | 'take'>;
+
 const COLUMNS = { LAST_PAYMENT: 'lastPaymentAt', TOTAL: 'totalAtomic' } as const;
 
 /** Wallets that have paid a project. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
@@ -22,13 +24,14 @@ export function createCustomerService({ db }: { db: Database }) {
       viewer: Viewer,
       projectId: string,
       query: { orderBy: CustomerOrder; walletAddress?: string | null },
-      { after, before, take }: { after?: string; before?: string; take: number },
+      { after, before, take, relations }: { after?: string; before?: string; take: number; relations?: Relations },
     ): Promise<Customer[]> {
       const { orderBy, walletAddress } = query;
       if (walletAddress && !isAddress(walletAddress, { strict: false })) {
         throw invalidField('/walletAddress', 'Must be an EVM address: 0x and 40 hex digits.');
       }
       return db.prisma.customer.findMany({
+        ...relations,
         where: {
           ...(await inProject(db.prisma, viewer, projectId)),
           paymentCount: { gt: 0 },
@@ -40,8 +43,13 @@ export function createCustomerService({ db }: { db: Database }) {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Customer | null> {
-      return db.prisma.customer.findFirst({ where: visibleItem(viewer, 'Customer', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.CustomerFindFirstArgs = {},
+    ): Promise<Customer | null> {
+      return db.prisma.customer.findFirst({ ...query, where: visibleItem(viewer, 'Customer', id, projectId) });
     },
   };
 }

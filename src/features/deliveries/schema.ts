@@ -1,12 +1,14 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { inVisibleProject } from '../../auth/access.ts';
 import type { EventKind } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
-import { resolvePage } from '../../schema/connections.ts';
+import { type PageArguments, resolvePage } from '../../schema/connections.ts';
+import type { GraphQLContext } from '../../schema/context.ts';
 import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Connector } from '../connectors/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { Webhook } from '../webhooks/schema.ts';
-import type { DeliveryService } from './service.ts';
+import type { DeliveryService, DeliveryFilter as Filter } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -131,21 +133,27 @@ const DeliveryFilter = builder.inputType('DeliveryFilter', {
   }),
 });
 
+type Request = { context: GraphQLContext; info: GraphQLResolveInfo };
+
+const list = (projectId: string, filter: Filter, args: PageArguments, request: Request) =>
+  resolvePage('Delivery', args, request, (query) =>
+    request.context.services.deliveries.list(request.context.viewer, projectId, filter, query),
+  );
+
 builder.objectFields(Project, (t) => ({
-  delivery: t.field({
+  delivery: t.prismaField({
     type: Delivery,
     nullable: true,
     description: 'One delivery of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `dlv_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.deliveries.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.deliveries.find(viewer, id, project.id, query),
   }),
   deliveries: t.connection(
     {
       type: Delivery,
       description: 'Deliveries to all webhooks and connectors of the project.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
-      resolve: (project, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Delivery', args, (window) => services.deliveries.list(viewer, project.id, filter ?? {}, window)),
+      resolve: (project, { filter, ...args }, context, info) => list(project.id, filter ?? {}, args, { context, info }),
     },
     DeliveryConnection,
   ),
@@ -157,10 +165,8 @@ builder.objectFields(Webhook, (t) => ({
       type: Delivery,
       description: 'Delivery history of the webhook.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
-      resolve: (webhook, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Delivery', args, (window) =>
-          services.deliveries.list(viewer, webhook.projectId, { ...filter, webhookId: webhook.id }, window),
-        ),
+      resolve: (webhook, { filter, ...args }, context, info) =>
+        list(webhook.projectId, { ...filter, webhookId: webhook.id }, args, { context, info }),
     },
     DeliveryConnection,
   ),
@@ -172,10 +178,8 @@ builder.objectFields(Connector, (t) => ({
       type: Delivery,
       description: 'Delivery history of the connector.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
-      resolve: (connector, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Delivery', args, (window) =>
-          services.deliveries.list(viewer, connector.projectId, { ...filter, connectorId: connector.id }, window),
-        ),
+      resolve: (connector, { filter, ...args }, context, info) =>
+        list(connector.projectId, { ...filter, connectorId: connector.id }, args, { context, info }),
     },
     DeliveryConnection,
   ),

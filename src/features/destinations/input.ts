@@ -1,24 +1,35 @@
 import { z } from 'zod';
 import { sharedNow } from '../../clock.ts';
-import { EVENT_TYPE_FILTERS } from '../../events/kinds.ts';
+import { eventFilterInput } from '../../events/filter-input.ts';
+import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventTypeFilter } from '../../events/kinds.ts';
 
-/** At least one kind or `*`, each once. */
+/** What a destination subscribes to, as given by the caller. */
+export type SubscriptionInput = { eventTypes: EventTypeFilter[]; filter?: unknown; maxPerSecond?: number | null };
+
 export const eventTypesInput = z
   .array(z.enum(EVENT_TYPE_FILTERS, { error: `Must be one of ${EVENT_TYPE_FILTERS.join(', ')}.` }))
-  .min(1, 'Name at least one event kind, or "*" for all.')
+  .min(1, 'Choose at least one event type, or "*" for all.')
   .max(50)
   .transform((types) => [...new Set(types)]);
 
-/** Requests a second that a subscriber takes at most; null and undefined for no limit. */
-export const maxPerSecondInput = z.int().min(1, 'Must be at least 1.').max(1000, 'Must be at most 1000.').nullish();
+/** Requests per second; null and undefined for no limit. */
+const maxPerSecondInput = z.int().min(1, 'Must be at least 1.').max(1000, 'Must be at most 1000.').nullish();
 
-/** What switching on or off by hand does beside it: a reason of the service's own no longer holds. */
-export function activity(isActive: boolean | undefined) {
+/** Checks the fields of `SubscriptionInput`, as part of the input of a webhook or connector. */
+export const subscriptionShape = {
+  eventTypes: eventTypesInput,
+  filter: eventFilterInput,
+  maxPerSecond: maxPerSecondInput,
+};
+
+/** Checks the input of a test event. */
+export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
+
+/** What else changes when the owner switches a destination on or off: what the service noted about it no longer applies. */
+export function switched(isActive: boolean | undefined) {
   if (isActive === undefined) return {};
-  return {
-    disabledReason: null,
-    disabledAt: isActive ? null : new Date(sharedNow()),
-    failingSince: null,
-    circuitOpenUntil: null,
-  };
+  return { disabledReason: null, disabledAt: isActive ? null : new Date(sharedNow()), ...HEALTHY };
 }
+
+/** Forgets a run of failures. */
+export const HEALTHY = { failingSince: null, circuitOpenUntil: null };

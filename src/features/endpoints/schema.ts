@@ -13,7 +13,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Endpoint = builder.prismaNode('Endpoint', {
-  description: 'A paid route: a public path, the URL behind it, and a price per request.',
+  description: 'A paid route: a public path, the API behind it and a price per request.',
   id: { field: 'id', description: 'Identifier, `ep_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
@@ -21,17 +21,17 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     path: t.exposeString('path', { description: 'Public path, in canonical form.' }),
     upstreamUrl: t.string({
-      description: 'URL of the API behind it. API keys see its secrets masked.',
+      description: 'URL of the API behind the endpoint. If you use an API key, secrets in it are masked.',
       resolve: ({ upstreamUrl }, _args, { viewer }) => shownUrl(viewer, upstreamUrl),
     }),
     priceUsd: t.string({
       description: 'Price per request in USD, a decimal string with at most 6 decimals.',
       resolve: priceUsdOf,
     }),
-    description: t.exposeString('description', { nullable: true, description: 'For people.' }),
+    description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether the gateway serves it.' }),
     warnings: t.stringList({
-      description: 'What the seller should know about it, for example of a price that most clients refuse to pay.',
+      description: 'Problems that you should know about, for example a price that most clients refuse to pay.',
       resolve: warningsOf,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
@@ -45,19 +45,21 @@ export const EndpointConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  endpoint: t.field({
+  endpoint: t.prismaField({
     type: Endpoint,
     nullable: true,
     description: 'One endpoint of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `ep_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.endpoints.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.endpoints.find(viewer, id, project.id, query),
   }),
   endpoints: t.connection(
     {
       type: Endpoint,
-      description: 'Paid routes of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Endpoint', args, (window) => services.endpoints.list(viewer, project.id, window)),
+      description: 'The endpoints of the project.',
+      resolve: (project, args, context, info) =>
+        resolvePage('Endpoint', args, { context, info }, (query) =>
+          context.services.endpoints.list(context.viewer, project.id, query),
+        ),
     },
     EndpointConnection,
   ),
@@ -66,20 +68,20 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createEndpoint',
   {
-    description: 'A new endpoint.',
+    description: 'Properties of the new endpoint.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
       path: t.string({
         required: true,
         description:
-          'Public path, starting with a slash. A segment `:name` stands for any one, a last `*` for any rest.',
+          'Public path, starting with a slash. `:name` matches one segment; a trailing `*` matches the rest.',
       }),
       upstreamUrl: t.string({
         required: true,
-        description: 'URL of the API behind it, https. May use the placeholders of the path.',
+        description: 'HTTPS URL of the API behind the endpoint. It can use the placeholders of the path.',
       }),
       priceUsd: t.string({ required: true, description: 'Price per request in USD, for example "0.01".' }),
-      description: t.string({ description: 'For people, at most 1000 characters.' }),
+      description: t.string({ description: 'Free-text description, at most 1000 characters.' }),
     }),
   },
   {
@@ -88,7 +90,7 @@ builder.relayMutationField(
       services.endpoints.create(viewer, projectId, input),
   },
   {
-    description: 'What `createEndpoint` made.',
+    description: 'The result of `createEndpoint`.',
     outputFields: (t) => ({
       endpoint: t.field({ type: Endpoint, description: 'The new endpoint.', resolve: (endpoint) => endpoint }),
     }),
@@ -98,14 +100,14 @@ builder.relayMutationField(
 builder.relayMutationField(
   'updateEndpoint',
   {
-    description: 'Changes to an endpoint. Fields left out stay as they are.',
+    description: 'Changes to an endpoint. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The endpoint to change.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       path: t.string({ description: 'Public path, starting with a slash.' }),
-      upstreamUrl: t.string({ description: 'URL of the API behind it, https.' }),
+      upstreamUrl: t.string({ description: 'HTTPS URL of the API behind the endpoint.' }),
       priceUsd: t.string({ description: 'Price per request in USD, for example "0.01".' }),
-      description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
+      description: t.string({ description: 'Free-text description, at most 1000 characters. Null removes it.' }),
       isActive: t.boolean({ description: 'Whether the gateway serves it.' }),
     }),
   },
@@ -115,9 +117,9 @@ builder.relayMutationField(
       services.endpoints.update(viewer, id, changes, projectId),
   },
   {
-    description: 'What `updateEndpoint` changed.',
+    description: 'The result of `updateEndpoint`.',
     outputFields: (t) => ({
-      endpoint: t.field({ type: Endpoint, description: 'The endpoint as it is now.', resolve: (endpoint) => endpoint }),
+      endpoint: t.field({ type: Endpoint, description: 'The updated endpoint.', resolve: (endpoint) => endpoint }),
     }),
   },
 );
@@ -128,7 +130,7 @@ builder.relayMutationField(
     description: 'The endpoint to delete.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The endpoint to delete.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
@@ -139,7 +141,9 @@ builder.relayMutationField(
     },
   },
   {
-    description: 'What `deleteEndpoint` deleted.',
-    outputFields: (t) => ({ endpointId: t.exposeID('endpointId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `deleteEndpoint`.',
+    outputFields: (t) => ({
+      endpointId: t.exposeID('endpointId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );

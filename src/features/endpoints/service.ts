@@ -84,8 +84,13 @@ export function createEndpointService(options: {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Endpoint | null> {
-      return db.prisma.endpoint.findFirst({ where: visibleItem(viewer, 'Endpoint', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.EndpointFindFirstArgs = {},
+    ): Promise<Endpoint | null> {
+      return db.prisma.endpoint.findFirst({ ...query, where: visibleItem(viewer, 'Endpoint', id, projectId) });
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {

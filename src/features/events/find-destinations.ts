@@ -7,8 +7,8 @@ import { expandEventTypes } from '../../events/kinds.ts';
 import { type Connector, type Delivery, Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import type { NewEvent } from './new-event.ts';
 
-/** What a delivery to a subscriber begins with. */
-export type Subscriber = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
+/** What an event's delivery to one destination starts with. */
+export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
 
 type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   status: 'PENDING' | 'SKIPPED';
@@ -16,20 +16,20 @@ type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   isDue: boolean;
 };
 
-type SubscribedWebhook = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { type: null };
-type SubscribedConnector = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
+type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { type: null };
+type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
 
-/** Everybody who is subscribed to an event, or the one it is for, and whether it is sent to them. */
-export async function findSubscribers(tx: Transaction, event: NewEvent): Promise<Subscriber[]> {
+/** Finds the webhooks and connectors that subscribe to an event, or the only one it is for, and decides whether each gets it. */
+export async function findDestinations(tx: Transaction, event: NewEvent): Promise<NewDelivery[]> {
   const { projectId, type, only } = event;
-  const kinds = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
+  const subscribes = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
   const isNamed = (id: string) => Prisma.sql`"id" = ${id}`;
-  const nobody = Prisma.sql`false`;
-  const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : nobody) : kinds;
-  const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : nobody) : kinds;
-  // Locked, so that none is deleted before its delivery is written; the project first, as its deletion does, or the two
-  // would wait for each other. In one statement, since every event asks.
-  const found = await tx.$queryRaw<(SubscribedWebhook | SubscribedConnector)[]>`
+  const none = Prisma.sql`false`;
+  const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : none) : subscribes;
+  const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : none) : subscribes;
+  // The locks keep destinations from being deleted before their deliveries are written. The project comes first, as in its
+  // deletion: in any other order the two could deadlock. One statement, since every event runs it.
+  const found = await tx.$queryRaw<(WebhookRow | ConnectorRow)[]>`
     WITH project AS MATERIALIZED (
       SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE
     ), webhooks AS (
@@ -42,29 +42,29 @@ export async function findSubscribers(tx: Transaction, event: NewEvent): Promise
     SELECT "id", "isActive", "filter", "ordering", NULL AS "type", NULL AS "eventTypes", NULL AS "pausedReason" FROM webhooks
     UNION ALL
     SELECT "id", "isActive", "filter", NULL, "type", "eventTypes", "pausedReason" FROM connectors`;
-  return found.map((subscriber) =>
-    subscriber.type === null
+  return found.map((destination) =>
+    destination.type === null
       ? {
-          webhookId: subscriber.id,
+          webhookId: destination.id,
           connectorId: null,
-          orderingKey: orderingKey(subscriber, event),
-          ...webhookState(subscriber, event),
+          orderingKey: orderingKey(destination, event),
+          ...stateForWebhook(destination, event),
         }
-      : { webhookId: null, connectorId: subscriber.id, orderingKey: null, ...connectorState(subscriber, event) },
+      : { webhookId: null, connectorId: destination.id, orderingKey: null, ...stateForConnector(destination, event) },
   );
 }
 
-function webhookState({ isActive, filter }: SubscribedWebhook, event: NewEvent): State {
+function stateForWebhook({ isActive, filter }: WebhookRow, event: NewEvent): State {
   if (!isActive) return skipped('disabled');
   return passes(filter, event) ? due() : skipped('filtered');
 }
 
-/** The payment that an event is about. Others, and tests with their sample data, have no order. */
-function orderingKey({ ordering }: SubscribedWebhook, { data, test }: NewEvent): string | null {
+/** The payment that an event is about. Other events have no order, nor do test events, whose data is a sample. */
+function orderingKey({ ordering }: WebhookRow, { data, test }: NewEvent): string | null {
   return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
 }
 
-function connectorState(connector: SubscribedConnector, event: NewEvent): State {
+function stateForConnector(connector: ConnectorRow, event: NewEvent): State {
   const { isActive, filter, type, eventTypes, pausedReason } = connector;
   if (!isActive) return skipped('disabled');
   if (!getConnector(type).carries(event.type, expandEventTypes(eventTypes))) return skipped('not_carried');
@@ -72,7 +72,7 @@ function connectorState(connector: SubscribedConnector, event: NewEvent): State 
   return pausedReason && !event.only ? held() : due();
 }
 
-/** What is meant for one alone reaches it, whatever it filters. */
+/** An event meant for one destination only reaches it whatever its filter. */
 function passes(filter: Prisma.JsonValue, { type, data, only }: NewEvent): boolean {
   return filter === null || only !== undefined || matchesFilter(readFilter(filter), { type, data });
 }

@@ -7,7 +7,7 @@ export type NewEvent = {
     type: K;
     data: EventPayload<K>;
     test?: boolean;
-    /** Sends it to these subscribers alone, whatever they are subscribed to. */
+    /** Sends it to this destination only, whatever it subscribes to. */
     only?: { webhookId: string } | { connectorId: string };
   };
 }[EventKind];

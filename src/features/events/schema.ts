@@ -13,7 +13,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Event = builder.prismaNode('Event', {
-  description: 'Something that happened.',
+  description: 'Something that happened in a project.',
   id: { field: 'id', description: 'Identifier, `evt_…`; also the `webhook-id` of its deliveries.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
@@ -24,10 +24,14 @@ export const Event = builder.prismaNode('Event', {
       description: 'What happened.',
       resolve: ({ type }) => type as EventKind,
     }),
-    version: t.exposeInt('version', { description: 'Version of the payload.' }),
-    test: t.exposeBoolean('test', { description: 'Whether it was sent by hand to try a receiver out.' }),
+    version: t.exposeInt('version', { description: 'The version of the payload.' }),
+    test: t.exposeBoolean('test', { description: 'Whether it is a test event that someone sent manually.' }),
     timestamp: t.expose('timestamp', { type: 'DateTime', description: 'When it happened.' }),
-    data: t.field({ type: 'JSON', description: 'The payload, as its kind defines it.', resolve: ({ data }) => data }),
+    data: t.field({
+      type: 'JSON',
+      description: 'The payload. Its fields depend on the event type.',
+      resolve: ({ data }) => data,
+    }),
   }),
 });
 
@@ -37,55 +41,61 @@ export const EventConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  event: t.field({
+  event: t.prismaField({
     type: Event,
     nullable: true,
     description: 'One event of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `evt_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.events.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.events.find(viewer, id, project.id, query),
   }),
   events: t.connection(
     {
       type: Event,
       description: 'Events of the project.',
-      args: { types: t.arg({ type: [EventTypeEnum], description: 'Only events of these kinds.' }) },
-      resolve: (project, { types, ...args }, { services, viewer }) =>
-        resolvePage('Event', args, (window) => services.events.list(viewer, project.id, types ?? null, window)),
+      args: { types: t.arg({ type: [EventTypeEnum], description: 'Only events of these types.' }) },
+      resolve: (project, { types, ...args }, context, info) =>
+        resolvePage('Event', args, { context, info }, (query) =>
+          context.services.events.list(context.viewer, project.id, types ?? null, query),
+        ),
     },
     EventConnection,
   ),
 }));
 
 const EventFilterResult = builder.simpleObject('EventFilterResult', {
-  description: 'What a filter makes of an event.',
+  description: 'Whether an event matches a filter.',
   fields: (t) => ({
-    eventType: t.field({ type: EventTypeEnum, description: 'Kind of the event.' }),
-    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for the sample of its kind.' }),
-    matches: t.boolean({ description: 'Whether it would be sent.' }),
+    eventType: t.field({ type: EventTypeEnum, description: 'The event type.' }),
+    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for the sample of its type.' }),
+    matches: t.boolean({ description: 'Whether the event would be sent.' }),
   }),
 });
 
 builder.relayMutationField(
   'testEventFilter',
   {
-    description: 'A filter, and what to try it on.',
+    description: 'A filter and the event to test it on.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
-      filter: t.field({ type: 'JSON', required: true, description: 'The filter, as webhooks and connectors take it.' }),
-      eventId: t.id({ description: 'An event of the project. Default: the sample of every kind.' }),
+      filter: t.field({
+        type: 'JSON',
+        required: true,
+        description: 'The filter, in the format of webhooks and connectors.',
+      }),
+      eventId: t.id({ description: 'An event of the project. Default: a sample of every event type.' }),
     }),
   },
   {
-    description: 'Tries out which events a filter would let pass. Changes and sends nothing.',
+    description: 'Tests which events match a filter. Changes and sends nothing.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.events.testFilter(viewer, projectId, input),
   },
   {
-    description: 'What `testEventFilter` found.',
+    description: 'The result of `testEventFilter`.',
     outputFields: (t) => ({
       results: t.field({
         type: [EventFilterResult],
-        description: 'One for each event.',
+        description: 'One result for each event.',
         resolve: (results) => results,
       }),
     }),
@@ -95,7 +105,7 @@ builder.relayMutationField(
 export const EventRecorded = builder.simpleObject('EventRecorded', {
   description: 'An event that was recorded.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to go on from here.' }),
+    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
     event: t.field({ type: Event, description: 'The event.' }),
   }),
 });
@@ -105,12 +115,12 @@ builder.subscriptionField('eventRecorded', (t) =>
     type: EventRecorded,
     nullable: true,
     description:
-      'Events of a project as they are recorded. With `after`, first what was missed since that cursor. ' +
-      'An event can come twice after a reconnect: its id is the same.',
+      'Events of a project as they are recorded. With `after`, you first get the events you missed since that cursor. ' +
+      'After a reconnect an event can arrive twice, with the same id.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last one seen.' }),
-      types: t.arg({ type: [EventTypeEnum], description: 'Only events of these kinds.' }),
+      after: t.arg.string({ description: 'The cursor of the last item you received.' }),
+      types: t.arg({ type: [EventTypeEnum], description: 'Only events of these types.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.events(viewer, args, backlog),
     resolve: (item) => item,

@@ -14,7 +14,7 @@ import { type Delivery, type Event, Prisma } from '../../generated/prisma/client
 import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
-import { findSubscribers } from './find-destinations.ts';
+import { findDestinations } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
 import { writeEvent } from './write-event.ts';
 
@@ -27,19 +27,19 @@ export type FilterResult = { eventType: EventKind; eventId: string | null; match
 
 export type EventService = ReturnType<typeof createEventService>;
 
-/** Records what happened, in the transaction that made it happen, together with a delivery for each subscriber. */
+/** Records events in the transaction that causes them, each with a delivery for every destination. */
 export function createEventService(options: { db: Database; bus: Bus; payloadVersions?: PayloadVersions }) {
   const { db, bus, payloadVersions = PAYLOAD_VERSIONS } = options;
   const service = {
     /**
-     * Writes an event and its deliveries. Subscribers that will not get it have a SKIPPED delivery that says why.
-     * After the commit call `announce`.
+     * Writes an event and its deliveries. A destination that subscribes to the event but doesn't get it has a SKIPPED
+     * delivery that says why. Call `announce` after the commit.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
       const eventId = newId('Event');
-      const deliveries = (await findSubscribers(tx, event)).map((subscriber) => ({
+      const deliveries = (await findDestinations(tx, event)).map((delivery) => ({
         id: newId('Delivery'),
-        ...subscriber,
+        ...delivery,
       }));
       await writeEvent(tx, {
         ...{ id: eventId, version: payloadVersions.current, traceContext: currentTraceparent() ?? null },
@@ -48,14 +48,14 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       return { eventId, deliveryIds: deliveries.map(({ id }) => id) };
     },
 
-    /** Tells workers and live subscribers that a project has new events. Call it after the commit. */
+    /** Tells workers and subscriptions that a project has new events. Call it after the commit. */
     announce(projectId: string): void {
       bus.publish(topics.deliveriesDue);
       bus.publish(topics.events(projectId));
       bus.publish(topics.deliveries(projectId));
     },
 
-    /** Sends one subscriber an event with a sample payload, marked `"test": true`. Throws `NOT_FOUND` when it is gone. */
+    /** Sends one destination an event with a sample payload, marked `"test": true`. Throws `NOT_FOUND` if it was deleted. */
     async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
       const sending = db.prisma.$transaction(async (tx) => {
@@ -69,7 +69,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       return delivery;
     },
 
-    /** What a filter would let pass: an event that was recorded, or else the sample of every kind. Sends nothing. */
+    /** Tests a filter against a recorded event, or else the sample event of every type. Sends nothing. */
     async testFilter(
       viewer: Viewer,
       projectId: string,
@@ -108,8 +108,13 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Event | null> {
-      return db.prisma.event.findFirst({ where: visibleItem(viewer, 'Event', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.EventFindFirstArgs = {},
+    ): Promise<Event | null> {
+      return db.prisma.event.findFirst({ ...query, where: visibleItem(viewer, 'Event', id, projectId) });
     },
   };
   return service;

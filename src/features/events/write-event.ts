@@ -1,21 +1,21 @@
 import type { Transaction } from '../../database/client.ts';
-import type { Subscriber } from './find-destinations.ts';
+import type { NewDelivery } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
 
 export type EventToWrite = {
   id: string;
-  /** Of its payload. */
+  /** The version of the payload. */
   version: number;
   traceContext: string | null;
   event: NewEvent;
-  deliveries: readonly (Subscriber & { id: string })[];
+  deliveries: readonly (NewDelivery & { id: string })[];
 };
 
-/** Writes an event and its deliveries in one statement, since every payment waits for it. */
+/** Writes an event and its deliveries. One statement, since every payment waits for it. */
 export async function writeEvent(tx: Transaction, { id, version, traceContext, ...rest }: EventToWrite): Promise<void> {
   const { event, deliveries } = rest;
   const { projectId, type, data, test = false, only } = event;
-  // What is meant for one alone was asked for by hand: it goes out though its receiver is left alone otherwise.
+  // Someone asked for an event that is meant for one destination only: it goes out even while the circuit is open.
   const trigger = only ? 'MANUAL' : 'SCHEDULED';
   await tx.$executeRaw`
     WITH event AS (

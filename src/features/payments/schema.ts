@@ -173,20 +173,22 @@ const PaymentTotals = builder.simpleObject('PaymentTotals', {
 });
 
 builder.objectFields(Project, (t) => ({
-  payment: t.field({
+  payment: t.prismaField({
     type: Payment,
     nullable: true,
     description: 'A payment of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `pay_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.payments.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.payments.find(viewer, id, project.id, query),
   }),
   payments: t.connection(
     {
       type: Payment,
       description: 'Payments for the endpoints of the project.',
-      args: { filter: t.arg({ type: PaymentFilter, description: 'Selects payments.' }) },
-      resolve: (project, { filter, ...args }, { services, viewer }) =>
-        resolvePage('Payment', args, (window) => services.payments.list(viewer, project.id, filter ?? {}, window)),
+      args: { filter: t.arg({ type: PaymentFilter, description: 'Filters the payments.' }) },
+      resolve: (project, { filter, ...args }, context, info) =>
+        resolvePage('Payment', args, { context, info }, (query) =>
+          context.services.payments.list(context.viewer, project.id, filter ?? {}, query),
+        ),
     },
     PaymentConnection,
   ),

@@ -24,8 +24,13 @@ export function createPaymentService({ db }: { db: Database }) {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Payment | null> {
-      return db.prisma.payment.findFirst({ where: visibleItem(viewer, 'Payment', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.PaymentFindFirstArgs = {},
+    ): Promise<Payment | null> {
+      return db.prisma.payment.findFirst({ ...query, where: visibleItem(viewer, 'Payment', id, projectId) });
     },
 
     /** Totals of the matching payments. Payments that failed at VERIFY don't count: they are soon deleted. */

@@ -11,7 +11,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Project = builder.prismaNode('Project', {
-  description: 'The top-level container of endpoints, keys, webhooks and connectors. Its wallet receives the payments.',
+  description: 'Contains endpoints, API keys, webhooks and connectors. Its wallet receives the payments.',
   id: { field: 'id', description: 'Identifier, `proj_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, AND: [visibleProjects(viewer)] }),
@@ -22,16 +22,16 @@ export const Project = builder.prismaNode('Project', {
     }),
     gatewayHost: t.exposeString('gatewayHost', {
       nullable: true,
-      description: 'Host name that leads to the endpoints without `/gateway/{projectId}` before their paths.',
+      description: 'Custom domain for the endpoints. On it, paths don’t start with `/gateway/{projectId}`.',
     }),
     milestonesUsd: t.stringList({
-      description: 'Spending in USD at which a customer reaches a milestone, ascending.',
+      description: 'Total spend in USD at which a customer reaches a milestone, ascending.',
       resolve: milestonesUsdOf,
     }),
     upstreamSecret: t.string({
       nullable: true,
       description:
-        'Secret with which upstreams check that a request came through the gateway, `whsec_…`; null for API keys.',
+        'The secret that your API uses to verify that a request came through the gateway, `whsec_…`. Null if you use an API key.',
       resolve: (project, _args, { services, viewer }) => services.projects.upstreamSecret(viewer, project),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
@@ -45,20 +45,22 @@ export const ProjectConnection = builder.connectionObject(
 );
 
 builder.queryFields((t) => ({
-  project: t.field({
+  project: t.prismaField({
     type: Project,
     nullable: true,
     description: 'One project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
-    resolve: (_root, { id }, { services, viewer }) => services.projects.find(viewer, id),
+    resolve: (query, _root, { id }, { services, viewer }) => services.projects.find(viewer, id, query),
   }),
   projects: t.connection(
     {
       type: Project,
       nullable: true,
-      description: 'Projects of the user; the one project of an API key.',
-      resolve: (_root, args, { services, viewer }) =>
-        resolvePage('Project', args, (window) => services.projects.list(viewer, window)),
+      description: 'Your projects. With an API key, only the project of the key.',
+      resolve: (_root, args, context, info) =>
+        resolvePage('Project', args, { context, info }, (query) =>
+          context.services.projects.list(context.viewer, query),
+        ),
     },
     ProjectConnection,
   ),
@@ -67,26 +69,26 @@ builder.queryFields((t) => ({
 builder.relayMutationField(
   'createProject',
   {
-    description: 'A new project.',
+    description: 'Properties of the new project.',
     inputFields: (t) => ({
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({ required: true, description: 'EVM wallet that receives payments.' }),
       gatewayHost: t.string({
-        description: 'Host name that leads to the endpoints, such as "api.example.com".',
+        description: 'Custom domain for the endpoints, for example "api.example.com".',
       }),
       milestonesUsd: t.stringList({
         description:
-          'Spending in USD at which a customer reaches a milestone, at most 50. Default: 1, 10, 100, 1000 and 10000.',
+          'Total spend in USD at which a customer reaches a milestone, at most 50 amounts. Default: 1, 10, 100, 1000 and 10000.',
       }),
     }),
   },
   {
-    description: 'Creates a project. For users, not API keys.',
+    description: 'Creates a project. API keys can’t do this.',
     authScopes: { user: true },
     resolve: (_root, { input }, { services, viewer }) => services.projects.create(viewer, input),
   },
   {
-    description: 'What `createProject` made.',
+    description: 'The result of `createProject`.',
     outputFields: (t) => ({
       project: t.field({ type: Project, description: 'The new project.', resolve: (project) => project }),
     }),
@@ -96,20 +98,21 @@ builder.relayMutationField(
 builder.relayMutationField(
   'updateProject',
   {
-    description: 'Changes to a project. Fields left out stay as they are.',
+    description: 'Changes to a project. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The project to change.' }),
       name: t.string({ description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({
-        description: 'EVM wallet that receives payments. For users, not API keys, to change.',
+        description: 'EVM wallet that receives payments. API keys can’t change this.',
       }),
       gatewayHost: t.string({
         description:
-          'Host name that leads to the endpoints, such as "api.example.com"; null for none. The old one stays reserved for the ' +
-          'account for 30 days. For users, not API keys, to change.',
+          'Custom domain for the endpoints, for example "api.example.com"; null removes it. The old domain stays reserved for ' +
+          'your account for 30 days. API keys can’t change this.',
       }),
       milestonesUsd: t.stringList({
-        description: 'Spending in USD at which a customer reaches a milestone, at most 50. An empty list for none.',
+        description:
+          'Total spend in USD at which a customer reaches a milestone, at most 50 amounts. An empty list means no milestones.',
       }),
     }),
   },
@@ -119,9 +122,9 @@ builder.relayMutationField(
       services.projects.update(viewer, id, changes),
   },
   {
-    description: 'What `updateProject` changed.',
+    description: 'The result of `updateProject`.',
     outputFields: (t) => ({
-      project: t.field({ type: Project, description: 'The project as it is now.', resolve: (project) => project }),
+      project: t.field({ type: Project, description: 'The updated project.', resolve: (project) => project }),
     }),
   },
 );
@@ -133,7 +136,7 @@ builder.relayMutationField(
     inputFields: (t) => ({ id: t.id({ required: true, description: 'The project to delete.' }) }),
   },
   {
-    description: 'Deletes a project with everything in it. For users, not API keys.',
+    description: 'Deletes a project and everything in it. API keys can’t do this.',
     authScopes: { user: true },
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.projects.delete(viewer, input.id);
@@ -141,7 +144,9 @@ builder.relayMutationField(
     },
   },
   {
-    description: 'What `deleteProject` deleted.',
-    outputFields: (t) => ({ projectId: t.exposeID('projectId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `deleteProject`.',
+    outputFields: (t) => ({
+      projectId: t.exposeID('projectId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );

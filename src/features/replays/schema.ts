@@ -69,19 +69,21 @@ const ReplayFilter = builder.inputType('ReplayFilter', {
 });
 
 builder.objectFields(Project, (t) => ({
-  replay: t.field({
+  replay: t.prismaField({
     type: Replay,
     nullable: true,
     description: 'One replay of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `rpl_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.replays.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.replays.find(viewer, id, project.id, query),
   }),
   replays: t.connection(
     {
       type: Replay,
       description: 'Replays of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Replay', args, (window) => services.replays.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('Replay', args, { context, info }, (query) =>
+          context.services.replays.list(context.viewer, project.id, query),
+        ),
     },
     ReplayConnection,
   ),

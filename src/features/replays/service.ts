@@ -50,8 +50,13 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay | null> {
-      return db.prisma.replay.findFirst({ where: visibleItem(viewer, 'Replay', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.ReplayFindFirstArgs = {},
+    ): Promise<Replay | null> {
+      return db.prisma.replay.findFirst({ ...query, where: visibleItem(viewer, 'Replay', id, projectId) });
     },
 
     /**

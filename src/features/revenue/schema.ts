@@ -10,7 +10,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
-  description: 'Length of the intervals that figures are given by, all of UTC.',
+  description: 'The length of the intervals, in UTC.',
   values: {
     HOUR: { value: 'HOUR', description: 'An hour.' },
     DAY: { value: 'DAY', description: 'A day.' },
@@ -19,85 +19,88 @@ export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
 });
 
 const RevenueBucket = builder.simpleObject('RevenueBucket', {
-  description: 'What was earned in one interval.',
+  description: 'Revenue of one interval.',
   fields: (t) => ({
-    start: t.field({ type: 'DateTime', description: 'When the interval begins.' }),
-    totalUsd: t.string({ description: 'What was settled, decimal USD.' }),
-    totalAtomic: t.string({ description: 'The same in millionths of a dollar.' }),
-    paymentCount: t.int({ description: 'Payments that were settled.' }),
-    failedCount: t.int({ description: 'Payments that failed once they were verified.' }),
+    start: t.field({ type: 'DateTime', description: 'The start of the interval.' }),
+    totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
+    totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
+    paymentCount: t.int({ description: 'The number of settled payments.' }),
+    failedCount: t.int({ description: 'The number of payments that failed after they were verified.' }),
   }),
 });
 
 const RevenueEndpoint = builder.simpleObject('RevenueEndpoint', {
-  description: 'What an endpoint earned in a period.',
+  description: 'Revenue of an endpoint in a period.',
   fields: (t) => ({
-    endpointId: t.id({ description: 'The endpoint. It may be deleted since.' }),
-    path: t.string({ description: 'Its path, now or last.' }),
-    totalUsd: t.string({ description: 'What was settled, decimal USD.' }),
-    totalAtomic: t.string({ description: 'The same in millionths of a dollar.' }),
-    paymentCount: t.int({ description: 'Payments that were settled.' }),
+    endpointId: t.id({ description: 'The endpoint. It may have been deleted.' }),
+    path: t.string({ description: 'The path of the endpoint, or its last path if it was deleted.' }),
+    totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
+    totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
+    paymentCount: t.int({ description: 'The number of settled payments.' }),
   }),
 });
 
 const RevenueCustomer = builder.simpleObject('RevenueCustomer', {
-  description: 'What a customer paid in a period.',
+  description: 'Revenue from a customer in a period.',
   fields: (t) => ({
     customerId: t.id({ description: 'The customer.' }),
     walletAddress: t.string({ description: 'The wallet, EIP-55 checksummed.' }),
-    totalUsd: t.string({ description: 'What was settled, decimal USD.' }),
-    totalAtomic: t.string({ description: 'The same in millionths of a dollar.' }),
-    paymentCount: t.int({ description: 'Payments that were settled.' }),
+    totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
+    totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
+    paymentCount: t.int({ description: 'The number of settled payments.' }),
   }),
 });
 
 const RevenueTotals = builder.objectRef<RevenueModel>('RevenueTotals').implement({
-  description: 'What was earned in a whole period.',
+  description: 'Revenue of a whole period.',
   fields: (t) => ({
     totalUsd: t.string({
-      description: 'What was settled, decimal USD.',
+      description: 'Settled revenue in USD, as a decimal string.',
       resolve: ({ totals }) => formatUsd(totals.totalAtomic),
     }),
     totalAtomic: t.string({
-      description: 'The same in millionths of a dollar.',
+      description: 'The same amount in millionths of a dollar.',
       resolve: ({ totals }) => totals.totalAtomic.toString(),
     }),
-    paymentCount: t.int({ description: 'Payments that were settled.', resolve: ({ totals }) => totals.paymentCount }),
+    paymentCount: t.int({
+      description: 'The number of settled payments.',
+      resolve: ({ totals }) => totals.paymentCount,
+    }),
     failedCount: t.int({
-      description: 'Payments that failed once they were verified.',
+      description: 'The number of payments that failed after they were verified.',
       resolve: ({ totals }) => totals.failedCount,
     }),
     customerCount: t.int({
-      description: 'Customers with a settled payment.',
+      description: 'The number of customers with a settled payment.',
       resolve: (revenue, _args, { services }) => services.revenue.customerCount(revenue),
     }),
   }),
 });
 
-const firstArgument = { required: true, defaultValue: 10, description: 'How many, at most 100.' } as const;
+const firstArgument = { required: true, defaultValue: 10, description: 'How many to return, at most 100.' } as const;
 
 const Revenue = builder.objectRef<RevenueModel>('Revenue').implement({
-  description: 'What a project has earned in a period, by interval.',
+  description: 'Revenue of a project in a period, by interval.',
   fields: (t) => ({
-    from: t.expose('from', { type: 'DateTime', description: 'Beginning of the first interval.' }),
-    to: t.expose('to', { type: 'DateTime', description: 'End of the last interval.' }),
-    interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'Length of the intervals.' }),
+    from: t.expose('from', { type: 'DateTime', description: 'The start of the first interval.' }),
+    to: t.expose('to', { type: 'DateTime', description: 'The end of the last interval.' }),
+    interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'The length of the intervals.' }),
     buckets: t.field({
       type: [RevenueBucket],
-      description: 'Every interval of the period in order, those without payments included.',
+      description: 'Every interval of the period in order, including intervals without payments.',
       resolve: ({ buckets }) => buckets.map(presentSum),
     }),
-    totals: t.field({ type: RevenueTotals, description: 'All intervals together.', resolve: (revenue) => revenue }),
+    totals: t.field({ type: RevenueTotals, description: 'Totals for all intervals.', resolve: (revenue) => revenue }),
     topEndpoints: t.field({
       type: [RevenueEndpoint],
-      description: 'The endpoints that earned most in the period.',
+      description: 'The endpoints with the most revenue in the period.',
       args: { first: t.arg.int(firstArgument) },
       resolve: async (revenue, { first }, { services }) =>
         (await services.revenue.topEndpoints(revenue, first)).map(presentSum),
     }),
     topCustomers: t.field({
       type: [RevenueCustomer],
-      description: 'The customers who paid most in the period.',
+      description: 'The customers who paid the most in the period.',
       args: { first: t.arg.int(firstArgument) },
       resolve: async (revenue, { first }, { services }) =>
         (await services.revenue.topCustomers(revenue, first)).map(presentSum),
@@ -112,21 +115,22 @@ function presentSum<T extends { totalAtomic: bigint }>(sum: T) {
 builder.objectFields(Project, (t) => ({
   revenue: t.field({
     type: Revenue,
-    description: 'What the project has earned.',
+    description: 'The revenue of the project.',
     args: {
       from: t.arg({
         type: 'DateTime',
-        description: 'Beginning; without it 24 hours, 30 days or 12 months before the end, as the interval is.',
+        description:
+          'Start of the period. Defaults to 24 hours, 30 days or 12 months before the end, depending on the interval.',
       }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End, excluded; without it now. Both are widened to whole intervals.',
+        description: 'End of the period (exclusive). Defaults to now. Start and end are extended to whole intervals.',
       }),
       interval: t.arg({
         type: RevenueIntervalEnum,
         required: true,
         defaultValue: 'DAY',
-        description: 'Length of the intervals; at most 1000 of them.',
+        description: 'The length of the intervals. A period can have at most 1000.',
       }),
     },
     resolve: (project, query, { services, viewer }) => services.revenue.read(viewer, project.id, query),

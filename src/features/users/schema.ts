@@ -10,39 +10,39 @@ declare module '../../schema/context.ts' {
 }
 
 builder.prismaObject('User', {
-  description: 'A person with an account, known by issuer and subject of their token.',
+  description: 'A person with an account, identified by the issuer and subject of their token.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier, `usr_…`.' }),
     issuer: t.exposeString('issuer', { description: 'Issuer of the token.' }),
     subject: t.exposeString('subject', { description: 'Subject of the token.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was first seen.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
   }),
 });
 
 const AccountLimits = builder.simpleObject('AccountLimits', {
-  description: 'What the tier of an account allows and how much of it is used.',
+  description: 'What the account’s tier includes and how much of it is used.',
   fields: (t) => ({
-    requestsPerMinute: t.int({ nullable: true, description: 'Requests a minute; null means unlimited.' }),
-    maxConnectors: t.int({ nullable: true, description: 'Connectors in all projects; null means unlimited.' }),
+    requestsPerMinute: t.int({ nullable: true, description: 'Requests per minute; null means unlimited.' }),
+    maxConnectors: t.int({ nullable: true, description: 'Connectors across all projects; null means unlimited.' }),
     maxWebhooksPerProject: t.int({
       nullable: true,
-      description: 'Webhooks in each project; null means unlimited.',
+      description: 'Webhooks per project; null means unlimited.',
     }),
-    connectorCount: t.int({ description: 'Connectors that exist now.' }),
+    connectorCount: t.int({ description: 'Connectors that exist across all projects.' }),
   }),
 });
 
 export const Viewer = builder.simpleObject(
   'Viewer',
   {
-    description: 'Who is asking.',
+    description: 'Who you are signed in as.',
     fields: (t) => ({
       tier: t.field({ type: TierEnum, description: 'Tier of the account.' }),
-      projectId: t.id({ nullable: true, description: 'The one project an API key is scoped to; null for people.' }),
+      projectId: t.id({ nullable: true, description: 'The project that the API key is scoped to; null for users.' }),
       expiresAt: t.field({
         type: 'DateTime',
         nullable: true,
-        description: 'When the credential ends; null for API keys.',
+        description: 'When the credential expires; null for API keys.',
       }),
     }),
   },
@@ -67,7 +67,7 @@ builder.queryField('viewer', (t) =>
   t.field({
     type: Viewer,
     nullable: true,
-    description: 'Who is asking, and what they may use.',
+    description: 'Who you are signed in as, and your limits.',
     resolve: (_root, _args, { viewer }) => ({
       tier: viewer.tier,
       projectId: viewer.kind === 'apiKey' ? viewer.projectId : null,

@@ -1,8 +1,8 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import type { EventTypeFilter } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { EventTypeFilterEnum, WebhookOrderingEnum } from '../../schema/scalars.ts';
+import { WebhookOrderingEnum } from '../../schema/scalars.ts';
+import { addDestinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import type { WebhookService } from './service.ts';
@@ -14,66 +14,34 @@ declare module '../../schema/context.ts' {
 }
 
 export const Webhook = builder.prismaNode('Webhook', {
-  description: 'A receiver of the seller’s own, told of events by signed HTTP POST (Standard Webhooks).',
+  description: 'An HTTPS URL of yours that receives events as signed POST requests (Standard Webhooks).',
   id: { field: 'id', description: 'Identifier, `wh_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     url: t.string({
-      description: 'Where events are sent. API keys see its secrets masked.',
+      description: 'Where events are sent. If you use an API key, secrets in it are masked.',
       resolve: ({ url }, _args, { viewer }) => shownUrl(viewer, url),
     }),
-    description: t.exposeString('description', { nullable: true, description: 'For people.' }),
-    eventTypes: t.field({
-      type: [EventTypeFilterEnum],
-      description: 'Events it is subscribed to.',
-      resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
-    }),
-    filter: t.field({
-      type: 'JSON',
-      nullable: true,
-      description:
-        'Which of these events are sent, by their contents; null for all. The others become `SKIPPED` with the reason `filtered`.',
-      resolve: ({ filter }) => filter,
-    }),
-    payloadVersion: t.exposeInt('payloadVersion', { description: 'The version of payloads that it is sent.' }),
+    description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
+    payloadVersion: t.exposeInt('payloadVersion', { description: 'The payload version that it receives.' }),
     ordering: t.expose('ordering', {
       type: WebhookOrderingEnum,
-      description: 'What its deliveries are kept in the order of.',
+      description: 'How deliveries are ordered.',
     }),
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
-      description: 'After so many failed attempts of a delivery those behind it are sent all the same.',
-    }),
-    isActive: t.exposeBoolean('isActive', { description: 'Whether events are sent.' }),
-    disabledReason: t.exposeString('disabledReason', {
-      nullable: true,
-      description: 'Why the service disabled it: `gone` (it answered 410) or `failing` (five days without a success).',
-    }),
-    disabledAt: t.expose('disabledAt', { type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
-    failingSince: t.expose('failingSince', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Start of the current run of failures.',
-    }),
-    circuitOpenUntil: t.expose('circuitOpenUntil', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'It has failed several times in a row: until then deliveries wait, apart from those resent by hand.',
-    }),
-    maxPerSecond: t.exposeInt('maxPerSecond', {
-      nullable: true,
-      description: 'The most requests a second that are sent to it; null for no limit.',
+      description:
+        'With an ordering: after this many failed attempts of a delivery, the deliveries behind it are sent anyway.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the secret before the last rotation signs as well.',
+      description: 'Until this time, requests are also signed with the previous secret.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
   }),
 });
+
+addDestinationFields(Webhook);
 
 export const WebhookConnection = builder.connectionObject(
   { name: 'WebhookConnection', type: Webhook, description: 'A page of webhooks, newest first.' },
@@ -81,19 +49,21 @@ export const WebhookConnection = builder.connectionObject(
 );
 
 builder.objectFields(Project, (t) => ({
-  webhook: t.field({
+  webhook: t.prismaField({
     type: Webhook,
     nullable: true,
     description: 'One webhook of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `wh_…`.' }) },
-    resolve: (project, { id }, { services, viewer }) => services.webhooks.find(viewer, id, project.id),
+    resolve: (query, project, { id }, { services, viewer }) => services.webhooks.find(viewer, id, project.id, query),
   }),
   webhooks: t.connection(
     {
       type: Webhook,
       description: 'Webhooks of the project.',
-      resolve: (project, args, { services, viewer }) =>
-        resolvePage('Webhook', args, (window) => services.webhooks.list(viewer, project.id, window)),
+      resolve: (project, args, context, info) =>
+        resolvePage('Webhook', args, { context, info }, (query) =>
+          context.services.webhooks.list(context.viewer, project.id, query),
+        ),
     },
     WebhookConnection,
   ),
@@ -102,29 +72,21 @@ builder.objectFields(Project, (t) => ({
 builder.relayMutationField(
   'createWebhook',
   {
-    description: 'A new webhook.',
+    description: 'Properties of the new webhook.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      url: t.string({ required: true, description: 'Where to send events, https.' }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], required: true, description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; all when left out.',
-      }),
-      payloadVersion: t.int({ description: 'The version of payloads to send. Default: the newest.' }),
+      url: t.string({ required: true, description: 'HTTPS URL to send events to.' }),
+      ...subscriptionInputs(t),
+      payloadVersion: t.int({ description: 'The payload version to send. Default: the newest.' }),
       ordering: t.field({
         type: WebhookOrderingEnum,
-        description: 'What to keep its deliveries in the order of. Default: nothing.',
+        description: 'How deliveries are ordered. Default: `NONE`.',
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same. Default: 4.',
+          'With an ordering: after this many failed attempts of a delivery, 1 to 100, the deliveries behind it are sent anyway. Default: 4.',
       }),
-      maxPerSecond: t.int({
-        description: 'The most requests a second to send to it, 1 to 1000; no limit when left out.',
-      }),
-      description: t.string({ description: 'For people, at most 1000 characters.' }),
+      description: t.string({ description: 'Free-text description, at most 1000 characters.' }),
     }),
   },
   {
@@ -133,10 +95,10 @@ builder.relayMutationField(
       services.webhooks.create(viewer, projectId, input),
   },
   {
-    description: 'What `createWebhook` made.',
+    description: 'The result of `createWebhook`.',
     outputFields: (t) => ({
       webhook: t.field({ type: Webhook, description: 'The new webhook.', resolve: ({ webhook }) => webhook }),
-      secret: t.exposeString('secret', { description: 'The signing secret, `whsec_…`. It is shown here once.' }),
+      secret: t.exposeString('secret', { description: 'The signing secret, `whsec_…`. It is shown only once.' }),
     }),
   },
 );
@@ -144,32 +106,22 @@ builder.relayMutationField(
 builder.relayMutationField(
   'updateWebhook',
   {
-    description: 'Changes to a webhook. Fields left out stay as they are.',
+    description: 'Changes to a webhook. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook to change.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
-      url: t.string({ description: 'Where to send events, https.' }),
-      eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'Events to subscribe to.' }),
-      filter: t.field({
-        type: 'JSON',
-        description:
-          'Which of these events to send, by their contents, for example `{"data.amountUsd": {"gte": "1.00"}}`; null for all.',
-      }),
-      payloadVersion: t.int({ description: 'The version of payloads to send.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
+      url: t.string({ description: 'HTTPS URL to send events to.' }),
+      ...subscriptionChanges(t),
+      payloadVersion: t.int({ description: 'The payload version to send.' }),
       ordering: t.field({
         type: WebhookOrderingEnum,
-        description: 'What to keep its deliveries in the order of.',
+        description: 'How deliveries are ordered.',
       }),
       orderingEscapeAfterAttempts: t.int({
-        description: 'After so many failed attempts of a delivery, 1 to 100, those behind it are sent all the same.',
-      }),
-      maxPerSecond: t.int({ description: 'The most requests a second to send to it, 1 to 1000; null for no limit.' }),
-      isActive: t.boolean({
         description:
-          'Whether events are sent. While it is false they are skipped, and not delivered later by themselves. True also forgets ' +
-          'why it had been disabled.',
+          'With an ordering: after this many failed attempts of a delivery, 1 to 100, the deliveries behind it are sent anyway.',
       }),
-      description: t.string({ description: 'For people, at most 1000 characters; null removes it.' }),
+      description: t.string({ description: 'Free-text description, at most 1000 characters. Null removes it.' }),
     }),
   },
   {
@@ -178,9 +130,9 @@ builder.relayMutationField(
       services.webhooks.update(viewer, id, changes, projectId),
   },
   {
-    description: 'What `updateWebhook` changed.',
+    description: 'The result of `updateWebhook`.',
     outputFields: (t) => ({
-      webhook: t.field({ type: Webhook, description: 'The webhook as it is now.', resolve: (webhook) => webhook }),
+      webhook: t.field({ type: Webhook, description: 'The updated webhook.', resolve: (webhook) => webhook }),
     }),
   },
 );
@@ -191,19 +143,21 @@ builder.relayMutationField(
     description: 'The webhook to delete.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook to delete.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
-    description: 'Deletes a webhook with its history.',
+    description: 'Deletes a webhook and its delivery history.',
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.webhooks.delete(viewer, input.id, input.projectId);
       return { webhookId: input.id };
     },
   },
   {
-    description: 'What `deleteWebhook` deleted.',
-    outputFields: (t) => ({ webhookId: t.exposeID('webhookId', { description: 'Identifier of what is gone.' }) }),
+    description: 'The result of `deleteWebhook`.',
+    outputFields: (t) => ({
+      webhookId: t.exposeID('webhookId', { description: 'The identifier of the deleted resource.' }),
+    }),
   },
 );
 
@@ -213,20 +167,22 @@ builder.relayMutationField(
     description: 'The webhook whose secret to rotate.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
-      projectId: t.id({ description: 'If given, the project it must belong to.' }),
-      overlapHours: t.int({ description: 'How long the old secret signs as well, 0 to 168 hours. Default 24.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
+      overlapHours: t.int({
+        description: 'For how many hours requests are also signed with the old secret, 0 to 168. Default: 24.',
+      }),
     }),
   },
   {
-    description: 'Makes a new signing secret. Until the overlap ends, requests carry a signature by each.',
+    description: 'Creates a new signing secret. Until the overlap ends, requests carry a signature for each secret.',
     resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
       services.webhooks.rotateSecret(viewer, id, input, projectId),
   },
   {
-    description: 'What `rotateWebhookSecret` made.',
+    description: 'The result of `rotateWebhookSecret`.',
     outputFields: (t) => ({
       webhook: t.field({ type: Webhook, description: 'The webhook.', resolve: ({ webhook }) => webhook }),
-      secret: t.exposeString('secret', { description: 'The new signing secret. It is shown here once.' }),
+      secret: t.exposeString('secret', { description: 'The new signing secret. It is shown only once.' }),
     }),
   },
 );

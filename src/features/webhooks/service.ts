@@ -12,26 +12,22 @@ import { clearHistory } from '../../delivery/queue/clear-history.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
-import { eventFilterInput } from '../../events/filter-input.ts';
-import { EVENT_KINDS, type EventKind, type EventTypeFilter, expandEventTypes } from '../../events/kinds.ts';
+import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import type { Delivery, Prisma, Webhook, WebhookOrdering } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
-import { activity, eventTypesInput, maxPerSecondInput } from '../destinations/input.ts';
+import { HEALTHY, type SubscriptionInput, subscriptionShape, switched, testEventInput } from '../destinations/input.ts';
 import type { EventService } from '../events/service.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 
-export type CreateWebhookInput = {
+export type CreateWebhookInput = SubscriptionInput & {
   url: string;
-  eventTypes: EventTypeFilter[];
-  filter?: unknown;
   payloadVersion?: number | null;
   ordering?: WebhookOrdering | null;
   orderingEscapeAfterAttempts?: number | null;
-  maxPerSecond?: number | null;
   description?: string | null;
 };
 export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
@@ -45,7 +41,6 @@ const rotateInput = z.strictObject({
     .transform((hours) => hours ?? 24)
     .pipe(z.int().min(0).max(MAX_OVERLAP_HOURS, `Must be at most ${MAX_OVERLAP_HOURS}.`)),
 });
-const testInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 
 /**
  * Webhooks of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. A signing
@@ -65,15 +60,13 @@ export function createWebhookService(options: {
     current === 1 ? 'Must be 1, the only version so far.' : `Must be a version from 1 to ${current}.`;
   const createInput = z.strictObject({
     url: targetUrlInput(options.egressAllow),
-    eventTypes: eventTypesInput,
-    filter: eventFilterInput,
+    ...subscriptionShape,
     payloadVersion: optionalInt(1, payloadVersions.current, versionRange),
     ordering: z
       .enum(['NONE', 'PAYMENT'])
       .nullish()
       .transform((ordering) => ordering ?? undefined),
     orderingEscapeAfterAttempts: optionalInt(1, 100, 'Must be a whole number from 1 to 100.'),
-    maxPerSecond: maxPerSecondInput,
     description: optionalText(1000),
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
@@ -87,8 +80,13 @@ export function createWebhookService(options: {
       });
     },
 
-    find(viewer: Viewer, id: string, projectId?: string | null): Promise<Webhook | null> {
-      return db.prisma.webhook.findFirst({ where: visibleItem(viewer, 'Webhook', id, projectId) });
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.WebhookFindFirstArgs = {},
+    ): Promise<Webhook | null> {
+      return db.prisma.webhook.findFirst({ ...query, where: visibleItem(viewer, 'Webhook', id, projectId) });
     },
 
     async create(
@@ -137,8 +135,8 @@ export function createWebhookService(options: {
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
-            ...(url && { url, ...originOf(url), failingSince: null, circuitOpenUntil: null }),
-            ...activity(values.isActive),
+            ...(url && { url, ...originOf(url), ...HEALTHY }),
+            ...switched(values.isActive),
           },
         });
         const changes = changesBetween(auditedOf(before), auditedOf(updated));
@@ -210,7 +208,7 @@ export function createWebhookService(options: {
       projectId?: string | null,
     ): Promise<Delivery> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
-      const { eventType } = parseInput(testInput, input);
+      const { eventType } = parseInput(testEventInput, input);
       const webhook = await db.prisma.webhook.findFirst({ where });
       if (!webhook) throw notFound();
       const type = eventType ?? [...expandEventTypes(webhook.eventTypes)][0]!;

@@ -1,0 +1,97 @@
+import type { ObjectRef } from '@pothos/core';
+import type { EventTypeFilter } from '../../events/kinds.ts';
+import type { Connector, Webhook } from '../../generated/prisma/client.ts';
+import { builder } from '../../schema/builder.ts';
+import { EventTypeFilterEnum } from '../../schema/scalars.ts';
+
+type SchemaTypes = typeof builder.$inferSchemaTypes;
+/** What webhooks and connectors have in common. */
+type Destination = Pick<Webhook, keyof Webhook & keyof Connector>;
+
+/** Adds the fields that webhooks and connectors share: the subscription, its switch and its health. */
+export function addDestinationFields(destination: ObjectRef<SchemaTypes, Destination>): void {
+  builder.objectFields(destination, (t) => ({
+    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    eventTypes: t.field({
+      type: [EventTypeFilterEnum],
+      description: 'The event types it is subscribed to.',
+      resolve: ({ eventTypes }) => eventTypes as EventTypeFilter[],
+    }),
+    filter: t.field({
+      type: 'JSON',
+      nullable: true,
+      description:
+        'A filter on the contents of events; null to send them all. Events that don’t match get a delivery with the status ' +
+        '`SKIPPED` and the reason `filtered`.',
+      resolve: ({ filter }) => filter,
+    }),
+    maxPerSecond: t.exposeInt('maxPerSecond', {
+      nullable: true,
+      description: 'Rate limit in requests per second; null for no limit.',
+    }),
+    isActive: t.exposeBoolean('isActive', {
+      description: 'Whether events are sent. While this is false, they are skipped.',
+    }),
+    disabledReason: t.exposeString('disabledReason', {
+      nullable: true,
+      description:
+        'Why it was disabled automatically: `gone` (it responded with 410) or `failing` (five days without a success). Null if ' +
+        'it is active or you disabled it.',
+    }),
+    disabledAt: t.expose('disabledAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was disabled; null while it is active.',
+    }),
+    failingSince: t.expose('failingSince', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the current run of failures started; null if the last delivery succeeded.',
+    }),
+    circuitOpenUntil: t.expose('circuitOpenUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Set after several failures in a row. Until this time deliveries wait, except those you resend manually.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+  }));
+}
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<SchemaTypes, 'InputObject'>;
+
+const FILTER_EXAMPLE = '`{"data.amountUsd": {"gte": "1.00"}}`';
+
+/** The inputs that creating a webhook and creating a connector share. */
+export function subscriptionInputs(t: InputFields) {
+  return {
+    eventTypes: t.field({
+      type: [EventTypeFilterEnum],
+      required: true,
+      description: 'The event types to subscribe to.',
+    }),
+    filter: t.field({
+      type: 'JSON',
+      description: `A filter on the contents of events, for example ${FILTER_EXAMPLE}. Omit it to send all events.`,
+    }),
+    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1000. Omit it for no limit.' }),
+  };
+}
+
+/** The inputs that updating a webhook and updating a connector share. */
+export function subscriptionChanges(t: InputFields) {
+  return {
+    eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'The event types to subscribe to.' }),
+    filter: t.field({
+      type: 'JSON',
+      description: `A filter on the contents of events, for example ${FILTER_EXAMPLE}. Null sends all events.`,
+    }),
+    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1000. Null removes the limit.' }),
+    isActive: t.boolean({
+      description:
+        'Whether events are sent. While this is false, events are skipped and aren’t delivered later. Setting it to true also ' +
+        'clears the reason for which it was disabled or paused.',
+    }),
+  };
+}
