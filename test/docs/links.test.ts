@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { listPages, ROOT, readPage } from './pages.ts';
 
-test('every link and image of the documentation leads to a file, and to a heading where it names one', async () => {
+test('every link and image in the documentation leads to an existing file and heading', async () => {
   const broken: string[] = [];
   for (const page of await listPages()) {
     for (const link of linksOf(await readPage(page))) {
@@ -13,7 +13,7 @@ test('every link and image of the documentation leads to a file, and to a headin
   expect(broken).toEqual([]);
 });
 
-test('every page can be reached from the README by its links', async () => {
+test('every page can be reached from the README', async () => {
   const reached = new Set(['README.md']);
   for (const page of reached) {
     for (const link of linksOf(await readPage(page))) {

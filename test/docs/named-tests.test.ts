@@ -3,7 +3,7 @@ import { join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT, readPage } from './pages.ts';
 
-test('every test that the page on the gateway names is there', async () => {
+test('every test named on the gateway page exists', async () => {
   const page = (await readPage('docs/gateway.md')).replaceAll(/\s+/g, ' ');
   const named = [...page.matchAll(/\]\(\.\.\/(test\/[^)]+)\)[^"]*"([^"]+)"/g)];
   expect(named.length).toBeGreaterThan(15);
