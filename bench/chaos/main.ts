@@ -1,11 +1,11 @@
 /**
- * Proves that nothing is lost: runs the real service, records events through its API, and breaks everything around it.
+ * Shows that nothing is lost: runs the real service, records events through its API and breaks everything around it.
  *
  *   npm run chaos                          10,000 events under kill -9, database restarts and hostile receivers
- *   npm run chaos -- --events N --seed S   so many; the same seed breaks the same things at the same events
+ *   npm run chaos -- --events N --seed S   N events; the same seed breaks the same things at the same events
  *   npm run chaos -- --sigterm N           ends workers N times by SIGTERM under load: nothing lost, nothing twice
  *
- * Exits with 1 when an event was lost or is stuck, or, with --sigterm, came twice.
+ * Exits with 1 if an event was lost or is stuck or, with --sigterm, was delivered twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -16,9 +16,9 @@ import { startWorld, type World } from './world.ts';
 const LANES = 8;
 const WORKERS = 3;
 const RECEIVERS = ['/one', '/two'];
-/** Something is broken after so many events, on average. */
+/** The average number of events until something is broken. */
 const EVENTS_PER_BREAK = 250;
-/** Nothing finished for so long: what is left is stuck. */
+/** If nothing finishes for this long, the rest is stuck. */
 const STUCK_MILLISECONDS = 60_000;
 
 const { values } = parseArgs({
@@ -54,7 +54,7 @@ async function furnish(world: World): Promise<Stage> {
   return { endpointPaths };
 }
 
-/** Asks until it is done: only then does the operation count. */
+/** Repeats the request until it succeeds. Only then does the operation count. */
 async function insist<T>(world: World, method: string, path: string, body: unknown): Promise<T> {
   for (;;) {
     const answer = await world.call<T>(method, path, body);
@@ -63,7 +63,7 @@ async function insist<T>(world: World, method: string, path: string, body: unkno
   }
 }
 
-/** Records events by changing prices, until `isEnough` says so. The price of each is the number of its operation. */
+/** Records events by changing prices until `isEnough` returns true. Each price is the number of its operation. */
 async function publish(world: World, { endpointPaths }: Stage, done: number[], isEnough: (started: number) => boolean) {
   let started = 0;
   await Promise.all(
@@ -139,7 +139,7 @@ async function runShutdowns(times: number): Promise<number> {
   }
 }
 
-/** Waits until every delivery has succeeded, or nothing has moved for long. Returns how many have not. */
+/** Waits until every delivery has succeeded or nothing has changed for a long time. Returns how many haven't succeeded. */
 async function settle({ pool }: World): Promise<number> {
   let left = Number.POSITIVE_INFINITY;
   let movedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * A receiver in a process of its own, which keeps the ledger: a line for each request it has read, written to a file
- * before the answer. With faults it misbehaves now and then in every way a receiver can.
+ * A receiver in its own process, which keeps the ledger: a line for each request it has read, written to a file
+ * before it responds. With `faults`, it occasionally misbehaves in every way a receiver can.
  *
  *   node receiver.ts LEDGER SEED faults|calm
  */
@@ -19,7 +19,7 @@ const ledger = openSync(file, 'a');
 const CALM_MILLISECONDS = 60;
 const REFUSING_MILLISECONDS = 700;
 
-/** How likely each way to answer is, and what it does. Only the first two are a success. */
+/** How likely each response is, and what it does. Only the first two are successful. */
 const ANSWERS: [Answer, number, (response: ServerResponse) => unknown][] = [
   ['accepted', 0.82, (response) => response.end('ok')],
   ['flooded', 0.02, flood],
@@ -83,7 +83,7 @@ process.stdout.write(`${JSON.stringify({ port })}\n`);
 
 while (mood === 'faults') {
   await sleep(1_000 + random() * 5_000);
-  // Nobody listens for a while: connections are refused.
+  // Stops listening for a while, so connections are refused.
   server.close();
   server.closeAllConnections();
   await sleep(REFUSING_MILLISECONDS);

@@ -52,7 +52,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
       child.stdout?.once('data', onReady);
       child.once('exit', (code, signal) => {
         exits.push(code ?? signal);
-        // While the database is down it cannot start.
+        // It can't start while the database is down.
         if (!isEnding) setTimeout(startAgain, code === 1 ? 100 : 0, onReady);
       });
     };
@@ -91,7 +91,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   return {
     ...{ pool, nodes, receiverUrl },
 
-    /** One request to the API; undefined when it did not answer, or with a failure of its own. */
+    /** One request to the API. Undefined if it didn't respond, or failed internally. */
     async call<T>(method: string, path: string, body?: unknown): Promise<T | undefined> {
       try {
         const response = await fetch(`http://127.0.0.1:${apiPort}${path}`, {

@@ -5,17 +5,17 @@ type Methods = Record<string, (...args: never[]) => unknown>;
 type Call = { id: number; method: string; args: unknown[] };
 type Reply = { id: number; result?: unknown; error?: string };
 
-/** A process of its own whose methods are called over IPC. */
+/** A child process with methods that are called over IPC. */
 export type Child<M extends Methods> = {
   call<K extends keyof M & string>(method: K, ...args: Parameters<M[K]>): Promise<Awaited<ReturnType<M[K]>>>;
   end(): Promise<void>;
 };
 
-/** Starts `file` of this folder, which answers with `serve`. */
+/** Starts `file` in this folder, which handles calls with `serve`. */
 export function startChild<M extends Methods>(file: string, env: Record<string, string> = {}): Child<M> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), [], {
     serialization: 'advanced',
-    // Its log is written, to nowhere.
+    // Its log is written, but discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
     execArgv: env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [],
@@ -48,7 +48,7 @@ export function startChild<M extends Methods>(file: string, env: Record<string, 
   };
 }
 
-/** The other side: answers the calls of the parent, and ends when it goes away. */
+/** The other side: handles the parent's calls and exits when the parent does. */
 export function serve(methods: Methods): void {
   process.on('message', async ({ id, method, args }: Call) => {
     try {

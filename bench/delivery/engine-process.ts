@@ -8,7 +8,7 @@ export type EngineMethods = typeof methods;
 export type Published = { id: string; scheduledAt: number; committedAt: number };
 export type Usage = { cpuMicroseconds: number; statements: number; maxRssMegabytes: number };
 
-// The peers are no dependencies of the project, so nothing of it may import them by name.
+// The peers aren't dependencies of the project, so nothing in it may import them by name.
 const FILES: Record<EngineName, string> = {
   tollgate: './engines/tollgate.ts',
   'graphile-worker': '../peers/graphile-worker.mjs',
@@ -28,7 +28,7 @@ const methods = {
   start: () => engine.start(),
   recorded: () => engine.recorded(),
   stop: () => engine.stop(),
-  /** Publishes at a steady rate, whatever becomes of the ones before: each has its time, however late it is sent. */
+  /** Publishes at a steady rate, whatever happens to earlier events: each has its scheduled time, however late it is sent. */
   async publish(perSecond: number, seconds: number): Promise<Published[]> {
     const startAt = now() + 100;
     const publishing = Array.from({ length: perSecond * seconds }, async (_, index) => {

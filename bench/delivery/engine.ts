@@ -1,15 +1,15 @@
-/** What every engine under test can do, the same for all of them. It runs in a process of its own. */
+/** The interface of every engine under test. Each runs in its own process. */
 export type Engine = {
-  /** Makes its tables and destinations, in an empty database. */
+  /** Creates its tables and destinations in an empty database. */
   prepare(): Promise<void>;
   /** Puts deliveries of 1 KB in the queue, in bulk, spread over these of its destinations. */
   load(count: number, urls: readonly string[]): Promise<void>;
   /**
-   * Publishes one event as a program would, in a transaction of its own. Resolves after the commit with its id, the
+   * Publishes one event as a program would, in its own transaction. Resolves after the commit with its id, the
    * `webhook-id` of the requests that follow.
    */
   publish(): Promise<string>;
-  /** Begins to deliver. */
+  /** Starts delivering. */
   start(): Promise<void>;
   /** How many attempts have been recorded in the history. */
   recorded(): Promise<number>;
@@ -23,5 +23,5 @@ export type EngineOptions = { databaseUrl: string; redisUrl: string | undefined;
 export const ENGINE_NAMES = ['tollgate', 'graphile-worker', 'pg-boss', 'bullmq'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
 
-/** About 1 KB with what is put around it. */
+/** About 1 KB including its envelope. */
 export const FILLER = 'x'.repeat(760);

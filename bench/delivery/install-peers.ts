@@ -6,10 +6,10 @@ const FOLDER = join(import.meta.dirname, '../peers');
 const INSTALL = ['install', '--no-package-lock', '--omit=optional', '--ignore-scripts', '--loglevel=error'];
 
 /**
- * Installs what is measured beside this project into bench/peers, unless it is there. It is kept out of the project's
- * own packages, since nothing but this benchmark needs it.
+ * Installs the peers to compare with into bench/peers, unless they are installed. They are kept out of the project's
+ * packages, because only this benchmark needs them.
  *
- * @returns whether it is there.
+ * @returns whether the peer is installed.
  */
 export function installPeers(): boolean {
   if (areInstalled()) return true;

@@ -1,5 +1,5 @@
 /**
- * What the delivery engine can do, beside others that do the same work in the same run.
+ * Measures the delivery engine next to others that do the same work in the same run.
  *
  *   npm run bench:delivery                     everything, in less than a quarter of an hour
  *   npm run bench:delivery -- --quick          smaller numbers, in about a minute

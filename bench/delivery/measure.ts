@@ -9,7 +9,7 @@ export type Drain = {
   databaseCpuMicroseconds: number;
   statements: number;
   maxRssMegabytes: number;
-  /** They go on running. */
+  /** They keep running. */
   workers: EngineChild[];
 };
 
@@ -17,7 +17,7 @@ export type Drain = {
  * Loads `count` deliveries, then starts the workers. Measured from when the first `warmUp` of them have arrived until
  * the attempt of the last is recorded. It counts only when every one has arrived.
  *
- * @param limit stops looking after so many, where only the rate with a backlog is asked for
+ * @param limit stops measuring after this many deliveries, if only the rate with a backlog is wanted
  */
 export async function drain(
   bench: Bench,
@@ -64,9 +64,9 @@ export type Latency = {
 export type Percentiles = { p50: number; p95: number; p99: number };
 
 /**
- * Publishes at a steady rate from another process and sees when each arrives.
+ * Publishes at a steady rate from another process and measures when each event arrives.
  *
- * @throws Error when what was published is not what was received: such a run counts for nothing.
+ * @throws Error if the received events aren't the published ones. Such a run doesn't count.
  */
 export async function latency(
   bench: Bench,

@@ -26,7 +26,7 @@ export const PARTS = {
   'black-hole': { title: 'One destination of 100 never answers', run: blackHole },
 } satisfies Record<string, Part>;
 
-/** In rounds, since a machine is not equally fast at all times: each number is the median of its rounds. */
+/** In rounds, because the speed of a machine varies: each number is the median of its rounds. */
 async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const urls = [`${receiver.url}/in`];
@@ -118,7 +118,7 @@ async function destinations(stage: Stage, isQuick: boolean): Promise<Table> {
   const count = isQuick ? 10_000 : 40_000;
   const rows: string[][] = [];
   for (const size of isQuick ? [10, 10_000] : [10, 100, 1_000, 10_000]) {
-    // The whole of 127.0.0.0/8 is this machine.
+    // All of 127.0.0.0/8 is this machine.
     const urls = Array.from(
       { length: size },
       (_, index) => `http://127.1.${index >> 8}.${index & 255}:${receiver.port}/in`,
@@ -191,7 +191,7 @@ async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
   const rows = await stage.withEngine('tollgate', [...others, `${hole.url}/in`], async (bench) => {
     const worker = await bench.worker();
     await worker.call('start');
-    // An event goes to all hundred.
+    // Each event goes to all hundred.
     const before = await latency(bench, receiver, worker, timing);
     await bench.control.call('load', due, [`${hole.url}/in`]);
     await sleep(1_000);

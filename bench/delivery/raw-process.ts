@@ -1,4 +1,4 @@
-/** The limit: signed POSTs of 1 KB through a bare undici Pool, with neither a queue nor a history. */
+/** The upper limit: signed POSTs of 1 KB through a bare undici Pool, without a queue or a history. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 import { serve } from './child.ts';

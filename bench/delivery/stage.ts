@@ -15,11 +15,11 @@ import type { ReceiverMethods } from './receiver.ts';
 export type Receiver = Child<ReceiverMethods> & { port: number; url: string };
 export type EngineChild = Child<EngineMethods>;
 
-/** One engine with a database of its own. */
+/** One engine with its own database. */
 export type Bench = {
   /** A process that prepares, publishes and counts, and delivers nothing. */
   control: EngineChild;
-  /** Another process of the engine, to be started. */
+  /** Starts another process of the engine. */
   worker(): Promise<EngineChild>;
   /** What PostgreSQL has used so far. */
   databaseCpuMicroseconds(): number;
@@ -27,12 +27,12 @@ export type Bench = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Settings of a server that has the machine to itself; as durable as any. */
+/** Settings of a server that has the machine to itself, with full durability. */
 const POSTGRES_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
 const MICROSECONDS_A_TICK = 10_000;
 
-/** What all parts stand on: PostgreSQL, Redis where there is one, and processes that are ended with it. */
+/** What all parts need: PostgreSQL, Redis if available, and processes that end with it. */
 export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
   const postgres = await startThrowawayPostgres(POSTGRES_SETTINGS);
   const admin = new pg.Client({ connectionString: postgres.url });
@@ -79,7 +79,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
   return {
     receiver,
     withEngine,
-    /** Why an engine cannot be measured here; undefined when it can. */
+    /** Why an engine can't be measured here. Undefined if it can. */
     obstacleTo(name: EngineName): string | undefined {
       if (name !== 'tollgate' && !options.hasPeers) return 'not measured: it could not be installed';
       return name === 'bullmq' && !redis ? 'not measured: redis-server is not installed' : undefined;
@@ -92,7 +92,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
   };
 }
 
-/** The CPU time, statements and memory of several processes between two looks. */
+/** The CPU time, statements and memory of several processes between two measurements. */
 export async function usageOf(children: readonly EngineChild[]): Promise<Usage> {
   const usages = await Promise.all(children.map((child) => child.call('usage')));
   const sum = (pick: (usage: Usage) => number) => usages.reduce((total, usage) => total + pick(usage), 0);
@@ -126,7 +126,7 @@ function statOf(pid: string) {
   }
 }
 
-/** Looks until it holds, or gives up and says what it waited for. */
+/** Polls until the condition holds, or fails with what it waited for. */
 export async function until(
   condition: () => Promise<boolean>,
   what: string,
@@ -139,7 +139,7 @@ export async function until(
   }
 }
 
-/** A Redis that keeps nothing on disk; undefined where `redis-server` is not installed. */
+/** A Redis that writes nothing to disk. Undefined if `redis-server` isn't installed. */
 async function startRedis(): Promise<{ url: string; stop(): void } | undefined> {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' });

@@ -1,6 +1,6 @@
 export type Table = { columns: string[]; rows: string[][] };
 
-/** A Markdown table whose columns line up. */
+/** A Markdown table with aligned columns. */
 export function print({ columns, rows }: Table): string {
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]!.length)));
   const line = (cells: string[]) => `| ${cells.map((cell, index) => cell.padEnd(widths[index]!)).join(' | ')} |`;

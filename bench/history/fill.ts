@@ -4,7 +4,7 @@ import { firstIdAt, newId } from '../../src/ids.ts';
 export type FillOptions = { attempts: number; weeks: number; projectId: string; otherProjectId: string };
 
 const WEEK_MILLISECONDS = 7 * 24 * 60 * 60_000;
-/** Of eight deliveries one took three attempts, the others one; each event went to two webhooks. */
+/** One of eight deliveries took three attempts, the others one. Each event went to two webhooks. */
 const ATTEMPTS_A_DELIVERY = 10 / 8;
 const DELIVERIES_AN_EVENT = 2;
 const WEBHOOKS = 8;
@@ -27,7 +27,7 @@ const ID_FUNCTION = `
   $$`;
 
 /**
- * Fills the history with weeks of partitions, as they would have come about: nine of ten events are of one busy project.
+ * Fills the history with weeks of partitions, as they would build up: nine of ten events belong to one busy project.
  * Each partition is filled before it becomes one, so that its indexes are built at once.
  */
 export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {

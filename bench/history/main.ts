@@ -1,5 +1,5 @@
 /**
- * How long questions about the history take when it is long, and how PostgreSQL answers them.
+ * Measures how long queries take on a long history, and how PostgreSQL runs them.
  *
  *   npm run bench:history                          10 million attempts in 13 weeks
  *   npm run bench:history -- --attempts 1000000    fewer

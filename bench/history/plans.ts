@@ -10,7 +10,7 @@ export type Plan = {
   ms: number;
 };
 
-/** Looks over the driver's shoulder: what `run` has sent to PostgreSQL. */
+/** Records the statements that `run` sends to PostgreSQL. */
 export async function statementsOf(run: () => Promise<unknown>): Promise<Statement[]> {
   const seen: Statement[] = [];
   const { query } = pg.Client.prototype;

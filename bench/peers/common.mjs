@@ -16,7 +16,7 @@ export function countStatements() {
   return () => count;
 }
 
-/** The history, in a table beside the queue. */
+/** The history, in a table next to the queue. */
 export function createHistory(databaseUrl) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
   return {
@@ -45,7 +45,7 @@ export function createHistory(databaseUrl) {
   };
 }
 
-/** Signs and sends one delivery; what came of it is a row of the history. */
+/** Signs and sends one delivery, and records the result as a row of the history. */
 export function createSender() {
   const pools = new Map();
   return async function send({ id, url, data }) {

@@ -22,10 +22,10 @@ if (!programs) {
 }
 const [backUp, restore] = codeBlocks(section(await readPage('docs/operations.md'), '## Backup and restore'), 'bash');
 
-/** The next try comes when the backup has been made. */
+/** The next attempt comes after the backup. */
 const delivery = { retryScheduleSeconds: [8] };
 
-describe.skipIf(!programs)('a backup restored into another server, by the commands of docs/operations.md', () => {
+describe.skipIf(!programs)('a backup restored to another server with the commands in docs/operations.md', () => {
   let servers: InstalledServer[] = [];
   let folder: string;
   let receiver: Receiver;
@@ -82,7 +82,7 @@ describe.skipIf(!programs)('a backup restored into another server, by the comman
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  /** As the page has it, in a folder of its own, with the tools of the server's version. */
+  /** As on the page, but in its own folder and with the tools of the server's version. */
   const run = (commands: string, { url }: InstalledServer) =>
     runShell(`cd "$FOLDER" && ${commands}`, {
       DATABASE_URL: url,
@@ -97,7 +97,7 @@ describe.skipIf(!programs)('a backup restored into another server, by the comman
     expect(told.partitions.length).toBeGreaterThan(9);
   });
 
-  test('is served as it was, to the same tokens and API keys, and goes on with its deliveries', async () => {
+  test('serves the same data to the same tokens and API keys and continues its deliveries', async () => {
     receiver.handle(() => ({}));
     after = await startTestApp({ databaseUrl: servers[1]!.url, dataDir: folder, delivery });
     expect((await after.caller(owner.token).rest('GET', project.base)).body).toEqual(told.project);
@@ -115,11 +115,11 @@ describe.skipIf(!programs)('a backup restored into another server, by the comman
     ).toMatchObject({ id });
   });
 
-  test('goes on with live clients by the cursors they have, and with ids that sort behind', async () => {
+  test('continues live clients from their cursors, with ids that sort later', async () => {
     const live = await subscribe(key, after!.url, seen.cursor);
     const { id } = await createEndpoint(after!.caller(key), project.base);
     const items: EventItem[] = [];
-    // What was written close to the cursor comes once more: nobody knows here what was shown of it.
+    // Events close to the cursor come again, because it is unknown which of them were shown.
     do items.push(await live.next());
     while (items.at(-1)!.event.id === seen.event.id);
     await live.close();
@@ -128,7 +128,7 @@ describe.skipIf(!programs)('a backup restored into another server, by the comman
     expect(id > endpointId).toBe(true);
   });
 
-  test('takes new rows into the partitions of their time', async () => {
+  test('puts new rows into the partitions for their time', async () => {
     const rows = await withDatabase(
       servers[1]!.url,
       async (sql) => (await sql.query('SELECT FROM "Event_default"')).rows,
@@ -209,7 +209,7 @@ function countRows(url: string): Promise<Record<string, number>> {
   });
 }
 
-/** Every partition with what it takes. */
+/** Every partition with its range. */
 function listPartitions(url: string): Promise<string[]> {
   return withDatabase(url, async (sql) => {
     const { rows } = await sql.query(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../src/connectors/definition.ts';
 import { secretsOf } from '../../src/connectors/describe.ts';
@@ -21,7 +21,7 @@ const canaries: Canary[] = [];
 const answers: (Trace & { showsOnce: boolean })[] = [];
 const frames: Trace[] = [];
 const logLines: Trace[] = [];
-/** What vendors were sent and what they sent back: there the secrets have to be. */
+/** What vendors received and sent back, which must contain the secrets. */
 const outside: Trace[] = [];
 
 let stage: Stage;
@@ -31,7 +31,7 @@ let socket: WebSocket;
 const originalFetch = globalThis.fetch;
 const masterKeys = [1, 2].map((number) => `k${number}:${randomBytes(32).toString('base64')}`);
 
-/** Routes that show a secret once, when they make it; a repeated request under the same Idempotency-Key is answered the same. */
+/** Routes that show a secret once, when they create it. A repeated request with the same Idempotency-Key gets the same response. */
 const SHOW_ONCE = /^POST \/api\/projects\/\w+\/(keys|webhooks|webhooks\/\w+\/rotate-secret) /;
 
 function plant(name: string): string {
@@ -111,8 +111,8 @@ async function callGraphQL(query: string, variables: Record<string, unknown>) {
 const CREATE =
   'mutation ($input: CreateConnectorInput!) { createConnector(input: $input) { connector { id config type eventTypes } } }';
 
-describe('secrets are given to the service', () => {
-  it.each(CONNECTOR_TYPES)('in the config of %s, created, repeated, changed and wrong in every way', async (type) => {
+describe('while secrets are given to the service', () => {
+  test.each(CONNECTOR_TYPES)('in the config of %s, created, repeated, changed and wrong in every way', async (type) => {
     const core = plant(`${type}: the first secret`);
     const config = sampleConfig(type, 'all', core) as Record<string, unknown>;
     const body = { type, config, eventTypes: ['*'] };
@@ -182,7 +182,7 @@ describe('secrets are given to the service', () => {
     await stage.user.rest('GET', path);
   });
 
-  it('as signing secrets and API keys, made, used, changed and refused', async () => {
+  test('as signing secrets and API keys, made, used, changed and refused', async () => {
     const { user, base } = stage;
     const headers = { 'idempotency-key': 'webhook-1' };
     const hook = { url: `${receiver.url}/hook`, eventTypes: ['*'] };
@@ -232,7 +232,7 @@ const careless = createCarelessVendor((call, body) =>
 async function settled(): Promise<void> {
   const due = { status: 'PENDING', nextAttemptAt: { not: null } } as const;
   const open = async () => {
-    // As if each was sent again by hand: a vendor that fails all the time would be left alone for ever longer.
+    // As if each was resent manually, because retries to a failing vendor get rarer and rarer.
     await stage.db.prisma.delivery.updateMany({ where: { ...due, trigger: 'SCHEDULED' }, data: { trigger: 'MANUAL' } });
     return stage.db.prisma.delivery.count({ where: { OR: [{ status: 'RUNNING' }, due] } });
   };
@@ -245,7 +245,7 @@ async function testAll(): Promise<void> {
   await settled();
 }
 
-/** Whatever the vendors made of the connectors, they go on with the next answer. */
+/** Whatever state the vendors left the connectors in, they continue with the next response. */
 async function revive(): Promise<void> {
   const data = { isActive: true, pausedAt: null, pausedReason: null, disabledReason: null, memory: {} };
   await stage.db.prisma.connector.updateMany({ data });
@@ -256,8 +256,8 @@ async function revive(): Promise<void> {
   });
 }
 
-describe('vendors repeat what they were sent', () => {
-  it.each([200, 400, 401, 404, 429, 500])('with the status %i', async (statusCode) => {
+describe('when vendors repeat what they were sent', () => {
+  test.each([200, 400, 401, 404, 429, 500])('with the status %i', async (statusCode) => {
     for (const type of CONNECTOR_TYPES) stage.vendors.interfere(type, careless(statusCode));
     const data = { date: `2026-03-${String((statusCode % 28) + 1).padStart(2, '0')}` };
     const ago = { secondsAgo: 600, isHeldBack: true };
@@ -277,7 +277,7 @@ describe('vendors repeat what they were sent', () => {
     for (const type of CONNECTOR_TYPES) stage.vendors.interfere(type, undefined);
   });
 
-  it('and redirect, drop the connection, and answer what is no HTTP', async () => {
+  test('and redirect, drop the connection, and respond with invalid HTTP', async () => {
     const chaos: Interference[] = [
       careless(302),
       (call, response) =>
@@ -295,7 +295,7 @@ describe('vendors repeat what they were sent', () => {
     for (const type of CONNECTOR_TYPES) stage.vendors.interfere(type, undefined);
   });
 
-  it('and deliveries are read one by one, with their attempts', async () => {
+  test('and deliveries are read one by one, with their attempts', async () => {
     expect(await stage.db.prisma.delivery.count({ where: { attempts: { some: {} } } })).toBeGreaterThan(250);
     const deliveries = await stage.db.prisma.delivery.findMany({
       take: 60,
@@ -309,7 +309,7 @@ describe('vendors repeat what they were sent', () => {
 });
 
 describe('afterwards', () => {
-  it('the keys of the service are changed', async () => {
+  test('the keys of the service are changed', async () => {
     const keyring = parseKeyring([...masterKeys].reverse().join());
     const lines = pino(
       { level: 'trace' },
@@ -320,7 +320,7 @@ describe('afterwards', () => {
     logLines.push({ where: 'the report of the rotation', text: JSON.stringify(report) });
   });
 
-  it('there were more than 60 secrets, all of them were used, and the search would find each', () => {
+  test('there were more than 60 secrets, all were used, and the search finds each of them', () => {
     expect(canaries.length).toBeGreaterThanOrEqual(100);
     expect(new Set(canaries.map(({ core }) => core)).size).toBe(canaries.length);
     const sent = canaries.filter(({ name }) => name.endsWith('after a change') && !name.startsWith('signing'));
@@ -335,18 +335,18 @@ describe('afterwards', () => {
     }
   });
 
-  it('none is in the database', async () => {
+  test('no secret is in the database', async () => {
     const dump = await dumpDatabase(stage.db.pool);
     expect(dump.length).toBeGreaterThan(500);
     expect(findCanaries(canaries, dump)).toEqual([]);
   });
 
-  it('none is in the log, which says everything it can', () => {
+  test('no secret is in the log, even at its most verbose', () => {
     expect(logLines.length).toBeGreaterThan(1_000);
     expect(findCanaries(canaries, logLines)).toEqual([]);
   });
 
-  it('none is in an answer, but for those that show a secret once', () => {
+  test('no secret is in a response, except where it is shown once', () => {
     expect(answers.length).toBeGreaterThan(1_000);
     expect(
       findCanaries(
@@ -370,13 +370,13 @@ describe('afterwards', () => {
     ]);
   });
 
-  it('none was sent over the WebSocket', async () => {
+  test('no secret was sent over the WebSocket', async () => {
     await sleep(50);
     expect(frames.length).toBeGreaterThan(200);
     expect(findCanaries(canaries, frames)).toEqual([]);
   });
 
-  it('none is in the metrics', async () => {
+  test('no secret is in the metrics', async () => {
     const metrics = await (await originalFetch(`${stage.app.url}/metrics`)).text();
     expect(metrics).toContain('tollgate_delivery_attempts_total');
     expect(findCanaries(canaries, [{ where: '/metrics', text: metrics }])).toEqual([]);

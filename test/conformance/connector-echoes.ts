@@ -1,7 +1,7 @@
 import type { Interference } from '../connectors/support/vendors/server.ts';
 import { basicOf, type VendorCall } from '../connectors/support/vendors/vendor.ts';
 
-/** Bodies in the shapes in which vendors tell what is wrong, with a text in every place that has one. */
+/** Bodies in the formats of vendors' errors, with a text in every place that has one. */
 export function bodiesSaying(text: string, more?: string): string[] {
   const row = { reason: text, message: text, location: text };
   const shapes: object[] = [
@@ -65,7 +65,7 @@ export function repeat(call: VendorCall): { plain: string; all: string } {
 }
 
 /**
- * Makes the answers of vendors that repeat what they were sent: in every text of the body, in headers, and in the words
+ * Makes responses of vendors that repeat what they were sent: in every text of the body, in headers, and in the texts
  * after the status.
  */
 export function createCarelessVendor(onAnswer: (call: VendorCall, body: string) => void) {

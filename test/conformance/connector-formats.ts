@@ -3,7 +3,7 @@ import type { ConnectorEvent, ConnectorRequest, ConnectorType } from '../../src/
 import { gsmLength } from '../../src/connectors/types/gsm-text.ts';
 import { readBody } from './connector-requests.ts';
 
-/** Expects that text of others has stayed text in the format of a vendor, and that no field is longer than it takes. */
+/** Expects untrusted text to stay text in the vendor's format, and every field to be within its limit. */
 export type FormatCheck = (request: ConnectorRequest, event: ConnectorEvent) => void;
 
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
@@ -19,7 +19,7 @@ function oneLine(text: unknown): void {
   expect(String(text)).not.toMatch(DECEPTIVE);
 }
 
-/** https://docs.slack.dev/reference/block-kit/blocks: what is not ours stands in `plain_text`, and `<` is always escaped. */
+/** https://docs.slack.dev/reference/block-kit/blocks: untrusted text is in `plain_text`, and `<` is always escaped. */
 const slack: FormatCheck = (request) => {
   const { text, blocks } = json(request);
   expect(blocks.length).toBeLessThanOrEqual(50);
@@ -109,7 +109,7 @@ const resend: FormatCheck = (request) => {
   for (const { name, value } of tags) expect(`${name}${value}`).toMatch(/^[\w-]{1,256}$/);
 };
 
-/** Rich text reads no Markdown; blocks that do hold words of ours alone. A flow takes 28 KB. */
+/** Rich text doesn't interpret Markdown, and blocks that do only contain our own words. A flow accepts 28 KB. */
 const teams: FormatCheck = (request) => {
   const body = json(request);
   const card = body.attachments?.[0].content ?? body;
@@ -180,7 +180,7 @@ const ga4: FormatCheck = (request) => {
   }
 };
 
-/** The payload as it is: whoever receives it is told to take it for data. */
+/** The unchanged payload, which receivers are told to treat as data. */
 const envelope: FormatCheck = (request, event) => {
   const { data, id, type } = json(request);
   expect([id, type]).toEqual([event.id, event.type]);
@@ -197,7 +197,7 @@ const pagerduty: FormatCheck = (request) => {
   for (const text of [payload.summary, payload.source, ...Object.values(payload.custom_details)]) oneLine(text);
 };
 
-/** https://docs.datadoghq.com/events/guides/markdown_events: whoever stands after an @ is notified. */
+/** https://docs.datadoghq.com/events/guides/markdown_events: anyone mentioned with an @ is notified. */
 const datadog: FormatCheck = (request) => {
   const { title, text, tags, aggregation_key: key } = json(request);
   atMost(title, 500);

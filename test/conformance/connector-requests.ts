@@ -42,7 +42,7 @@ export function checkRequest(request: ConnectorRequest, rules: RequestRules): vo
   expect(body.isWellFormed()).toBe(true);
   expect(Buffer.byteLength(body)).toBeLessThanOrEqual(rules.maxBodyBytes);
   expect(BODY_TYPES).toContain(request.headers['content-type']);
-  // A body that is no JSON may only be one that is meant to be none: Slack's probe.
+  // Only Slack's probe may have a body that isn't JSON.
   if (body !== '{') expect(() => readBody(request)).not.toThrow();
 }
 

@@ -4,7 +4,7 @@ import type { EventKind } from '../../src/events/kinds.ts';
 export const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 
 /**
- * What becomes of every kind at every type, `-` for nothing. Kinds in the order of the documented list: verified,
+ * What every connector type does with every event type, `-` for nothing. Event types in the documented order: verified,
  * settled, failed, first payment, milestone, endpoint created, pricing changed, daily summary.
  */
 export const MATRIX: Record<ConnectorType, string> = {
@@ -36,7 +36,7 @@ export const MATRIX: Record<ConnectorType, string> = {
   xero: '- book - - - - - book',
 };
 
-/** How the request of each word is told. */
+/** How to recognize the request for each word. */
 export const WORDS: Record<string, (body: string, url: string) => boolean> = {
   message: (body) => body.includes('evt_'),
   track: (body) => body.includes('evt_'),
@@ -89,15 +89,15 @@ export const MONEY_FIELDS = new Set([
 ]);
 export const SUMMING_CATEGORIES: ReadonlySet<string> = new Set(['Analytics', 'Data', 'CRM', 'Accounting']);
 
-/** The only types whose calls to deliver carry the credential in the URL: the vendor takes it nowhere else. */
+/** The only types that deliver with credentials in the URL, because the vendor accepts them nowhere else. */
 export const SECRET_IN_URL: ReadonlySet<string> = new Set([
   ...['slack', 'discord', 'teams', 'telegram', 'zapier', 'n8n', 'make', 'ga4'],
 ]);
-/** Types that look at the vendor first, instead of sending again, after the first try or after one that may have arrived. */
+/** Types that look things up at the vendor before a retry, or before a retry of an attempt that may have arrived. */
 export const LOOKS_BEFORE_LATER_TRY: ReadonlySet<string> = new Set(['google-sheets']);
 export const LOOKS_AFTER_AMBIGUOUS_TRY: ReadonlySet<string> = new Set(['google-sheets', 'twilio']);
 
-/** The most bytes of a body, where the vendor documents a limit; else what a sane endpoint takes. */
+/** The maximum size of a body in bytes: the vendor's documented limit, or else a reasonable one. */
 export const MAX_BODY_BYTES: Record<ConnectorType, number> = {
   slack: 13_000,
   discord: 25_000,
@@ -142,7 +142,7 @@ export const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {
   'google-sheets': ROWS_WITH_MONEY,
   dune: ROWS_WITH_MONEY,
   salesforce: ROWS_WITH_MONEY,
-  // The total of the customer so far, which replaces the one before.
+  // The customer's total, which replaces the previous one.
   hubspot: ['customer.milestone'],
   quickbooks: ['payment.settled', 'revenue.daily_summary'],
   xero: ['payment.settled', 'revenue.daily_summary'],

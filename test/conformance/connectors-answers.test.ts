@@ -1,15 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorDefinition, ConnectorType, Outcome } from '../../src/connectors/definition.ts';
 import { secretsOf } from '../../src/connectors/describe.ts';
 import { listConnectors } from '../../src/connectors/types/registry.ts';
 import { EVENT_KINDS } from '../../src/events/kinds.ts';
 import { MARK, sampleConfig } from '../connectors/support/configs.ts';
-import { answer, classifyContext, EVENT_TIME, sampleEvent } from '../connectors/support/samples.ts';
+import { classifyContext, EVENT_TIME, sampleEvent, vendorResponse } from '../connectors/support/samples.ts';
 import { VENDORS } from '../connectors/support/vendors/vendors.ts';
 import { echoes } from './connector-echoes.ts';
 import { checkRequest } from './connector-requests.ts';
 
-/** The calls that a delivery may take, the one that delivers first. */
+/** The calls that a delivery may take. The one that delivers comes first. */
 const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   telegram: ['send', 'moved'],
   twilio: ['send', 'look', 'look after error'],
@@ -22,7 +22,7 @@ const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   xero: ['send', 'check', 'read-back'],
 };
 
-/** What a status means unless the vendor gives it another meaning. */
+/** What a status means by default. */
 const DEFAULTS: Record<number, Outcome['kind']> = {
   ...{ 301: 'drop', 302: 'drop', 303: 'drop', 304: 'drop', 307: 'drop', 308: 'drop' },
   ...{ 400: 'drop', 401: 'pause', 403: 'pause', 404: 'disable', 405: 'drop', 408: 'retry', 410: 'disable' },
@@ -34,35 +34,35 @@ const PAGE = '<!doctype html><title>Error</title>';
 const BODIES = { page: PAGE, json: '{}', nothing: '' } as const;
 type BodyKind = keyof typeof BODIES;
 
-/** Where vendors give a status another meaning: by status, in all steps or one, whatever the body is or for one body. */
+/** Where vendors use a status differently: by status, in all steps or one, for any body or a specific one. */
 type Exception = { status: number; kind: Outcome['kind']; step?: string; body?: BodyKind };
 const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   discord: [
-    // A page is from the firewall, which lets others pass again.
+    // An HTML page is from the firewall, which only blocks temporarily.
     { status: 403, kind: 'retry', body: 'page' },
     { status: 403, kind: 'retry', body: 'nothing' },
   ],
-  // The API says so of a token that it does not know.
+  // The API returns this for an unknown token.
   telegram: [{ status: 404, kind: 'pause', body: 'json' }],
-  // The SMS may have gone out, so it is looked for before another one is paid.
+  // The SMS may have been sent, so it is looked up before another one is paid for.
   twilio: [
     { status: 500, kind: 'next', step: 'send' },
     { status: 502, kind: 'next', step: 'send' },
     { status: 504, kind: 'next', step: 'send' },
   ],
   segment: [{ status: 410, kind: 'retry' }],
-  // The firewall's; a wrong key is a 400.
+  // From the firewall. A wrong key is a 400.
   amplitude: [{ status: 403, kind: 'drop' }],
-  // Google knows a second copy of a purchase only, so other events are not sent twice.
+  // Google only deduplicates purchases, so other events aren't sent twice.
   ga4: [
     { status: 500, kind: 'drop' },
     { status: 502, kind: 'drop' },
     { status: 504, kind: 'drop' },
   ],
-  // Switched off for now.
+  // Turned off for now.
   n8n: [{ status: 404, kind: 'retry' }],
   make: [{ status: 410, kind: 'retry' }],
-  // Tables that were just made.
+  // New tables.
   bigquery: [{ status: 404, kind: 'retry' }],
   supabase: [{ status: 404, kind: 'retry' }],
   dune: [
@@ -71,13 +71,13 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   ],
 };
 
-/** Steps in which no failure is final: the deliveries wait. */
+/** Steps in which no failure is final, because deliveries are held. */
 const HOLDING_STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
-  // Without the currency of the books and its rate nothing may be booked.
+  // Nothing may be booked without the home currency and its rate.
   quickbooks: ['preferences', 'rate:GBP'],
 };
 
-/** Types whose answers say nothing: every 2xx has to be believed. */
+/** Types whose responses carry no information, so every 2xx counts. */
 const EVERY_2XX: ReadonlySet<string> = new Set(['teams', 'zapier', 'n8n', 'make', 'ga4']);
 /** Statuses that mean success without a body. */
 const EMPTY_SUCCESS: Partial<Record<ConnectorType, number>> = { email: 202, discord: 204, salesforce: 204 };
@@ -110,23 +110,20 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       return isHeld ? 'pause' : kind;
     }
 
-    it.each(steps)(
-      'gives every status of the step %s its meaning, and takes no redirect or failure for success',
-      (step) => {
-        const context = contextOf(definition, step);
-        const table = (of: (status: number, body: BodyKind) => string) =>
-          Object.fromEntries(
-            Object.keys(BODIES).flatMap((body) =>
-              Object.keys(DEFAULTS).map((status) => [`${status} ${body}`, of(Number(status), body as BodyKind)]),
-            ),
-          );
-        expect(table((status, body) => definition.classify(answer(status, BODIES[body]), context).kind)).toEqual(
-          table((status, body) => expectedOf(status, step, body)),
+    test.each(steps)('classifies every status of the step %s, and no redirect or failure as success', (step) => {
+      const context = contextOf(definition, step);
+      const table = (of: (status: number, body: BodyKind) => string) =>
+        Object.fromEntries(
+          Object.keys(BODIES).flatMap((body) =>
+            Object.keys(DEFAULTS).map((status) => [`${status} ${body}`, of(Number(status), body as BodyKind)]),
+          ),
         );
-      },
-    );
+      expect(table((status, body) => definition.classify(vendorResponse(status, BODIES[body]), context).kind)).toEqual(
+        table((status, body) => expectedOf(status, step, body)),
+      );
+    });
 
-    it.each(steps)('waits in the step %s as long as the vendor asks, by seconds and by date', (step) => {
+    test.each(steps)('waits in the step %s as long as the vendor asks, in seconds or as a date', (step) => {
       const context = contextOf(definition, step);
       const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000).toUTCString();
       for (const status of [429, 503]) {
@@ -135,7 +132,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
           [inSeconds(171), 170],
           ['3600', 3600],
         ] as const) {
-          const outcome = definition.classify(answer(status, PAGE, { 'retry-after': retryAfter }), context);
+          const outcome = definition.classify(vendorResponse(status, PAGE, { 'retry-after': retryAfter }), context);
           expect(outcome.kind).toBe('retry');
           expect('afterSeconds' in outcome && outcome.afterSeconds).toBeGreaterThanOrEqual(seconds);
           expect('afterSeconds' in outcome && outcome.afterSeconds).toBeLessThanOrEqual(seconds + 1);
@@ -149,7 +146,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
           inSeconds(-1e6),
           'Fri, 99 Foo 2026 99:99:99 GMT',
         ]) {
-          const outcome = definition.classify(answer(status, PAGE, { 'retry-after': nonsense }), context);
+          const outcome = definition.classify(vendorResponse(status, PAGE, { 'retry-after': nonsense }), context);
           expect(outcome.kind).toBe('retry');
           const wait = 'afterSeconds' in outcome ? (outcome.afterSeconds ?? 0) : 0;
           expect(wait >= 0 && wait <= 86_400 && Number.isInteger(wait)).toBe(true);
@@ -157,17 +154,17 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       }
     });
 
-    it('does not take a page of somebody in between for the answer of the vendor', () => {
+    test("doesn't mistake an intermediary's page for the vendor's response", () => {
       const context = contextOf(definition, steps[0]!);
       const believed = [200, 201, 202, 203, 204, 206, 207, 226].filter(
-        (status) => definition.classify(answer(status, PAGE), context).kind === 'delivered',
+        (status) => definition.classify(vendorResponse(status, PAGE), context).kind === 'delivered',
       );
       if (EVERY_2XX.has(type)) expect(believed).toHaveLength(8);
       else expect(believed).toEqual(EMPTY_SUCCESS[type] ? [EMPTY_SUCCESS[type]] : []);
     });
 
-    it.each(steps)(
-      'gives reasons in the step %s that are short, readable and without the credential that the vendor repeats',
+    test.each(steps)(
+      'gives short, readable reasons in the step %s without the credentials that the vendor repeats',
       (step) => {
         const context = contextOf(definition, step);
         const secrets = secretsOf(definition, context.config);
@@ -175,7 +172,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         const bodies = echoes(secrets);
         for (const status of [200, 201, 202, 207, 300, 400, 401, 402, 403, 404, 409, 422, 429, 500, 540]) {
           for (const body of bodies) {
-            const outcome = definition.classify(answer(status, body, { 'x-echo': secrets.join() }), context);
+            const outcome = definition.classify(vendorResponse(status, body, { 'x-echo': secrets.join() }), context);
             expectPresentable(outcome, secrets);
             if (outcome.kind === 'next') {
               const rules = { hosts, mark: MARK, maxBodyBytes: 1_000_000, secretInUrl: type === 'telegram' };
@@ -187,7 +184,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     );
 
     if (definition.probe)
-      it('says of every bad answer to a probe that it is bad, without the credential', () => {
+      test('reports every failed probe without revealing the credentials', () => {
         const { probe } = definition;
         const config = sampleConfig(type, 'all');
         const secrets = secretsOf(definition, config);
@@ -195,9 +192,9 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         const bodies = [PAGE, '{}', '', ...echoes(secrets)];
         for (const status of [301, 302, 400, 401, 402, 403, 404, 408, 410, 422, 429, 500, 502, 503, 504]) {
           for (const body of bodies) {
-            const outcome = probe!.classify(answer(status, body), config, step);
+            const outcome = probe!.classify(vendorResponse(status, body), config, step);
             if ('next' in outcome) continue;
-            // A contact property that is not there yet is made with the first event.
+            // Missing contact properties are created with the first event.
             if (!(type === 'hubspot' && status === 404)) expect(outcome.ok, `${status} ${body}`).toBe(false);
             expectPresentable({ kind: 'drop', reason: outcome.message }, secrets);
           }
@@ -205,17 +202,17 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       });
 
     if (definition.probe && type !== 'opsgenie')
-      it('does not take a page of somebody in between for a good credential', () => {
+      test("doesn't mistake an intermediary's page for good credentials", () => {
         const config = sampleConfig(type);
         const { probe } = definition;
-        expect(probe!.classify(answer(200, PAGE), config, probe!.build(config).step ?? 'send')).toMatchObject({
+        expect(probe!.classify(vendorResponse(200, PAGE), config, probe!.build(config).step ?? 'send')).toMatchObject({
           ok: PAGE_IS_BELIEVED_BY_PROBE.has(type),
         });
       });
   },
 );
 
-/** Here the status is all that tells a good key from a bad one. */
+/** For these, only the status shows whether a key is good. */
 const PAGE_IS_BELIEVED_BY_PROBE: ReadonlySet<string> = new Set(['mixpanel']);
 
 /** Ten thousands of texts are checked: one `expect` for each outcome, not for each rule. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorCategory, type ConnectorType } from '../../src/connectors/definition.ts';
 import { describeFields, redactConfig, secretsOf } from '../../src/connectors/describe.ts';
 import { getConnector, listConnectors } from '../../src/connectors/types/registry.ts';
@@ -116,7 +116,7 @@ function documentedRows(): Row[] {
   }));
 }
 
-/** What is said of a config's refused values; nothing when it is accepted. */
+/** The errors for a config, or none if it is accepted. */
 function rejectedFields(type: ConnectorType, config: unknown): FieldError[] {
   try {
     parseInput<unknown>(getConnector(type).config, config, '/config');
@@ -131,7 +131,7 @@ function errorsOf(type: ConnectorType, config: unknown): string[] {
   return rejectedFields(type, config).map(({ pointer }) => pointer);
 }
 
-it('the documented types, their categories and their fields are those of the registry', () => {
+test('the documented types, their categories and their fields are those of the registry', () => {
   const rows = documentedRows();
   expect(rows.map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
   for (const { type, category, fields } of rows) {
@@ -149,7 +149,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     const fields = describeFields(definition);
     const full = sampleConfig(type, 'all') as Record<string, unknown>;
 
-    it('accepts a config with its required fields alone, and one with all', () => {
+    test('accepts a config with only the required fields and one with all fields', () => {
       for (const which of ['required', 'all'] as const) {
         const config = sampleConfig(type, which);
         expect(definition.config.parse(config)).toEqual(config);
@@ -157,7 +157,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(Object.keys(full).toSorted()).toEqual(fields.map(({ name }) => name).toSorted());
     });
 
-    it('refuses what is not an object, and fields that it does not know', () => {
+    test('rejects anything but an object, and unknown fields', () => {
       for (const config of [null, undefined, 'text', 7, []]) expect(errorsOf(type, config)).not.toEqual([]);
       for (const name of ['colour', 'webhookurl', 'APIKEY', 'constructor', '']) {
         expect(errorsOf(type, { ...full, [name]: 'x' })).toEqual([`/config/${name}`]);
@@ -167,8 +167,8 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(errorsOf(type, withProto)).not.toEqual([]);
     });
 
-    it.each(fields.filter(({ required }) => required).map(({ name }) => name))(
-      'refuses a config without %s',
+    test.each(fields.filter(({ required }) => required).map(({ name }) => name))(
+      'rejects a config without %s',
       (name) => {
         const { [name]: _, ...rest } = full;
         expect(errorsOf(type, rest)).toEqual([`/config/${name}`]);
@@ -176,7 +176,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       },
     );
 
-    it.each(fields.map(({ name }) => name))('refuses values of %s that are no text of one line', (name) => {
+    test.each(fields.map(({ name }) => name))("rejects values of %s that aren't a single line of text", (name) => {
       const good = full[name];
       for (const value of NOT_TEXTS) {
         const pointers = errorsOf(type, { ...full, [name]: value });
@@ -190,7 +190,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       }
     });
 
-    it('never repeats a value in what it says of it', () => {
+    test('never repeats a value in its error message', () => {
       for (const { name } of fields) {
         const refused = rejectedFields(type, { ...full, [name]: `${MARK}\u0000wrong` });
         expect(refused).not.toEqual([]);
@@ -198,7 +198,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       }
     });
 
-    it('describes every field for the form, and marks those that are secret', () => {
+    test('describes every field for forms and marks the secret ones', () => {
       for (const field of fields) {
         expect(field.title, field.name).toMatch(/^[A-Z].{1,40}$/);
         expect(field.description, field.name).toMatch(/^.{10,200}[.…]$/);
@@ -213,14 +213,14 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(new URL(definition.documentationUrl).protocol).toBe('https:');
     });
 
-    it('shows its example as something that it accepts', () => {
+    test('accepts its own examples', () => {
       for (const { name, example, kind } of fields) {
         if (example === null || example.includes('…')) continue;
         expect(errorsOf(type, { ...full, [name]: kind === 'list' ? [example] : example }), name).toEqual([]);
       }
     });
 
-    it('never shows a secret again', () => {
+    test('never shows a secret again', () => {
       const shown = JSON.stringify(redactConfig(definition, full));
       expect(shown).not.toContain(MARK);
       const secrets = secretsOf(definition, full);
@@ -229,7 +229,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       for (const name of SECRET_FIELDS[type]) expect(JSON.parse(shown)[name]).toMatch(/^••••.{0,4}$/u);
     });
 
-    it('has a page in the documentation that names every field', async () => {
+    test('has a documentation page that names every field', async () => {
       const page = await readFile(resolve(DOCS, `${type}.md`), 'utf8');
       expect(page).toMatch(/^# \S/);
       for (const { name } of fields) expect(page).toContain(`\`${name}\``);
@@ -238,7 +238,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
   },
 );
 
-it('the documentation has no page of a type that there is not', async () => {
+test('the documentation has no page for an unknown connector type', async () => {
   const pages = (await readdir(DOCS)).filter((name) => name !== 'README.md').map((name) => name.replace(/\.md$/, ''));
   expect(pages.toSorted()).toEqual(CONNECTOR_TYPES.toSorted());
 });

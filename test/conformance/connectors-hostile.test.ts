@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorDefinition, ConnectorEvent } from '../../src/connectors/definition.ts';
 import { carriedKinds } from '../../src/connectors/describe.ts';
 import { listConnectors } from '../../src/connectors/types/registry.ts';
@@ -8,7 +8,7 @@ import { deliver } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';
 import { FORMATS } from './connector-formats.ts';
 
-/** What a payer or a seller can put text of their own into: paths, reasons, descriptions and what a chain is called. */
+/** Everything that can contain text from a payer or the seller: paths, reasons, descriptions and names of chains. */
 const FREE_TEXT = /^(endpointPath|path|method|asset|network|reason|message|description|upstreamUrl)$/;
 
 const TEXTS: readonly string[] = [
@@ -74,8 +74,8 @@ function check(
 describe.each(listConnectors().map((definition) => [definition.type, definition] as const))(
   '%s',
   (_type, definition) => {
-    it.each(carriedKinds(definition))(
-      'shows hostile text in any field of %s as text, and within its limits',
+    test.each(carriedKinds(definition))(
+      'shows hostile text in any field of %s as plain text within its limits',
       (kind) => {
         const required = [sampleConfig(definition.type)];
         for (const text of TEXTS) {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorDefinition, ConnectorEvent, ConnectorType } from '../../src/connectors/definition.ts';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import { derivedId, derivedUuid } from '../../src/connectors/shared/derived-id.ts';
@@ -33,7 +33,7 @@ function send(definition: ConnectorDefinition, event: ConnectorEvent, config = s
   return deliver(definition, config, [event], { memory: alertOpen });
 }
 
-it('every documented type is there, and nothing else', () => {
+test('every documented type exists, and no others', () => {
   expect(listConnectors().map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
   expect(CONNECTOR_TYPES).toHaveLength(Object.keys(MATRIX).length);
 });
@@ -45,13 +45,13 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     const { hosts } = VENDORS[type]();
     const rules = { hosts, allowPort: false, mark: MARK, maxBodyBytes: MAX_BODY_BYTES[type] };
 
-    it('carries the kinds of the matrix, and no others', () => {
+    test('carries the event types of the matrix, and no others', () => {
       const alone = (kind: EventKind) => definition.carries(kind, new Set([kind]));
       const beside = (kind: EventKind) => definition.carries(kind, new Set(EVENT_KINDS));
       expect(EVENT_KINDS.filter((kind) => alone(kind) || beside(kind))).toEqual(carried);
     });
 
-    it.each(carried)('delivers %s to its vendor as the vendor wants it', (kind) => {
+    test.each(carried)("delivers %s in the vendor's format", (kind) => {
       for (const fields of ['required', 'all'] as const) {
         const { outcome, requests } = send(definition, sampleEvent(kind), sampleConfig(type, fields));
         expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
@@ -61,8 +61,8 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       }
     });
 
-    it.each(carried.filter((kind) => !['resolve', 'close'].includes(wordOf(type, kind))))(
-      'names the event when it delivers %s, so that a copy can be told',
+    test.each(carried.filter((kind) => !['resolve', 'close'].includes(wordOf(type, kind))))(
+      'identifies the event when it delivers %s, so that duplicates can be recognized',
       (kind) => {
         const { id } = sampleEvent(kind);
         const { body = '', url, headers } = send(definition, sampleEvent(kind)).requests.at(-1)!;
@@ -71,7 +71,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       },
     );
 
-    it.each(carried)('builds the same bytes for %s every time', (kind) => {
+    test.each(carried)('builds the same bytes for %s every time', (kind) => {
       const build = (context: Parameters<typeof sampleContext>[0]) =>
         definition.build(
           [sampleEvent(kind)],
@@ -88,7 +88,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       else expect(build(ambiguous)).toMatchObject({ method: 'GET' });
     });
 
-    it('does not let a second connector look like the first one, or another event like this', () => {
+    test('never uses the same id for another connector or event', () => {
       const idsOf = (event: ConnectorEvent, connectorId = CONNECTOR_ID) => {
         const { requests } = deliver(definition, sampleConfig(type), [event], { memory: alertOpen, connectorId });
         return JSON.stringify(requests.at(-1));
@@ -98,13 +98,13 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(idsOf(sampleEvent(kind!, {}, other))).not.toBe(idsOf(sampleEvent(kind!)));
     });
 
-    it.each(carried)('stays within the size limits however long the texts of %s are', (kind) => {
+    test.each(carried)('stays within the size limits however long the texts of %s are', (kind) => {
       const { requests } = send(definition, longEvent(kind), sampleConfig(type, 'all'));
       for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
     });
 
     if (definition.batch)
-      it('stays within the size limits with a full batch', () => {
+      test('stays within the size limits with a full batch', () => {
         const events = Array.from({ length: definition.batch!.maxEvents }, (_, index) => ({
           ...longEvent('endpoint.created'),
           id: `evt_${String(index).padStart(26, '0')}`,
@@ -115,7 +115,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         for (const { id } of events) expect(requests.at(-1)!.body).toContain(id);
       });
 
-    it.each(carried)('marks a test event of %s, and books no money for it', (kind) => {
+    test.each(carried)('marks a test event of %s and books no money for it', (kind) => {
       const event = sampleEvent(kind, {}, { test: true });
       const { outcome, requests } = send(definition, event);
       if (TEST_MARKS[type] === 'skipped') {
@@ -124,7 +124,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         return;
       }
       expect(outcome.kind).toBe('delivered');
-      // Alerts are opened and closed again: the mark is in what opened them.
+      // Alerts are opened and closed again. The mark is in the request that opened them.
       const texts = requests.flatMap((request) => [...readBody(request).strings]);
       expect(texts.filter((text) => text.includes(TEST_MARKS[type]))).not.toEqual([]);
       for (const request of requests) {
@@ -134,7 +134,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     });
 
     if (SUMMING_CATEGORIES.has(definition.category))
-      it('gives numbers that can be summed only for the kinds that bring money', () => {
+      test('sends numbers that can be summed only for event types with revenue', () => {
         const withMoney = carried.filter(
           (kind) => moneyIn(send(definition, sampleEvent(kind)).requests.at(-1)!).length > 0,
         );
@@ -142,7 +142,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       });
 
     if (definition.probe)
-      it('probes with requests that are valid, and says that a good credential is good', () => {
+      test('probes with valid requests and accepts good credentials', () => {
         const vendor = VENDORS[type]();
         for (const fields of ['required', 'all'] as const) {
           const config = sampleConfig(type, fields);
@@ -164,7 +164,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
   },
 );
 
-it('the host of a self-hosted vendor is the one of the config', () => {
+test('a self-hosted vendor is called at the host in the config', () => {
   expect(VENDORS.n8n().hosts).toEqual([N8N_HOST]);
 });
 
@@ -174,12 +174,12 @@ function moneyIn(request: Parameters<typeof readBody>[0]): string[] {
     .map(([name]) => name);
 }
 
-/** Sheets have no names of fields: a number is what is summed. */
+/** Sheets have no field names, so every number counts as summable. */
 function isCellOfNumber(name: string, value: unknown): boolean {
   return name === 'values' && typeof value === 'number';
 }
 
-/** An event whose texts are as long as the service lets them be, and longer. */
+/** An event with texts as long as the service allows, and longer. */
 function longEvent(kind: EventKind): ConnectorEvent {
   const event = sampleEvent(kind);
   const long = (text: string) => text + '/é"<&'.repeat(400);

@@ -74,7 +74,7 @@ async function all(response: Response): Promise<StreamEvent[]> {
 }
 
 describe('distinct connections mode', () => {
-  test('a query is answered with one next and complete', async () => {
+  test('a query gets one next and then complete', async () => {
     const response = await request({ query: '{ viewer { tier } }' });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -84,20 +84,17 @@ describe('distinct connections mode', () => {
     ]);
   });
 
-  test.each(['POST', 'GET'] as const)(
-    'a subscription by %s streams what happens from the answer on',
-    async (method) => {
-      const response = await request({ method });
-      await createEndpoint();
-      for await (const event of eventsOf(response)) {
-        const data = { eventRecorded: { cursor: expect.any(String), event: { type: 'ENDPOINT_CREATED' } } };
-        expect(event).toMatchObject({ event: 'next', data: { data } });
-        break;
-      }
-    },
-  );
+  test.each(['POST', 'GET'] as const)('a subscription by %s streams events from the response on', async (method) => {
+    const response = await request({ method });
+    await createEndpoint();
+    for await (const event of eventsOf(response)) {
+      const data = { eventRecorded: { cursor: expect.any(String), event: { type: 'ENDPOINT_CREATED' } } };
+      expect(event).toMatchObject({ event: 'next', data: { data } });
+      break;
+    }
+  });
 
-  test('a subscription that names no media type is streamed too', async () => {
+  test('a subscription without a media type is streamed too', async () => {
     const response = await request({ accept: '*/*' });
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
     expect(await countStreams(app)).toBe(1);
@@ -105,7 +102,7 @@ describe('distinct connections mode', () => {
   });
 
   test.each([['application/json'], ['multipart/mixed']])(
-    'a subscription that accepts %s alone is not streamed',
+    "a subscription that only accepts %s isn't streamed",
     async (accept) => {
       const response = await request({ accept });
       expect(response.status).toBe(406);
@@ -113,7 +110,7 @@ describe('distinct connections mode', () => {
     },
   );
 
-  test('the stream is neither buffered nor cached on its way', async () => {
+  test('the stream is neither buffered nor cached', async () => {
     const response = await request();
     expect(response.headers.get('cache-control')).toMatch(/no-cache|no-store/);
     expect(response.headers.get('content-encoding') ?? 'none').toBe('none');
@@ -128,14 +125,14 @@ describe('distinct connections mode', () => {
     await reader.cancel();
   });
 
-  test('a client that goes away ends the subscription at once, though nothing happens', async () => {
+  test('a client that disconnects ends the subscription immediately, even without events', async () => {
     const response = await request();
     expect(await countStreams(app)).toBe(1);
     await response.body?.cancel();
     await expect.poll(() => countStreams(app), WAIT).toBe(0);
   });
 
-  test('errors of the document come as an event with a code, then complete', async () => {
+  test('document errors are sent as an event with a code, then complete', async () => {
     const [next, complete] = await all(await request({ query: 'subscription { nothing }' }));
     expect(next).toMatchObject({
       event: 'next',
@@ -157,7 +154,7 @@ describe("graphql-sse's own client", () => {
   const client = (token = alice.token) =>
     createClient({ url: `${app.url}/graphql`, retryAttempts: 0, headers: { authorization: `Bearer ${token}` } });
 
-  test('gets what happens, in order', async () => {
+  test('gets events in order', async () => {
     const results = client().iterate({ query: SUBSCRIPTION, variables: { id: projectId } });
     const seen: unknown[] = [];
     const made = (async () => {
@@ -178,7 +175,7 @@ describe("graphql-sse's own client", () => {
     expect(value).toMatchObject({ data: { viewer: { tier: 'ENTERPRISE' } } });
   });
 
-  test('is told that its credential is refused', async () => {
+  test('is told that its credentials are rejected', async () => {
     const results = client('nonsense').iterate({ query: '{ __typename }' });
     const error = await results.next().catch((thrown) => thrown);
     expect(error).toBeInstanceOf(NetworkError);
@@ -190,7 +187,7 @@ describe('credentials and bounds', () => {
   test.each([
     ['no credential', ''],
     ['a bad one', 'nonsense'],
-  ])('%s is refused with 401 before anything is streamed', async (_name, token) => {
+  ])('%s is rejected with 401 before anything is streamed', async (_name, token) => {
     const response = await request({ token });
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
@@ -212,7 +209,7 @@ describe('credentials and bounds', () => {
     expect((await request({ token: body.key })).status).toBe(401);
   });
 
-  test('the 51st stream of an account is refused with 429 and does not run', async () => {
+  test("the 51st stream of an account is rejected with 429 and doesn't run", async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => request()));
     const mutation = `mutation { createProject(input: { name: "Never", walletAddress: "${WALLET}" }) { project { id } } }`;
     for (const refused of [request(), request({ accept: '*/*' }), request({ query: mutation })]) {
@@ -227,7 +224,7 @@ describe('credentials and bounds', () => {
   });
 });
 
-test('the service stops though streams and sockets are open, and ends them', async () => {
+test('the service can stop while streams and sockets are open, and ends them', async () => {
   const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
   const response = await fetch(`${other.url}/graphql`, {
     method: 'POST',

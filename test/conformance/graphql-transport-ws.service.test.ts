@@ -78,12 +78,12 @@ async function settled(client: SocketClient): Promise<void> {
 }
 
 describe('opening', () => {
-  test('the subprotocol graphql-transport-ws is chosen among those offered', async () => {
+  test('the subprotocol graphql-transport-ws is chosen from those offered', async () => {
     const client = await raw({ protocols: ['something-else', 'graphql-transport-ws'] });
     expect(client.socket.protocol).toBe('graphql-transport-ws');
   });
 
-  test.each([['graphql-ws'], ['something-else']])('the subprotocol %s is not accepted', async (protocol) => {
+  test.each([['graphql-ws'], ['something-else']])("the subprotocol %s isn't accepted", async (protocol) => {
     const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, [protocol]);
     await expect(once(socket, 'open')).rejects.toThrow(/subprotocol/);
   });
@@ -93,24 +93,24 @@ describe('opening', () => {
     expect(await client.closed).toMatchObject({ code: 4406 });
   });
 
-  test('no other path takes sockets', async () => {
+  test('no other path accepts sockets', async () => {
     await expect(openSocket(app.url, { path: '/api/projects' })).rejects.toThrow(/404/);
     await expect(openSocket(app.url, { path: '/graphql/more' })).rejects.toThrow(/404/);
   });
 
-  test('connection_init is answered with connection_ack', async () => {
+  test('connection_init gets connection_ack', async () => {
     const client = await raw();
     client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
     expect(await client.next()).toEqual({ type: 'connection_ack' });
   });
 
-  test('the name of the credential is read in any case', async () => {
+  test('the name of the credential is case-insensitive', async () => {
     const client = await raw();
     client.send({ type: 'connection_init', payload: { authorization: `bearer ${alice.token}` } });
     expect(await client.next()).toEqual({ type: 'connection_ack' });
   });
 
-  test('an API key is a credential too', async () => {
+  test('an API key is accepted too', async () => {
     const { body } = await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, { name: 'Key' });
     const client = await connected(body.key);
     client.send({ id: '1', type: 'subscribe', payload: { query: '{ projects { nodes { id } } }' } });
@@ -135,7 +135,7 @@ describe('refusing', () => {
     expect(client.received).toEqual([]);
   });
 
-  test('the Authorization header of the upgrade is not a credential', async () => {
+  test("the Authorization header of the upgrade isn't used", async () => {
     const client = await raw({ headers: { authorization: `Bearer ${alice.token}` } });
     client.send({ type: 'connection_init' });
     expect(await client.closed).toMatchObject({ code: 4403 });
@@ -147,14 +147,14 @@ describe('refusing', () => {
     expect(await client.closed).toMatchObject({ code: 4401 });
   });
 
-  test('subscribing right behind connection_init closes with 4401, since nothing is acknowledged yet', async () => {
+  test("subscribing right after connection_init closes with 4401, because it isn't acknowledged yet", async () => {
     const client = await raw();
     client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4401 });
   });
 
-  test('a socket that says nothing is closed with 4408', async () => {
+  test('a silent socket is closed with 4408', async () => {
     const client = await raw();
     expect(await client.closed).toMatchObject({ code: 4408 });
   });
@@ -165,7 +165,7 @@ describe('refusing', () => {
     expect(await client.closed).toMatchObject({ code: 4429 });
   });
 
-  test('a second operation under a running id closes with 4409', async () => {
+  test('a second operation with a running id closes with 4409', async () => {
     const client = await connected();
     subscribe(client, 'same');
     subscribe(client, 'same');
@@ -199,7 +199,7 @@ describe('refusing', () => {
     expect(await client.closed).toMatchObject({ code: 1009 });
   });
 
-  test('text that is not UTF-8 closes with 1007', async () => {
+  test("text that isn't UTF-8 closes with 1007", async () => {
     const client = await connected();
     client.socket.send(Buffer.from([0xff, 0xfe, 0xfd]), { binary: false });
     expect(await client.closed).toMatchObject({ code: 1007 });
@@ -207,7 +207,7 @@ describe('refusing', () => {
 });
 
 describe('running', () => {
-  test('ping is answered with pong, also before the acknowledgement, and pong with nothing', async () => {
+  test('ping gets pong, even before the acknowledgement, and pong gets nothing', async () => {
     const client = await raw();
     client.send({ type: 'ping' });
     expect(await client.next()).toEqual({ type: 'pong' });
@@ -216,7 +216,7 @@ describe('running', () => {
     expect(await client.next()).toEqual({ type: 'pong', payload: { n: 1 } });
   });
 
-  test('a query is answered with next and complete', async () => {
+  test('a query gets next and complete', async () => {
     const client = await connected();
     client.send({ id: 'q', type: 'subscribe', payload: { query: '{ viewer { tier } }' } });
     expect(await client.next()).toEqual({
@@ -239,7 +239,7 @@ describe('running', () => {
     expect(await client.next()).toEqual({ id: 'm', type: 'complete' });
   });
 
-  test('an id can be used again once its operation is complete', async () => {
+  test('an id can be reused once its operation is complete', async () => {
     const client = await connected();
     for (let round = 0; round < 3; round++) {
       client.send({ id: 'again', type: 'subscribe', payload: { query: '{ __typename }' } });
@@ -248,7 +248,7 @@ describe('running', () => {
     }
   });
 
-  test('operations of one socket run side by side', async () => {
+  test('operations of one socket run concurrently', async () => {
     const client = await connected();
     subscribe(client, 'stream');
     client.send({ id: 'query', type: 'subscribe', payload: { query: '{ __typename }' } });
@@ -260,7 +260,7 @@ describe('running', () => {
     });
   });
 
-  test('completing a subscription ends it, without an answer, on a project where nothing happens', async () => {
+  test('completing a subscription ends it without a response, even if there are no events', async () => {
     const client = await connected();
     for (let round = 0; round < 30; round++) {
       subscribe(client, `${round}`);
@@ -272,7 +272,7 @@ describe('running', () => {
     await hears(client, ['last']);
   });
 
-  test('completing what does not run is no fault', async () => {
+  test("completing an operation that isn't running is allowed", async () => {
     const client = await connected();
     client.send({ id: 'unknown', type: 'complete' });
     client.send({ type: 'ping' });
@@ -300,7 +300,7 @@ describe('errors', () => {
     expect(message.payload).not.toHaveProperty('data');
   });
 
-  test('an operation that was refused leaves its id and its place free', async () => {
+  test('a rejected operation frees its id and its slot', async () => {
     const client = await connected();
     for (let round = 0; round < 30; round++) {
       client.send({ id: 'bad', type: 'subscribe', payload: { query: '{ nothing }' } });
@@ -311,7 +311,7 @@ describe('errors', () => {
     }
   });
 
-  test('the project of somebody else is not found', async () => {
+  test("another user's project isn't found", async () => {
     const client = await connected((await app.user('mallory')).token);
     subscribe(client, 'x');
     const { payload } = await client.next();
@@ -321,7 +321,7 @@ describe('errors', () => {
 });
 
 describe('bounds', () => {
-  test('a socket carries 20 operations, also when more come at once', async () => {
+  test('a socket carries 20 operations, even if more arrive at once', async () => {
     const client = await connected();
     for (let index = 0; index < 25; index++) subscribe(client, `${index}`);
     for (let index = 0; index < 5; index++) {
@@ -338,7 +338,7 @@ describe('bounds', () => {
     );
   });
 
-  test('an account has 50 streams, and a place is free again when one closes', async () => {
+  test('an account has 50 streams, and closing one frees its slot', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, () => connected()));
     const refused = await raw();
     refused.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
@@ -350,7 +350,7 @@ describe('bounds', () => {
     await connected();
   });
 
-  test('sockets that go away while their credential is checked keep no place', async () => {
+  test("sockets that close while their credentials are checked don't keep a slot", async () => {
     for (let round = 0; round < 20; round++) {
       const client = await openSocket(app.url);
       client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
@@ -360,7 +360,7 @@ describe('bounds', () => {
     await expect.poll(() => countStreams(app), WAIT).toBe(0);
   });
 
-  test('a connection that breaks off frees its place and ends its subscriptions', async () => {
+  test('a broken connection frees its slot and ends its subscriptions', async () => {
     const client = await connected();
     subscribe(client, '1');
     await settled(client);
@@ -368,7 +368,7 @@ describe('bounds', () => {
     await expect.poll(() => countStreams(app), WAIT).toBe(0);
   });
 
-  test('what is not a WebSocket handshake at all is refused', async () => {
+  test("a request that isn't a WebSocket handshake is rejected", async () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.write('GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
@@ -378,7 +378,7 @@ describe('bounds', () => {
   });
 });
 
-describe('the end of the credential', () => {
+describe('the end of the credentials', () => {
   test('the socket is closed with 4403 when the token expires', async () => {
     const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
     const client = await connected(token);

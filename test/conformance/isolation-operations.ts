@@ -69,7 +69,7 @@ const INPUT_IDS: Record<string, OwnedType> = {
   ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', cancelReplay: 'Replay', revokeApiKey: 'ApiKey' },
 };
 
-/** Bodies that would be accepted and would change something, by operation; others need none. */
+/** Bodies that would be accepted and change something, by operation. Others don't need one. */
 const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const BODIES: Record<string, object> = {
   createProject: { name: 'Taken', walletAddress: WALLET },
@@ -86,7 +86,7 @@ const BODIES: Record<string, object> = {
   testConnector: { eventType: 'endpoint.created' },
 };
 
-/** Arguments that choose among what may be seen. None of them names a thing. */
+/** Arguments that filter what may be seen. None of them identifies a resource. */
 const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
@@ -94,7 +94,7 @@ const CHOOSING = new Set([
 /** Inputs whose identifiers choose too. What a foreign one chooses is asked in test/features. */
 const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
 
-/** Whatever keeps an operation from being asked: one sentence each, which says where to add it. */
+/** Problems that keep an operation from being covered: one sentence each, which says where to add it. */
 export const uncovered: string[] = [];
 
 const NODE_TYPES = Object.values(schema.getTypeMap())
@@ -219,7 +219,7 @@ function mutationOperations(): Operation[] {
       slots,
       isWrite: true,
       request: (values) => {
-        // As REST spells it; what does not fit is for the service to refuse.
+        // As REST spells it. The service must reject what doesn't fit.
         const body = Object.fromEntries(
           Object.entries(given).map(([name, value]) => [
             name,
@@ -289,7 +289,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...mutationOperations(),
 ];
 
-/** Fields of the schema, as `Type.field`, which need no identifier or are asked with one. */
+/** Fields of the schema, as `Type.field`, that need no identifier or are queried with one. */
 export const schemaFields = objectTypes().flatMap(({ name, getFields }) =>
   Object.values(getFields())
     .filter((field) => !['Query', 'Mutation', 'Subscription'].includes(name) && !field.args.some(isRequiredArgument))

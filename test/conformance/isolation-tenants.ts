@@ -11,7 +11,7 @@ import {
   GOOD,
 } from '../support/resources.ts';
 
-/** Everything that has an identifier of its own and belongs to a tenant. */
+/** Everything that has an identifier and belongs to a tenant. */
 export const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
   ...(['Payment', 'Customer', 'Replay', 'AuditEntry'] as const),
@@ -37,7 +37,7 @@ export type Tenants = Awaited<ReturnType<typeof createTenants>>;
  */
 export async function createTenants(app: TestApp) {
   const sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
-  // Accounts without a rate limit: its headers would differ from answer to answer.
+  // Accounts without a rate limit, whose headers would differ between responses.
   const bob = await app.user('bob', 'ENTERPRISE');
   const alice = await app.user('alice', 'ENTERPRISE');
   const secret = await furnish(sql, bob, 'plantedmark');
@@ -71,7 +71,7 @@ export async function createTenants(app: TestApp) {
     bob,
     secret,
     strangers,
-    /** Another home of Bob's, to try things out in that go through. */
+    /** Another of Bob's homes, for requests that succeed. */
     furnish: (mark: string) => furnish(sql, bob, mark),
     snapshot: () => snapshot(sql),
     close: () => sql.end(),
@@ -95,7 +95,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
     upstreamUrl: `https://api.example.com/${mark}`,
     description,
   });
-  // The endpoint was an event, and both subscribers are told of it. Only a worker would write the rest.
+  // The endpoint caused an event for both destinations. Only a worker would write the rest.
   const { rows } = await sql.query(
     `UPDATE "Delivery" SET reason = $3, "errorClass" = $3, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
       WHERE "webhookId" = $1 OR "connectorId" = $2 RETURNING id, "eventId", "projectId", "webhookId",
@@ -151,10 +151,10 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
     ...[`${base}/connectors/${ids.Connector}`, another.base],
   ];
   for (const path of paths) await user.rest('DELETE', path);
-  // Events outlive what they tell of.
+  // Events remain after their resource is deleted.
   await sql.query('DELETE FROM "Delivery" WHERE "eventId" = $1', [ids.Event]);
   await sql.query('DELETE FROM "Event" WHERE id = $1', [ids.Event]);
-  // As do payments; only a project takes them with it.
+  // So do payments. Only deleting the project deletes them.
   await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
   await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
   await sql.query('DELETE FROM "Replay" WHERE id = $1', [ids.Replay]);
@@ -164,7 +164,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   ids.User = newId('User');
 }
 
-/** Every row of every table as text, but for what reading alone writes. */
+/** Every row of every table as text, except what reads write. */
 async function snapshot(sql: pg.Pool): Promise<string[]> {
   const { rows: tables } = await sql.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables

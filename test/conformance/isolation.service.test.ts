@@ -16,7 +16,7 @@ import { createTenants, type Home, type Stranger, type Tenants, VARIANTS, type V
 const STRANGERS = ['another user', 'an API key of another tenant', 'an API key of another project of the same user'];
 const REQUEST_ID = 'request-of-the-isolation-test';
 const DATE_AND_LENGTH = new Set(['date', 'content-length', 'connection', 'keep-alive']);
-/** Which answer each is like. What could not exist is refused before anything is looked up. */
+/** Which response each one gets. Identifiers that can't exist are rejected before anything is looked up. */
 const LIKE = {
   ...{ foreign: 'missing', missing: 'missing', deleted: 'missing' },
   ...{ malformed: 'malformed', miscased: 'malformed', wrongType: 'malformed' },
@@ -50,14 +50,14 @@ async function ask(caller: TestUser, request: Request, headers: Record<string, s
       ...headers,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    // A stream that opens, as none may here, would not end.
+    // A stream that opened, which none may here, wouldn't end.
     signal: AbortSignal.timeout(STREAM_MILLISECONDS),
   });
   const kept = [...response.headers].filter(([name]) => !DATE_AND_LENGTH.has(name));
   return { status: response.status, headers: JSON.stringify(kept), body: await response.text() };
 }
 
-/** The answer, with the identifiers that were sent taken out: it may repeat those. */
+/** The response without the identifiers that were sent, which it may repeat. */
 async function askWith(caller: TestUser, operation: Operation, values: Values): Promise<Answer> {
   const answer = await ask(caller, operation.request(values));
   const sent = Object.values(values).filter((value) => value !== undefined);
@@ -103,13 +103,13 @@ function mixtures({ slots }: Operation, ids: Stranger['ids'], variant: Variant):
   ];
 }
 
-test('every operation is asked here, with identifiers whose kind is known', () => {
+test('every operation is covered, with identifiers of known types', () => {
   expect(uncovered).toEqual([]);
   expect(schemaFields.filter((field) => !selected.has(field))).toEqual([]);
   expect(OPERATIONS.length).toBeGreaterThan(60);
 });
 
-describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exist', (name) => {
+describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name) => {
   let stranger: Stranger;
   let before: string[];
   beforeAll(async () => {
@@ -128,12 +128,12 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
       for (const answer of answers) expectNothingForeign(answer);
       expect({ variant, answers }).toEqual({ variant, answers: expected[LIKE[variant]] });
     }
-    // A query answers null for what does not exist, and says so of what could not; all others say so of both.
+    // A query returns null for what doesn't exist and an error for what can't exist. Others return an error for both.
     if (operation.name.startsWith('query')) return;
     for (const answer of [...expected.missing, ...expected.malformed]) expect(answer).toEqual(expected.missing[0]);
   });
 
-  test('none of that has changed anything', async () => {
+  test('none of these requests changed anything', async () => {
     const after = await tenants.snapshot();
     const [were, are] = [new Set(before), new Set(after)];
     expect(before.filter((row) => !are.has(row))).toEqual([]);
@@ -141,7 +141,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
   });
 
   test.each(unslotted.map((operation) => [operation.name, operation] as const))(
-    '%s shows nothing of it',
+    '%s reveals nothing of other users',
     async (_name, operation) => {
       const answer = await ask(stranger.caller, operation.request({}));
       expectNothingForeign(answer);
@@ -154,7 +154,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
     ({ isWrite, name: title }) => !isWrite && !/^(subscription|query node of (Attempt|User))/.test(title),
   );
   test.each(readable.map((operation) => [operation.name, operation] as const))(
-    '%s shows their own, and nothing else',
+    '%s shows only their own resources',
     async (title, operation) => {
       const own = Object.fromEntries(operation.slots.map(({ name, type }) => [name, stranger.home.ids[type]]));
       const answer = await ask(stranger.caller, operation.request(own));
@@ -165,7 +165,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
     },
   );
 
-  test('a page that begins or ends at a foreign cursor has none of it', async () => {
+  test('a page with another user’s cursor has nothing of theirs', async () => {
     const { Project: projectId, ...items } = tenants.secret.ids;
     const lists = { endpoints: 'Endpoint', apiKeys: 'ApiKey', webhooks: 'Webhook', connectors: 'Connector' } as const;
     const own = stranger.home.ids.Project;
@@ -187,7 +187,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
     }
   });
 
-  test('a stored answer is not theirs by its Idempotency-Key', async () => {
+  test('an Idempotency-Key doesn’t return another user’s stored response', async () => {
     const path = `/api/projects/${tenants.secret.ids.Project}/webhooks`;
     const body = { url: 'https://hooks.example.com/plantedmark-stored', eventTypes: ['*'] };
     const headers = { 'idempotency-key': `stored-${name.length}` };
@@ -198,7 +198,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
     expect(answer.body).not.toContain(tenants.secret.mark);
   });
 
-  test('a subscription over a WebSocket is refused alike', async () => {
+  test('a subscription over a WebSocket is rejected too', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     for (const operation of OPERATIONS.filter(({ name: title }) => title.startsWith('subscription'))) {
       const refusals = [];
@@ -207,7 +207,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
         if (request.kind !== 'graphql') throw new Error('A subscription is GraphQL');
         client.send({ id: '1', type: 'subscribe', payload: { query: request.query, variables: request.variables } });
         const { type, payload } = await client.next(({ id }) => id === '1');
-        // Some refusals are results of the operation, after which it ends.
+        // Some rejections are results of the operation, which then ends.
         if (type === 'next') await client.next(({ type: last }) => last === 'complete');
         refusals.push({ type, payload });
       }
@@ -217,7 +217,7 @@ describe.each(STRANGERS)('to %s, what is somebody else’s is what does not exis
     await client.close();
   });
 
-  test('a subscription to their own, even from a foreign cursor on, carries nothing of what happens elsewhere', async () => {
+  test('a subscription to their own project, even from a foreign cursor, carries no other user’s events', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     const foreign = await cursorOf(tenants.bob, tenants.secret.ids.Project);
     const { query } = OPERATIONS.find(({ name: title }) => title === 'subscription eventRecorded')!.request({}) as {
@@ -245,7 +245,7 @@ async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
   const client = await connectSocket(app.url, owner.token);
   const query = `subscription { eventRecorded(projectId: "${projectId}") { cursor } }`;
   client.send({ id: '1', type: 'subscribe', payload: { query } });
-  // What happens before the subscription is live is not told.
+  // Events before the subscription is active aren't sent.
   const changed = async () => {
     await createEndpoint(owner, `/api/projects/${projectId}`);
     return client.received.some(({ type }) => type === 'next');
@@ -256,9 +256,9 @@ async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
   return (payload as { data: { eventRecorded: { cursor: string } } }).data.eventRecorded.cursor;
 }
 
-/** What is asked above is refused for who asks, not for how. */
-describe('to the owner every operation answers, and shows what was planted', () => {
-  // What is read first, then what is changed, and what is deleted last.
+/** The requests above are rejected because of who sends them, not how. */
+describe('every operation responds to the owner and shows what was planted', () => {
+  // Reads first, then changes, then deletions.
   const rank = ({ name, isWrite }: Operation) => {
     if (/deleteProject$|DELETE [^:]*:projectId$/.test(name)) return 3;
     if (/(DELETE|delete|revoke)/.test(name)) return 2;

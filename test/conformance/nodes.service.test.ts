@@ -52,7 +52,7 @@ async function start(role: ServiceNode['role'], clockShiftSeconds = 0): Promise<
 const alice = ({ url }: ServiceNode) => caller(url, 'alice', token);
 const receivedIds = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 
-/** Project, webhook at the receiver, and what makes an event through a node. */
+/** A project, a webhook at the receiver, and a function that causes an event through a node. */
 async function furnish(node: ServiceNode) {
   const { id: projectId, base } = await createProject(alice(node));
   const webhook = await createWebhook(alice(node), base, { url: receiver.url });
@@ -62,7 +62,7 @@ async function furnish(node: ServiceNode) {
   return { projectId, base, webhook, publish };
 }
 
-/** What a subscriber at a node is told of what happens from now on, event after event. */
+/** The events that a subscription at a node receives from now on. */
 async function follow({ url }: ServiceNode, projectId: string): Promise<string[]> {
   const told: string[] = [];
   const client = createClient({ url: `${url}/graphql`, headers: { authorization: `Bearer ${token}` } });
@@ -78,8 +78,8 @@ async function follow({ url }: ServiceNode, projectId: string): Promise<string[]
 
 const eventIds = async () => (await sql.query<{ id: string }>('SELECT "id" FROM "Event"')).rows.map(({ id }) => id);
 
-describe('nodes whose clocks are wrong', () => {
-  test('lose nothing from the feed, delay no delivery, and write the time of the database', async () => {
+describe('nodes with wrong clocks', () => {
+  test("lose no feed entries, delay no deliveries, and use the database's time", async () => {
     const slow = await start('api', -600);
     const fast = await start('api', 600);
     await start('worker', 600);
@@ -126,7 +126,7 @@ describe('nodes whose clocks are wrong', () => {
 });
 
 describe('a rolling restart', () => {
-  test('of servers and workers loses no event and sends none twice', async () => {
+  test('of servers and workers loses no events and sends none twice', async () => {
     const [api, gateway] = [await start('api'), await start('gateway')];
     const workers = [await start('worker'), await start('worker')];
     const { projectId, publish } = await furnish(api);
@@ -134,7 +134,7 @@ describe('a rolling restart', () => {
     let published = 0;
     const publishing = (async () => {
       while (!isOver) {
-        // A server that restarts refuses connections; whoever calls it tries again.
+        // A restarting server refuses connections, so the client retries.
         await publish(api).then(
           () => published++,
           () => sleep(20),
@@ -162,7 +162,7 @@ describe('a rolling restart', () => {
 });
 
 describe('without hints', () => {
-  test('what other nodes have done is still found: deliveries, the feed, prices', async () => {
+  test('changes by other nodes are still found: deliveries, the feed, prices', async () => {
     // Comes before the function of the same name in pg_catalog, and only counts.
     await sql.query('CREATE SEQUENCE hints');
     await sql.query(

@@ -82,7 +82,7 @@ async function send(route: RestRoute, body: unknown): Promise<void> {
   if (status < 300 && body !== null) expect(isDocumented(route, body), JSON.stringify(body)).toBe(true);
 }
 
-describe('whatever JSON is sent, the answer is a documented one, and nothing undocumented is accepted', () => {
+describe('any JSON gets a documented response, and nothing undocumented is accepted', () => {
   test.each(writes.map((route) => ({ route, name: `${route.method} ${route.path}` })))(
     '$name',
     async ({ route }) => {
@@ -105,7 +105,7 @@ function withNul(value: unknown): unknown[] {
   return Object.entries(value).flatMap(([name, item]) => withNul(item).map((bad) => ({ ...value, [name]: bad })));
 }
 
-test.each(Object.entries(GOOD_BODIES))('a NUL in any text of the body of %s is refused', async (operationId, good) => {
+test.each(Object.entries(GOOD_BODIES))('a NUL in any text of the body of %s is rejected', async (operationId, good) => {
   const route = writes.find((candidate) => candidate.operationId === operationId)!;
   for (const body of withNul(good)) {
     const { status } = await rest.send(alice, route.method, pathOf(route), { body: JSON.stringify(body) });
@@ -113,7 +113,7 @@ test.each(Object.entries(GOOD_BODIES))('a NUL in any text of the body of %s is r
   }
 });
 
-describe('whatever text a field of text holds, the answer is a documented one', () => {
+describe('any text in a text field gets a documented response', () => {
   const fields = Object.entries(GOOD_BODIES).flatMap(([operationId, good]) =>
     Object.entries(good).flatMap(([field, value]) => (typeof value === 'string' ? [{ operationId, field }] : [])),
   );
@@ -138,7 +138,7 @@ describe('whatever text a field of text holds, the answer is a documented one', 
 });
 
 test(
-  'whatever a connector is configured with, the answer is a documented one',
+  'any connector config gets a documented response',
   async () => {
     const { body } = await rest.send<{ data: { type: string; fields: { name: string; example: string | null }[] }[] }>(
       ...([alice, 'GET', '/api/connector-types'] as const),
@@ -162,7 +162,7 @@ test(
   TIMEOUT_MILLISECONDS,
 );
 
-describe('whatever stands in the path or the query, the answer is a documented one', () => {
+describe('any path and query get a documented response', () => {
   const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
   const withParameters = ROUTES.filter(({ path }) => path.includes(':'));
 
@@ -217,7 +217,7 @@ describe('whatever stands in the path or the query, the answer is a documented o
   );
 });
 
-test('what was created on the way is still readable', async () => {
+test('everything created during fuzzing is still readable', async () => {
   for (const route of ROUTES.filter(({ kind }) => kind === 'list' || kind === 'all')) {
     const { status } = await rest.send(alice, 'GET', `${pathOf(route)}${route.kind === 'list' ? '?limit=100' : ''}`);
     expect(status, route.path).toBe(200);

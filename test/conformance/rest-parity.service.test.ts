@@ -58,11 +58,11 @@ const NODES = Object.values(schema.getTypeMap())
   .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'))
   .map(({ name }) => name);
 
-test('every kind of resource is compared', () => {
+test('every type of resource is compared', () => {
   expect(Object.keys(paths).sort()).toEqual(NODES.toSorted());
 });
 
-describe.each(NODES)('a resource of the kind %s', (name) => {
+describe.each(NODES)('a resource of type %s', (name) => {
   const type = schema.getType(name);
   if (!isObjectType(type)) throw new Error(`${name} is no object`);
   const leaves = Object.values(type.getFields())
@@ -83,7 +83,7 @@ describe.each(NODES)('a resource of the kind %s', (name) => {
     expect(fields).toEqual(fromResult(type, data!.node));
   });
 
-  test('spells enum values by the documented words in one and by names in the other', async () => {
+  test('uses the documented enum values in REST and enum names in GraphQL', async () => {
     const { body } = await rest.send<Resource>(alice, 'GET', paths[name]!);
     for (const { name: field, type: fieldType } of leaves) {
       const named = getNamedType(fieldType);
@@ -95,7 +95,7 @@ describe.each(NODES)('a resource of the kind %s', (name) => {
   });
 });
 
-test('lists hold the same things in the same order', async () => {
+test('lists have the same items in the same order', async () => {
   for (const [list, field] of Object.entries({ endpoints: 'endpoints', keys: 'apiKeys', webhooks: 'webhooks' })) {
     for (let count = 0; count < 3; count++) {
       if (list === 'endpoints') await createEndpoint(alice, paths.Project!);

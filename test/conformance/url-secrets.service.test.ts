@@ -16,14 +16,14 @@ const answers: Trace[] = [];
 const frames: Trace[] = [];
 const logLines: Trace[] = [];
 
-/** A secret with characters that URLs, JSON and HTML escape, of which the core is found in all their spellings. */
+/** A secret with characters that URLs, JSON and HTML escape. Its core is found in every escaped form. */
 function plant(name: string): string {
   const core = newCore();
   canaries.push({ name, core });
   return core;
 }
 
-/** One that is too short to be told from innocent text by its length. */
+/** A secret too short to be recognized by its length. */
 function plantShort(name: string): string {
   const core = `q7${newCore().slice(-7)}`;
   canaries.push({ name, core });
@@ -117,7 +117,7 @@ async function subscribe(): Promise<WebSocket> {
   return ws;
 }
 
-/** Asks and keeps the answer, which must show no secret. */
+/** Sends a request and keeps the response, which must not contain secrets. */
 async function ask<T = Record<string, unknown>>(who: TestUser, method: string, path: string, body?: object) {
   const answer = await who.rest<T>(method, path, body);
   const text = JSON.stringify([answer.body, [...answer.headers]]);
@@ -133,7 +133,7 @@ async function query(who: TestUser, document: string, variables: object) {
 
 async function settled(): Promise<void> {
   const open = async () => {
-    // As if each was sent again by hand: a receiver that fails all the time is left alone for a while.
+    // As if each was resent manually, because retries to a failing receiver are delayed.
     const waiting = { status: 'PENDING', trigger: 'SCHEDULED' } as const;
     await stage.db.prisma.delivery.updateMany({
       where: waiting,
@@ -144,8 +144,8 @@ async function settled(): Promise<void> {
   await expect.poll(open, { timeout: 30_000, interval: 50 }).toBe(0);
 }
 
-describe('URLs with secrets are given to the service', () => {
-  test('in a webhook, by a person and by a program, who see them in full and masked', async () => {
+describe('when URLs with secrets are given to the service', () => {
+  test('in a webhook, users see them in full and programs see them masked', async () => {
     const body = { url: webhookUrl, eventTypes: ['*'] };
     const byPerson = await stage.user.rest<{ id: string; url: string }>('POST', `${stage.base}/webhooks`, body);
     expect(byPerson).toMatchObject({ status: 201, body: { url: webhookUrl } });
@@ -165,7 +165,7 @@ describe('URLs with secrets are given to the service', () => {
     expect((await stage.user.rest('GET', webhookBase)).body).toMatchObject({ url: webhookUrl });
   });
 
-  test('in an endpoint, of which connectors and webhooks are told', async () => {
+  test('in an endpoint, connectors and webhooks get events about it', async () => {
     for (const type of CONNECTORS) {
       stage.vendors.interfere(type, createCarelessVendor(() => {})(400));
       await stage.connect(type);
@@ -187,7 +187,7 @@ describe('URLs with secrets are given to the service', () => {
     expect(await stage.user.rest('PATCH', endpointPath, moved)).toMatchObject({ status: 200, body: moved });
   });
 
-  test('and are used: payments arrive at the upstream and fail there, test events at the receiver', {
+  test('and are used: payments reach the upstream and fail there, test events reach the receiver', {
     timeout: 60_000,
   }, async () => {
     const pay = payingFetch(await rails.wallet());
@@ -208,12 +208,12 @@ describe('URLs with secrets are given to the service', () => {
   });
 });
 
-describe('afterwards everything is read', () => {
+describe('and everything is read afterwards', () => {
   test.each(['person', 'program'])('over REST and GraphQL by the %s', async (kind) => {
     const who = kind === 'person' ? stage.user : program;
     const { base } = stage;
     const lists = ['deliveries', 'events', 'audit-log', 'payments', 'customers', 'replays', 'connectors'];
-    // Only what a program reads of the resources themselves may not have the secrets.
+    // Only programs must not see the secrets when they read the resources.
     if (who === program) lists.push('webhooks', 'endpoints');
     for (const list of lists) expect((await ask(who, 'GET', `${base}/${list}?limit=100`)).status, list).toBe(200);
     const { body } = await who.rest<{ data: { id: string }[] }>('GET', `${base}/deliveries?limit=100`);
@@ -232,13 +232,13 @@ describe('afterwards everything is read', () => {
     );
   });
 
-  test('the secrets that are looked for were sent, and the search finds them there', () => {
+  test('the secrets were sent, and the search finds them there', () => {
     const sent = [...receiver.requests, ...upstream.requests].map((request) => ({ where: 'it', text: echo(request) }));
     const found = new Set(findCanaries(canaries, sent));
     expect(canaries.map(({ name }) => `${name} in it`).filter((hit) => !found.has(hit))).toEqual([]);
   });
 
-  test('no answer has a secret but those in which a person reads the resource', () => {
+  test('no response has a secret, except when a user reads the resource', () => {
     expect(answers.length).toBeGreaterThan(60);
     expect(findCanaries(canaries, answers)).toEqual([]);
   });
@@ -267,12 +267,12 @@ describe('afterwards everything is read', () => {
     expect(findCanaries(canaries, bodies)).toEqual([]);
   });
 
-  test('no line of the log, which says everything it can, has one', () => {
+  test('no line of the log has one, even at its most verbose', () => {
     expect(logLines.length).toBeGreaterThan(50);
     expect(findCanaries(canaries, logLines)).toEqual([]);
   });
 
-  test('no row of the database has one but those of the webhook and the endpoint', async () => {
+  test('no row of the database has one, except those of the webhook and the endpoint', async () => {
     const dump = await dumpDatabase(stage.db.pool);
     const others = dump.filter(({ where }) => !/\."(Webhook|Endpoint)"$/.test(where));
     expect(others.length).toBeGreaterThan(80);

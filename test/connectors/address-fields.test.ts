@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../src/connectors/definition.ts';
 import { describeFields } from '../../src/connectors/describe.ts';
 import { getConnector } from '../../src/connectors/types/registry.ts';
@@ -17,17 +17,17 @@ function hostsFor(type: ConnectorType, config: Config): string[] {
   );
 }
 
-describe.each(CONNECTOR_TYPES)('the fields of type %s', (type) => {
+describe.each(CONNECTOR_TYPES)('the config fields of type %s', (type) => {
   const definition = getConnector(type);
   const fields = describeFields(definition);
   const config = sampleConfig(type, 'all');
 
-  it('that decide where it sends are marked, and no others', () => {
+  test('are marked if they decide where requests go, and only then', () => {
     const marked = fields.flatMap(({ name, decidesAddress }) => (decidesAddress ? [name] : []));
     expect(marked).toEqual(Object.keys(OTHER_ADDRESSES[type] ?? {}));
   });
 
-  it('that are not marked change no host', () => {
+  test("don't change the host unless they are marked", () => {
     for (const { name, choices } of fields.filter(({ decidesAddress }) => !decidesAddress)) {
       const { [name]: value, ...without } = config;
       const others = [...choices, String(value).replace(/[a-z0-9]/gi, (sign) => (sign === '1' ? '2' : sign))];

@@ -14,17 +14,17 @@ const pages = await Promise.all(
 );
 const blocks = pages.flatMap(({ path, blocks }) => blocks.map((code) => ({ path, code, first: code.split('\n')[0]! })));
 
-test('commands are said to be bash, or sh where they are not for this project', async () => {
+test("code blocks with commands are marked as bash, or as sh if they aren't for this project", async () => {
   for (const { path } of pages)
     expect(await readPage(path), path).not.toMatch(/^```(shell|console|zsh|shell-session)$/m);
 });
 
-test.each(blocks)('$path: "$first" can be parsed', ({ code }) => {
+test.each(blocks)('$path: "$first" is valid bash', ({ code }) => {
   const { status, stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' });
   expect(status, stderr).toBe(0);
 });
 
-test.each(blocks)('$path: "$first" names scripts and files that are there', async ({ code }) => {
+test.each(blocks)('$path: "$first" names scripts and files that exist', async ({ code }) => {
   for (const [, name] of code.matchAll(/\bnpm (?:run (?:--silent )?|(?=start\b|test\b))([\w:-]+)/g))
     expect(Object.keys(scripts)).toContain(name);
   for (const [, path] of code.matchAll(/(?:^|\s)((?:scripts|src|bench|test)\/[\w./-]+\.(?:m?js|ts))\b/gm))

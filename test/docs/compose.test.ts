@@ -7,7 +7,7 @@ import { ROOT } from './pages.ts';
 /** What compose.yaml says itself, or leaves at its default. */
 const OF_THE_PROCESS = ['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'ROLES', 'SANDBOX'];
 
-test('every setting that is written to .env reaches the containers', async () => {
+test('every setting in .env reaches the containers', async () => {
   const compose = await readFile(join(ROOT, 'compose.yaml'), 'utf8');
   const handedOn = Array.from(compose.matchAll(/^ {2}([A-Z_]+): \$\{\1:/gm), ([, name]) => name);
   const wanted = Object.keys(VARIABLES).filter((name) => !OF_THE_PROCESS.includes(name));

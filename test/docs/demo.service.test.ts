@@ -27,7 +27,7 @@ afterAll(async () => {
   await rails?.close();
 });
 
-test('the demo pays a paid route with the stock client and shows the events that arrive', async () => {
+test('the demo pays a paid route with the standard client and shows the events', async () => {
   expect(await readPage('README.md')).toContain('\nnpm run demo\n');
   const privateKey = generatePrivateKey();
   const { address } = privateKeyToAccount(privateKey);

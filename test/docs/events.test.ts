@@ -16,12 +16,12 @@ function bodyOf(type: EventKind, { test, more = {} }: { test: boolean; more?: ob
   return JSON.parse(webhookBody(event, 'proj_01jc9x2v5qe3w8k4m6n7p9r0st'));
 }
 
-test.each(EVENT_KINDS)('the published schema accepts a webhook of %s, and of later versions that say more', (kind) => {
+test.each(EVENT_KINDS)('the published schema accepts a webhook of %s, even with additional fields', (kind) => {
   expect(validate(bodyOf(kind, { test: false })), JSON.stringify(validate.errors)).toBe(true);
   expect(validate(bodyOf(kind, { test: true, more: { aLaterField: 1 } }))).toBe(true);
 });
 
-test.each(EVENT_KINDS)('the published schema refuses a webhook of %s without one of its fields', (kind) => {
+test.each(EVENT_KINDS)('the published schema rejects a webhook of %s if a field is missing', (kind) => {
   const [name] = Object.keys(SAMPLE_PAYLOADS[kind]);
   expect(validate(bodyOf(kind, { test: false, more: { [name!]: undefined } }))).toBe(false);
 });

@@ -14,7 +14,7 @@ import { codeBlocks, readPage, section } from './pages.ts';
 
 const NOW_SECONDS = 1_800_000_000;
 
-/** What the access tokens of each provider say by its own documentation, and tokens of it that are for somebody else. */
+/** Each provider's access tokens according to its documentation, and its tokens for other services. */
 const PROVIDERS = [
   {
     name: 'Auth0',
@@ -76,7 +76,7 @@ describe.each(PROVIDERS)('the recipe for $name', ({ name, claims, others }) => {
     return verifier.verify(makeToken(key, token));
   }
 
-  test('accepts the token that it says to send', async () => {
+  test('accepts the token it tells you to send', async () => {
     expect((await verify({})).subject).toBe('alice');
   });
 

@@ -16,7 +16,7 @@ const isInstalled = spawnSync('nginx', ['-v']).status === 0;
 if (!isInstalled)
   console.warn('Skipped: the nginx configuration of docs/deployment.md, because nginx is not installed.');
 
-describe.skipIf(!isInstalled)('behind nginx, configured as docs/deployment.md says', () => {
+describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md', () => {
   let app: TestApp;
   let nginx: ChildProcess;
   let directory: string;
@@ -81,7 +81,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as docs/deployment.md sa
     return response;
   }
 
-  test('a WebSocket is upgraded and tells what happens', async () => {
+  test('a WebSocket is upgraded and streams events', async () => {
     const socket = await openSocket(`http://127.0.0.1:${port}`);
     socket.send({ type: 'connection_init', payload: { Authorization: `Bearer ${user.token}` } });
     await socket.next(({ type }) => type === 'connection_ack');
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as docs/deployment.md sa
     response.destroy();
   });
 
-  test('callers are told apart by their own address, whatever they claim', async () => {
+  test('callers are identified by their real address, whatever they claim', async () => {
     const guess = (from: string, claimed: string) =>
       ask('/api/projects', { from, headers: { authorization: 'Bearer x', 'x-forwarded-for': claimed } });
     let refused = 0;
@@ -122,7 +122,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as docs/deployment.md sa
     expect((await guess('127.0.0.3', '127.0.0.2')).statusCode).toBe(401);
   });
 
-  test('large bodies reach the service, which refuses them in its own words', async () => {
+  test('large bodies reach the service, which rejects them with its own error', async () => {
     const send = (path: string, bytes: number) =>
       ask(path, {
         method: 'POST',
@@ -139,7 +139,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as docs/deployment.md sa
     expect((await ask('/metrics')).statusCode).toBe(404);
   });
 
-  /** Records events until one has arrived: nobody says when a subscription has begun. */
+  /** Records events until one has arrived, because nothing signals that a subscription has started. */
   async function createUntil(hasArrived: () => Promise<boolean>): Promise<void> {
     await expect
       .poll(

@@ -50,7 +50,7 @@ function named(text: string): string[] {
 const isThere = (name: string) =>
   metrics.has(name) || metrics.get(name.replace(/_(bucket|sum|count)$/, ''))?.type === 'histogram';
 
-test('every metric is documented with its type, its labels and its own words', () => {
+test('every metric is documented with its type, labels and description', () => {
   const ours = [...metrics].filter(([name]) => !/^(process|nodejs)_/.test(name));
   expect(ours.length).toBeGreaterThan(20);
   expect([...documented.keys()].sort()).toEqual(ours.map(([name]) => name).sort());
@@ -61,13 +61,13 @@ test('every metric is documented with its type, its labels and its own words', (
   }
 });
 
-test('what pages, alert rules and dashboard name is there', async () => {
+test('metrics in pages, alert rules and the dashboard exist', async () => {
   const pages = await Promise.all((await listPages()).filter((path) => path.startsWith('docs/')).map(readPage));
   for (const text of [...pages, alerts, ...expressions])
     for (const name of named(text)) expect(isThere(name), `${name} in ${text.slice(0, 200)}`).toBe(true);
 });
 
-test('alert rules and dashboard select by labels that there are', () => {
+test('alert rules and the dashboard use existing labels', () => {
   let selectors = 0;
   for (const text of [alerts, ...expressions]) {
     for (const [, series, matchers] of text.matchAll(/\b(tollgate_\w+)\{([^}]*)\}/g)) {
@@ -81,12 +81,12 @@ test('alert rules and dashboard select by labels that there are', () => {
   expect(selectors).toBeGreaterThan(20);
 });
 
-test('every metric of ours is on the dashboard', () => {
+test('every Tollgate metric is on the dashboard', () => {
   const shown = new Set(expressions.flatMap(named).map((name) => name.replace(/_(bucket|sum|count)$/, '')));
   expect([...documented.keys()].filter((name) => !shown.has(name))).toEqual([]);
 });
 
-test('every alert says what to do, and nothing else does', () => {
+test('every alert has a runbook entry, and every entry has an alert', () => {
   const rules = Array.from(alerts.matchAll(/- alert: (\w+)/g), ([, name]) => name!);
   const table = page.slice(page.indexOf('## Alerts'));
   expect(Array.from(table.matchAll(/`(Tollgate\w+)`/g), ([, name]) => name!)).toEqual(expect.arrayContaining(rules));
@@ -114,7 +114,7 @@ describe.skipIf(!hasPromtool)('Prometheus', () => {
     expect(status, stdout + stderr).toBe(0);
   });
 
-  test('accepts what a process answers', async () => {
+  test('accepts the metrics of a process', async () => {
     const answer = await (await fetch(`${app.url}/metrics`)).text();
     const { stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input: answer, encoding: 'utf8' });
     expect(error).toBeUndefined();

@@ -26,7 +26,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** Types a block into the terminal and returns what was printed by the time it is done. */
+/** Types a block into the terminal and returns its output once it is done. */
 async function type(block: string): Promise<string> {
   const start = output.length;
   const done = `done-${start}`;
@@ -39,7 +39,7 @@ async function shows(text: string | RegExp): Promise<void> {
   await expect.poll(() => output, { timeout: 20_000 }).toMatch(text);
 }
 
-test('the quick start works as it is written, block by block', { timeout: 120_000 }, async () => {
+test('the quick start works as written, block by block', { timeout: 120_000 }, async () => {
   const quickStart = section(await readPage('README.md'), '## Quick start');
   const port = await freePort();
   const adapt = (code: string) =>

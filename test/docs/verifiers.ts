@@ -3,12 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeBlocks, readPage, section } from './pages.ts';
 
-/** One request that somebody verifies. Absent headers are empty strings. */
+/** A request to verify. Missing headers are empty strings. */
 export type Request = { secret: string; id: string; timestamp: string; signature: string; body: Buffer };
 
 /**
  * How the program under a heading of docs/verify-webhooks.md is run. `caller` calls it for every line of its input (secret,
- * id, timestamp, signature and base64 of the body, separated by tabs) and prints `accepted` or why it was refused.
+ * id, timestamp, signature and base64 of the body, separated by tabs) and prints `accepted` or why it was rejected.
  */
 export type Verifier = {
   heading: string;
@@ -179,7 +179,7 @@ export function isInstalled({ probe: [command, ...options] }: Verifier): boolean
   return spawnSync(command!, options).status === 0;
 }
 
-/** Writes the program as it stands on the page, with its caller, into a directory, and builds it. */
+/** Writes the program from the page, with its caller, to a directory and builds it. */
 export async function writeVerifier(verifier: Verifier, directory: string): Promise<void> {
   const { heading, language, file, callerFile, caller, moreFiles = {}, build } = verifier;
   const [code = ''] = codeBlocks(section(await readPage('docs/verify-webhooks.md'), `## ${heading}`), language);

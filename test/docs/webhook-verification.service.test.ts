@@ -25,7 +25,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** Requests that the service has sent, and what somebody in between may make of them. */
+/** Requests sent by the service, and what an attacker may turn them into. */
 async function deliveredCases() {
   const user = await app.user('alice');
   const { base } = await createProject(user);
@@ -128,7 +128,7 @@ for (const verifier of VERIFIERS) {
 
   // A compiler that runs for the first time is slow.
   test.skipIf(!isRun)(
-    `the program for ${verifier.heading} accepts what the service sends and refuses what it has not signed`,
+    `the program for ${verifier.heading} accepts signed requests and rejects others`,
     { timeout: 180_000 },
     async () => {
       const directory = await mkdtemp(join(tmpdir(), 'tollgate-verifier-'));

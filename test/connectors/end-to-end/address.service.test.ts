@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
 import { describeFields } from '../../../src/connectors/describe.ts';
 import { getConnector } from '../../../src/connectors/types/registry.ts';
@@ -14,7 +14,7 @@ type Answered = { code?: string; errors: { pointer: string; message: string }[];
 let stage: Stage;
 /** Answers under every address that connectors are moved to. */
 let elsewhere: Receiver;
-/** A program with an API key of the project, which may edit its connectors. */
+/** A program with an API key that can edit the project's connectors. */
 let keyHolder: TestUser;
 
 beforeAll(async () => {
@@ -49,15 +49,15 @@ function expectAskedFor({ status, body }: Awaited<ReturnType<typeof change>>, na
   });
 }
 
-describe('a new address without the secrets', () => {
+describe('a new address without its secrets', () => {
   const CASES: [ConnectorType, Config, string[]][] = [
     ['n8n', { authHeaderName: 'X-Key', authHeaderValue: 'the-secret-of-the-workflow' }, ['authHeaderValue']],
     ['supabase', {}, ['apiKey']],
     ['salesforce', {}, ['accessToken']],
   ];
 
-  it.each(CASES)(
-    'is refused for a connector of type %s, which goes on sending to the old one',
+  test.each(CASES)(
+    'is rejected for a connector of type %s, which keeps sending to the old address',
     async (type, more, secrets) => {
       const connector = await stage.connect(type, { config: more });
       expectAskedFor(await change(connector.id, OTHER_ADDRESSES[type]!), secrets);
@@ -75,7 +75,7 @@ describe('a new address without the secrets', () => {
     },
   );
 
-  it('is refused over GraphQL, too', async () => {
+  test('is also rejected over GraphQL', async () => {
     const connector = await stage.connect('supabase');
     const { errors } = await keyHolder.graphql(
       'mutation ($id: ID!, $config: JSON!) { updateConnector(input: { id: $id, config: $config }) { connector { id } } }',
@@ -86,7 +86,7 @@ describe('a new address without the secrets', () => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  it('is free where a secret is removed along with it, or none is stored', async () => {
+  test('is accepted if the secret is removed too, or none is stored', async () => {
     const { id } = await stage.connect('n8n', { config: { authHeaderValue: 'the-secret-of-the-workflow' } });
     await stage.patch(id, { isActive: false });
     expect((await change(id, { ...OTHER_ADDRESSES.n8n, authHeaderValue: null })).status).toBe(200);
@@ -98,29 +98,32 @@ const ADDRESSES = CONNECTOR_TYPES.flatMap((type) =>
   Object.keys(OTHER_ADDRESSES[type] ?? {}).map((name) => [type, name] as const),
 );
 
-it.each(ADDRESSES)('a connector of type %s changes its %s along with every other secret only', async (type, name) => {
-  const connector = await stage.connect(type, { config: sampleConfig(type, 'all') });
-  await stage.patch(connector.id, { isActive: false });
-  const home = sampleConfig(type, 'required')[name] ?? null;
-  const secrets = secretsOf(type).filter((secret) => secret !== name);
-  const full = sampleConfig(type, 'all', stage.newMark());
-  // Samples have the other choice of host, so the first step leads home.
-  expect((await change(connector.id, { ...pick(full, secrets), [name]: home })).status).toBe(200);
-  const shown = (await stage.connector(connector.id)).config;
+test.each(ADDRESSES)(
+  'a connector of type %s can change its %s only together with every other secret',
+  async (type, name) => {
+    const connector = await stage.connect(type, { config: sampleConfig(type, 'all') });
+    await stage.patch(connector.id, { isActive: false });
+    const home = sampleConfig(type, 'required')[name] ?? null;
+    const secrets = secretsOf(type).filter((secret) => secret !== name);
+    const full = sampleConfig(type, 'all', stage.newMark());
+    // Samples have the other choice of host, so the first step leads home.
+    expect((await change(connector.id, { ...pick(full, secrets), [name]: home })).status).toBe(200);
+    const shown = (await stage.connector(connector.id)).config;
 
-  const moved = OTHER_ADDRESSES[type]!;
-  for (const missing of secrets) {
-    const others = pick(
-      full,
-      secrets.filter((secret) => secret !== missing),
-    );
-    expectAskedFor(await change(connector.id, { ...moved, ...others }), [missing]);
-  }
-  if (secrets.length > 0) expectAskedFor(await change(connector.id, moved), secrets);
-  expect((await stage.connector(connector.id)).config).toEqual(shown);
-  expect((await change(connector.id, { ...moved, ...pick(full, secrets) })).status).toBe(200);
+    const moved = OTHER_ADDRESSES[type]!;
+    for (const missing of secrets) {
+      const others = pick(
+        full,
+        secrets.filter((secret) => secret !== missing),
+      );
+      expectAskedFor(await change(connector.id, { ...moved, ...others }), [missing]);
+    }
+    if (secrets.length > 0) expectAskedFor(await change(connector.id, moved), secrets);
+    expect((await stage.connector(connector.id)).config).toEqual(shown);
+    expect((await change(connector.id, { ...moved, ...pick(full, secrets) })).status).toBe(200);
 
-  // The same address again is no change, and the way back is one, also by removing the field.
-  expect((await change(connector.id, moved)).status).toBe(200);
-  if (secrets.length > 0) expectAskedFor(await change(connector.id, { [name]: home }), secrets);
-});
+    // The same address isn't a change, but changing it back is, even by removing the field.
+    expect((await change(connector.id, moved)).status).toBe(200);
+    if (secrets.length > 0) expectAskedFor(await change(connector.id, { [name]: home }), secrets);
+  },
+);

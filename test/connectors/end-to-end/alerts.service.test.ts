@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventPayload } from '../../../src/events/kinds.ts';
 import type { VendorCall } from '../support/vendors/vendor.ts';
@@ -40,7 +40,7 @@ function actionOf({ url, body }: VendorCall, endpointId: string): string | undef
 }
 
 describe.each(TYPES)('an alert of %s', (type) => {
-  it('is opened by none of the failures that buyers cause', async () => {
+  test("isn't opened by failures that buyers cause", async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, { eventTypes: KINDS });
     const failures = [answered(404), answered(400), answered(429), REFUSED, answered(404)];
@@ -57,7 +57,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  it('is opened once by upstream failures of which so many come within minutes, and closed by the next settlement', async () => {
+  test('is opened once by repeated upstream failures and closed by the next settlement', async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, { eventTypes: KINDS });
     // All at once, so that none knows of the others by what was delivered before.
@@ -83,7 +83,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  it('is opened as well when the upstream failures are delivered at the same moment', async () => {
+  test('is opened even if the upstream failures are delivered at the same moment', async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, { eventTypes: KINDS, config: { upstreamFailureCount: '3' } });
     for (let count = 0; count < 3; count++) {
@@ -94,7 +94,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  it('is opened by a single failure to settle, and by a facilitator that cannot be asked', async () => {
+  test('is opened by a single failed settlement and by an unreachable facilitator', async () => {
     for (const failure of [{}, { stage: 'verify', reason: 'facilitator_unavailable' }] as Failure[]) {
       const endpoint = newEndpoint();
       const connector = await stage.connect(type, { eventTypes: KINDS });
@@ -105,7 +105,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     }
   });
 
-  it('is closed in the end when the payment settles while the alert is being opened', async () => {
+  test('ends up closed if a payment settles while the alert is being opened', async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, {
       eventTypes: KINDS,

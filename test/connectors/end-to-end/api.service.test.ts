@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
 import { listConnectors } from '../../../src/connectors/types/registry.ts';
 import { N8N_HOST, sampleConfig } from '../support/configs.ts';
@@ -21,7 +21,7 @@ const withProbe = listConnectors()
 const withoutProbe = CONNECTOR_TYPES.filter((type) => !withProbe.includes(type));
 
 describe('creating a connector', () => {
-  it.each([
+  test.each([
     ['hubspot', ['payment.settled', 'endpoint.created']],
     ['opsgenie', ['payment.settled']],
     ['opsgenie', ['endpoint.created', 'revenue.daily_summary']],
@@ -29,7 +29,7 @@ describe('creating a connector', () => {
     ['linear', ['payment.settled']],
     ['quickbooks', ['payment.verified', 'payment.failed']],
     ['xero', ['endpoint.created']],
-  ] as const)('of type %s is refused for kinds of which it could never send one', async (type, eventTypes) => {
+  ] as const)('of type %s is rejected if it could never send any of its event types', async (type, eventTypes) => {
     const answer = await create({ type, config: sampleConfig(type), eventTypes });
     expect(answer.status).toBe(422);
     expect(answer.body).toMatchObject({ code: 'VALIDATION_FAILED', errors: [{ pointer: '/eventTypes' }] });
@@ -41,19 +41,19 @@ describe('creating a connector', () => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  it.each([
+  test.each([
     'https://169.254.169.254/webhook/abc',
     'https://[::ffff:10.0.0.1]/webhook/abc',
     'https://n8n.example:22/webhook/abc',
     `https://${N8N_HOST}/webhook-test/abc`,
     `http://${N8N_HOST}/webhook/abc`,
-  ])('of type n8n is refused for the target %s', async (webhookUrl) => {
+  ])('of type n8n is rejected with the URL %s', async (webhookUrl) => {
     const answer = await create({ type: 'n8n', config: { webhookUrl }, eventTypes: ['*'] });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toMatchObject([{ pointer: '/config/webhookUrl' }]);
   });
 
-  it('says of every field what is wrong with it', async () => {
+  test('reports what is wrong with each field', async () => {
     const config = { accountSid: 'x', from: 1, to: '', color: 'red' };
     const answer = await create({ type: 'twilio', config, eventTypes: ['*'] });
     expect(answer.status).toBe(422);
@@ -71,7 +71,7 @@ describe('creating a connector', () => {
 });
 
 describe('changing the config of a connector', () => {
-  it('keeps what is left out or sent back as it was shown, and removes what is null', async () => {
+  test('keeps fields that are omitted or sent back masked, and removes fields that are null', async () => {
     const connector = await stage.connect('n8n', {
       config: { authHeaderName: 'X-Key', authHeaderValue: 'a-secret-of-some-length' },
     });
@@ -98,7 +98,7 @@ describe('changing the config of a connector', () => {
     expect(await stage.connector(connector.id)).toMatchObject({ config: { webhookUrl: shown.webhookUrl } });
   });
 
-  it('is the same over GraphQL', async () => {
+  test('works the same over GraphQL', async () => {
     const connector = await stage.connect('dune');
     const { data, errors } = await stage.user.graphql<{ updateConnector: { connector: { config: unknown } } }>(
       'mutation ($id: ID!) { updateConnector(input: { id: $id, config: { table: "sales" } }) { connector { config } } }',
@@ -115,7 +115,7 @@ describe('changing the config of a connector', () => {
 });
 
 describe('testing a connector', () => {
-  it.each(withProbe)('of type %s checks the credential, and nothing is sent', async (type) => {
+  test.each(withProbe)('of type %s checks the credentials without sending anything', async (type) => {
     const connector = await stage.connect(type);
     const test = () => stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {});
     const good = await test();
@@ -129,7 +129,7 @@ describe('testing a connector', () => {
     expect(await stage.deliveries(connector.id)).toEqual([]);
   });
 
-  it.each(withoutProbe)('of type %s sends an event that is marked as a test', async (type) => {
+  test.each(withoutProbe)('of type %s sends an event marked as a test', async (type) => {
     const connector = await stage.connect(type);
     const query =
       'mutation ($id: ID!) { testConnector(input: { id: $id }) { probe { ok } delivery { id status event { test } } } }';
@@ -139,7 +139,7 @@ describe('testing a connector', () => {
     expect(stage.vendors.callsTo(type).at(-1)!.body).toMatch(/\[Test\]|connector\.test/);
   });
 
-  it('of a type with a probe sends an event when one is asked for', async () => {
+  test('of a type with a probe sends an event on request', async () => {
     const connector = await stage.connect('slack');
     const test = await stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {
       eventType: 'customer.milestone',
@@ -149,7 +149,7 @@ describe('testing a connector', () => {
     expect(stage.vendors.callsTo('slack').at(-1)!.body).toContain('[Test] Customer milestone');
   });
 
-  it('says so when the vendor cannot be reached', async () => {
+  test("reports that the vendor can't be reached", async () => {
     const connector = await stage.connect('slack');
     stage.vendors.interfereNext('slack', (_call, response) => void response.destroy() as undefined);
     const test = await stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {});
@@ -158,7 +158,7 @@ describe('testing a connector', () => {
 });
 
 describe('the list of connector types', () => {
-  it('is the same over REST and GraphQL, and all that a form needs', async () => {
+  test('is the same over REST and GraphQL and has everything a form needs', async () => {
     const rest = await stage.user.rest<{
       data: { type: ConnectorType; canProbe: boolean; eventTypes: string[]; fields: { name: string }[] }[];
     }>('GET', '/api/connector-types');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { VendorCall } from '../support/vendors/vendor.ts';
 import { json } from '../support/vendors/vendor.ts';
@@ -9,7 +9,7 @@ const EVENTS = 30;
 let stage: Stage;
 
 beforeAll(async () => {
-  // So far apart that tries which are not made together are told from those that are.
+  // Far enough apart to distinguish separate attempts from batched ones.
   stage = await openStage({ retryScheduleSeconds: [0.5, 0.5] });
 });
 beforeEach(async () => {
@@ -43,7 +43,7 @@ async function recordAtOnce(count: number): Promise<string[]> {
 }
 
 describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
-  it('gets what is due in one write, each event once and in order', async () => {
+  test('gets all due events in one write, once each and in order', async () => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     const before = stage.vendors.callsTo(type).length;
     const ids = await recordAtOnce(EVENTS);
@@ -58,7 +58,7 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     expect(writes[0]!.toSorted()).toEqual(ids.toSorted());
   });
 
-  it('does not lose the others to one event that its vendor does not take', async () => {
+  test('delivers the other events if the vendor rejects one', async () => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     let bad = '';
     const stored: string[] = [];
@@ -87,7 +87,7 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     expect(await stage.connector(connector.id)).toMatchObject({ isActive: true, pausedReason: null });
   });
 
-  it('is tried again together, and writes no row twice, after an answer that got lost', async () => {
+  test('is retried as a batch without duplicate rows after a lost response', async () => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     const before = stage.vendors.callsTo(type).length;
     const stored: string[] = [];
@@ -103,14 +103,14 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     const delivered = await stage.deliveriesAre(connector.id, 'SUCCEEDED', 5);
     stage.vendors.interfere(type, undefined);
     for (const { attemptCount } of delivered) expect(attemptCount).toBe(2);
-    // Dune knows no way to look first: there readers take each event id once.
+    // Dune has no way to look first, so readers must deduplicate by event id.
     expect(stored.toSorted()).toEqual((type === 'dune' ? [...ids, ...ids] : ids).toSorted());
     expect(stage.vendors.callsTo(type).length - before).toBeLessThanOrEqual(5);
   });
 });
 
-describe('an event that waits to be sent together with others', () => {
-  it('is sent at once when it is sent by hand, or is a test', async () => {
+describe('an event that waits for a batch', () => {
+  test('is sent immediately if it is sent manually or is a test', async () => {
     const connector = await stage.connect('dune', { eventTypes: ['payment.settled'] });
     await stage.record('payment.settled');
     const [waiting] = await stage.deliveriesAre(connector.id, 'PENDING');
@@ -122,8 +122,8 @@ describe('an event that waits to be sent together with others', () => {
   });
 });
 
-describe('what a connector has learned', () => {
-  it.each([
+describe('what a connector remembers', () => {
+  test.each([
     // The namespace and that the table is there; the row to read back from; the item and the currency; the region.
     ['dune', { namespace: 'my_team', 'table:my_team/x402_events': 'created' }, 3, 1],
     [
@@ -135,7 +135,7 @@ describe('what a connector has learned', () => {
     ['quickbooks', { 'currency:9130355377388383': 'home', 'item:9130355377388383': '42' }, 4, 2],
     ['opsgenie', expect.objectContaining({ region: 'eu' }), 2, 1],
   ] as const)(
-    '%s keeps for the next delivery, and forgets with another config',
+    '%s is kept for the next delivery and cleared when the config changes',
     async (type, memory, firstCalls, laterCalls) => {
       const kind = type === 'opsgenie' ? 'payment.failed' : 'payment.settled';
       const connector = await stage.connect(type, { eventTypes: [kind] });
@@ -153,7 +153,7 @@ describe('what a connector has learned', () => {
     },
   );
 
-  it('closes the alert of an endpoint once, with the next payment that settles there', async () => {
+  test("lets the next settled payment close an endpoint's alert once", async () => {
     for (const type of ['pagerduty', 'opsgenie'] as const) {
       const connector = await stage.connect(type, { eventTypes: ['payment.failed', 'payment.settled'] });
       await stage.record('payment.failed');

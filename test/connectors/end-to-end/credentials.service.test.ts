@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import { sampleConfig } from '../support/configs.ts';
@@ -7,33 +7,33 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 
 beforeAll(async () => {
-  // One delivery after the other, so that a credential can end in the middle of many.
+  // One delivery at a time, so that credentials can expire in the middle of many.
   stage = await openStage({ maxInFlight: 1, perDestination: 1, claimBatch: 1 });
 });
 
 afterAll(() => stage.close());
 
-/** Types whose vendor refuses the credential in ways of its own. */
+/** Types whose vendors reject credentials in different ways. */
 const CASES: [ConnectorType, EventKind, RegExp][] = [
-  ['bigquery', 'payment.settled', /^Google refused the access token\./],
+  ['bigquery', 'payment.settled', /^Google rejected the access token\./],
   ['slack', 'payment.settled', /^Slack no longer accepts this webhook URL\./],
   // A 400 and not a 401.
-  ['amplitude', 'payment.settled', /^Amplitude does not know the API key/],
-  // Both regions refuse it.
-  ['opsgenie', 'payment.failed', /^The credential was refused/],
+  ['amplitude', 'payment.settled', /^Amplitude rejected the API key/],
+  // Both regions reject it.
+  ['opsgenie', 'payment.failed', /^Opsgenie rejected the credentials/],
   // In the middle of the steps of one delivery.
-  ['quickbooks', 'payment.settled', /^QuickBooks refused the access token\./],
+  ['quickbooks', 'payment.settled', /^QuickBooks rejected the access token\./],
 ];
 
-describe('a credential that expires in the middle of a backlog', () => {
-  it.each(CASES)(
-    'pauses a connector of type %s; everything is held, and arrives with a new credential',
+describe('credentials that expire in the middle of a backlog', () => {
+  test.each(CASES)(
+    'pause a connector of type %s, which holds its deliveries until it gets new credentials',
     async (type, kind, reason) => {
       const connector = await stage.connect(type, { eventTypes: [kind] });
       const event = (index: number) => stage.record(kind, { paymentId: `pay_${type}_${index}` }, { isHeldBack: true });
       for (let index = 0; index < 12; index++) await event(index);
 
-      // The vendor does not know it any more from the fourth event on.
+      // The vendor rejects them from the fourth event on.
       let taken = 0;
       stage.vendors.interfere(type, (call, _response, usual) => {
         const answer = usual();
@@ -59,7 +59,7 @@ describe('a credential that expires in the middle of a backlog', () => {
         .toEqual([]);
       expect(held.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(1);
 
-      // What comes meanwhile is held too, and nobody is called.
+      // New deliveries are held too, and no calls are made.
       const calls = stage.vendors.callsTo(type).length;
       await stage.record(kind, { paymentId: `pay_${type}_12` });
       const waiting = await stage.deliveriesAre(connector.id, 'PENDING', 10);
@@ -81,13 +81,13 @@ describe('a credential that expires in the middle of a backlog', () => {
       expect(renewed.body).toMatchObject({ pausedReason: null, isActive: true });
       const arrived = await stage.deliveriesAre(connector.id, 'SUCCEEDED', 13);
       expect(new Set(arrived.map(({ eventId }) => eventId)).size).toBe(13);
-      // Those that were only held have not used up any of their tries.
+      // Deliveries that were only held haven't used up any attempts.
       expect(arrived.filter(({ attemptCount }) => attemptCount === 1).length).toBeGreaterThanOrEqual(11);
       await stage.patch(connector.id, { isActive: false });
     },
   );
 
-  it('is told apart from a test event, which is how the seller finds out that it works again', async () => {
+  test('still let the seller send a test event, to find out whether they work again', async () => {
     const mark = 'k1123456789abcdef0123456789abcde';
     const connector = await stage.connect('slack', { eventTypes: ['payment.settled'], mark });
     await stage.record('payment.settled');

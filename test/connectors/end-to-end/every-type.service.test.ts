@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
 import { basicOf, type VendorCall } from '../support/vendors/vendor.ts';
 import { type Connector, openStage, type Stage } from './stage.ts';
@@ -6,7 +6,7 @@ import { type Connector, openStage, type Stage } from './stage.ts';
 let stage: Stage;
 const connectors = new Map<ConnectorType, Connector & { mark: string }>();
 
-/** What has to happen for these, which do not carry a new endpoint or gather events before they send them. */
+/** What triggers these types, which don't carry new endpoints or collect events before sending. */
 const SUBSCRIBED: Partial<Record<ConnectorType, string>> = {
   opsgenie: 'payment.failed',
   'google-sheets': 'customer.milestone',
@@ -212,8 +212,8 @@ function expectEnvelope(call: VendorCall, mark: string, eventId: string): void {
   });
 }
 
-describe('an event reaches', () => {
-  it.each(CONNECTOR_TYPES)('%s, in its own words', async (type) => {
+describe('an event reaches its vendor', () => {
+  test.each(CONNECTOR_TYPES)('as %s expects it', async (type) => {
     const { id, mark } = connectors.get(type)!;
     const [delivery] = await stage.deliveriesAre(id, 'SUCCEEDED');
     const calls = stage.vendors.callsTo(type);
@@ -225,7 +225,7 @@ describe('an event reaches', () => {
     expect(await stage.connector(id)).toMatchObject({ isActive: true, pausedReason: null, failingSince: null });
   });
 
-  it('the same connector once, and its history says so over GraphQL as over REST', async () => {
+  test('once, and its history is the same over GraphQL and REST', async () => {
     const { id } = connectors.get('slack')!;
     const query = `query ($project: ID!, $connector: ID!) {
       project(id: $project) { connector(id: $connector) { deliveries(first: 10) {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Interference } from '../support/vendors/server.ts';
@@ -7,7 +7,7 @@ import { json, text } from '../support/vendors/vendor.ts';
 import { GONE, REFUSALS } from './refusals.ts';
 import { type Delivery, openStage, type Stage } from './stage.ts';
 
-/** Shorter than in service, longer than any vendor here takes when it means to answer. */
+/** Shorter than in production, but longer than any fake vendor takes to respond. */
 const TIMEOUT_MILLISECONDS = 2_000;
 
 let stage: Stage;
@@ -19,10 +19,10 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 let days = 0;
-/** A day that is in nobody's books. */
+/** A day without bookings. */
 const newDay = () => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10);
 
-/** A connector that gets one event of its own, the history of which is returned. */
+/** A connector that gets one event, whose history is returned. */
 async function deliver(
   type: ConnectorType,
   kind: EventKind,
@@ -50,7 +50,7 @@ const reset: Interference = (_call, response) => {
   return undefined;
 };
 
-/** The vendor does what it is asked for, and the connection ends before it can say so. */
+/** The vendor does what it is asked to, but the connection ends before it responds. */
 const resetAfterDoing: Interference = (_call, response, usual) => {
   usual();
   response.destroy();
@@ -65,15 +65,15 @@ const drip: Interference = (_call, response: ServerResponse) => {
   return undefined;
 };
 
-describe('a vendor that asks to slow down', () => {
-  it('is not called again before the seconds it named have passed', async () => {
+describe('a vendor that limits the rate', () => {
+  test("isn't called again before the seconds in Retry-After have passed", async () => {
     const busy = json(429, { message: 'slow down' }, { 'retry-after': '1' });
     const { delivery, times } = await deliver('segment', 'payment.settled', 'SUCCEEDED', busy);
     expect(statusesOf(delivery)).toEqual([429, 200]);
     expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('is not called again before the moment it named', async () => {
+  test("isn't called again before the date in Retry-After", async () => {
     // A date has no milliseconds, so it lies one to two seconds ahead.
     const until = Math.floor(Date.now() / 1000 + 2) * 1000;
     const busy = { statusCode: 503, headers: { 'retry-after': new Date(until).toUTCString() } };
@@ -84,7 +84,7 @@ describe('a vendor that asks to slow down', () => {
 });
 
 describe('a vendor in trouble', () => {
-  it('gets the event again after each 5xx, until it takes it', async () => {
+  test('gets the event again after each 5xx until it accepts it', async () => {
     const { delivery, calls, connector } = await deliver(
       'linear',
       'payment.failed',
@@ -99,7 +99,7 @@ describe('a vendor in trouble', () => {
     expect(connector.failingSince).toBeNull();
   });
 
-  it('is given up when the schedule is over, with the last reason', async () => {
+  test('gets no more retries at the end of the schedule, and the last reason is kept', async () => {
     const failures = Array.from({ length: 5 }, () => text(500, 'still broken'));
     const { delivery, connector } = await deliver('datadog', 'payment.settled', 'FAILED', ...failures);
     expect(statusesOf(delivery)).toEqual([500, 500, 500, 500, 500]);
@@ -110,20 +110,20 @@ describe('a vendor in trouble', () => {
     expect(connector.failingSince).not.toBeNull();
   });
 
-  it('that answers forever byte by byte is cut off', async () => {
+  test('is cut off if it keeps responding byte by byte', async () => {
     const { delivery, times } = await deliver('slack', 'payment.settled', 'SUCCEEDED', drip);
     expect(errorsOf(delivery)).toEqual(['timeout', null]);
     expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(TIMEOUT_MILLISECONDS - 50);
   });
 
-  it('that resets the connection gets the event again', async () => {
+  test('gets the event again after it resets the connection', async () => {
     const { delivery, calls } = await deliver('mixpanel', 'payment.settled', 'SUCCEEDED', reset, reset);
     expect(errorsOf(delivery)).toEqual(['connection_reset', 'connection_reset', null]);
     // The same bytes, so that the vendor can tell that it is a copy.
     expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
   });
 
-  it('that redirects is not followed', async () => {
+  test("isn't followed when it redirects", async () => {
     const redirect = { statusCode: 307, headers: { location: 'https://hooks.slack.com/services/T1/B1/elsewhere' } };
     const { delivery, calls } = await deliver('zapier', 'payment.settled', 'FAILED', redirect);
     expect(statusesOf(delivery)).toEqual([307]);
@@ -131,21 +131,21 @@ describe('a vendor in trouble', () => {
   });
 });
 
-describe('when it is open whether an event has arrived', () => {
-  it('a row is looked for before it is written again', async () => {
+describe('when an event may already have arrived', () => {
+  test('a row is looked up before it is written again', async () => {
     const { delivery, calls } = await deliver('google-sheets', 'payment.settled', 'SUCCEEDED', resetAfterDoing);
     expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
     expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
     expect(delivery.reason).toBe('The rows were there already.');
   });
 
-  it('a row that is not there is written', async () => {
+  test('a missing row is written', async () => {
     const { delivery, calls } = await deliver('google-sheets', 'payment.failed', 'SUCCEEDED', reset);
     expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
     expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET', 'POST']);
   });
 
-  it('an SMS is looked for before another one is paid', async () => {
+  test('an SMS is looked up before another one is paid for', async () => {
     const silence: Interference = (_call, _response, usual) => {
       usual();
       return undefined;
@@ -156,7 +156,7 @@ describe('when it is open whether an event has arrived', () => {
     expect(delivery.reason).toBe('An earlier try had already sent the SMS.');
   });
 
-  it('a receipt is looked for before another one is booked', async () => {
+  test('a receipt is looked up before another one is booked', async () => {
     const afterBooking: Interference = (call, response, usual) => {
       const answer = usual();
       if (call.method !== 'POST') return answer;
@@ -172,13 +172,13 @@ describe('when it is open whether an event has arrived', () => {
   });
 });
 
-describe('an answer that says no with a status of success', () => {
+describe('a rejection with a success status', () => {
   const onWrite =
     (answer: ReturnType<typeof json>): Interference =>
     (call, _response, usual) =>
       call.method === 'GET' ? usual() : answer;
 
-  it.each(REFUSALS)('%s does not count %s as delivered', async (type, kind, answer, reason) => {
+  test.each(REFUSALS)("from %s doesn't count as delivered: %s", async (type, kind, answer, reason) => {
     stage.vendors.interfere(type, onWrite(answer));
     const { delivery, connector } = await deliver(type, kind, 'FAILED');
     stage.vendors.interfere(type, undefined);
@@ -192,9 +192,9 @@ describe('an answer that says no with a status of success', () => {
   });
 });
 
-describe('a target that is gone', () => {
-  it.each(GONE)(
-    'disables a connector of type %s at once, with the reason, and what follows is skipped',
+describe('a destination that no longer exists', () => {
+  test.each(GONE)(
+    'disables a connector of type %s immediately, with the reason, and skips later events',
     async (type, answer, reason) => {
       const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
       stage.vendors.interfereNext(type, answer);
@@ -221,8 +221,8 @@ describe('a target that is gone', () => {
   );
 });
 
-describe('an event that a type leaves out', () => {
-  it('has a skipped delivery that says why, and no call is made', async () => {
+describe("an event that a connector type doesn't carry", () => {
+  test('gets a skipped delivery with the reason and makes no call', async () => {
     const skipped = async (type: ConnectorType, kind: EventKind, data = {}) => {
       const connector = await stage.connect(type);
       await stage.record(kind, data);

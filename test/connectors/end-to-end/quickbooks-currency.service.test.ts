@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { json } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-/** What the company answers of itself. */
+/** The company's settings as it returns them. */
 let isMulticurrency: boolean;
 let ratesByDay: Record<string, number>;
 
@@ -23,7 +23,7 @@ afterAll(() => stage?.close());
 const receipts = () =>
   stage.vendors.callsTo('quickbooks').flatMap(({ method, body }) => (method === 'POST' ? [JSON.parse(body)] : []));
 
-it('a company with books in pounds is booked nothing in dollars until it has a rate, and then everything once', async () => {
+test('a company with books in pounds gets nothing booked until it has an exchange rate, and then everything once', async () => {
   isMulticurrency = false;
   ratesByDay = {};
   const { id } = await stage.connect('quickbooks', { eventTypes: ['revenue.daily_summary'] });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Answer } from '../../support/receiver.ts';
@@ -9,13 +9,13 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 
 beforeAll(async () => {
-  // One delivery after the other, so that what is held can be counted.
+  // One delivery at a time, so that held deliveries can be counted.
   stage = await openStage({ maxInFlight: 1, perDestination: 1, claimBatch: 1 });
 });
 
 afterAll(() => stage.close());
 
-/** Answers by which a vendor accepts no event, whatever is in it, with a status that speaks of the event. */
+/** Responses of a vendor that rejects every event, with a status that is about the event. */
 const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
   [
     'resend',
@@ -57,12 +57,12 @@ const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
   ],
 ];
 
-describe('a connector whose vendor accepts no event any more', () => {
-  it.each(CASES)(
-    'of type %s pauses after the same reason five times in a row; the others are held, and sent once it is released',
-    async (type, kind, answer, reason) => {
+describe('a connector whose vendor rejects every event', () => {
+  test.each(CASES)(
+    'of type %s pauses after the same reason five times in a row and sends the held deliveries once it is resumed',
+    async (type, kind, respond, reason) => {
       const connector = await stage.connect(type, { eventTypes: [kind] });
-      stage.vendors.interfere(type, (call, _response, usual) => (call.method === 'GET' ? usual() : answer()));
+      stage.vendors.interfere(type, (call, _response, usual) => (call.method === 'GET' ? usual() : respond()));
       const record = (index: number) => {
         const customerId = `cus_${type}_${index}`;
         return stage.record(kind, { paymentId: `pay_${type}_${index}`, customerId }, { isHeldBack: true });
@@ -77,7 +77,7 @@ describe('a connector whose vendor accepts no event any more', () => {
       const { pausedReason } = await stage.connector(connector.id);
       expect(pausedReason).toMatch(/^The last 5 deliveries were rejected for the same reason: /);
       expect(pausedReason).toMatch(reason);
-      // The one that was too many says what it failed for, as those before it do.
+      // The last one has the reason it failed, like those before it.
       for (const { id } of failed) {
         const { reason: why, attempts } = await stage.delivery(id);
         expect(why).toMatch(reason);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../../src/ids.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
@@ -86,7 +86,7 @@ function runCommand(onProgress: (progress: Progress, kill: () => void) => void =
   return finished;
 }
 
-/** What goes on meanwhile, until it is told to stop: creations, changes, new signing secrets and deliveries. */
+/** Concurrent traffic until it is stopped: creations, changes, new signing secrets and deliveries. */
 async function keepBusy(isDone: () => boolean) {
   const { user, base, db } = stage;
   const oldConnectors = await db.prisma.connector.findMany({
@@ -117,7 +117,7 @@ async function keepBusy(isDone: () => boolean) {
   return { statuses, secrets, events };
 }
 
-it(`${ROWS} rows get a new key under traffic, although the command is killed half-way`, {
+test(`${ROWS} rows get a new key under traffic even if the command is killed halfway`, {
   timeout: 120_000,
 }, async () => {
   let isDone = false;
@@ -143,7 +143,7 @@ it(`${ROWS} rows get a new key under traffic, although the command is killed hal
   expect({ code: resumed.code, ...(JSON.parse(resumed.stdout) as Report) }).toMatchObject({
     ...{ code: 0, currentKey: 'new', remaining: 0, unreadable: [] },
   });
-  // It went on where the first one was, instead of beginning anew.
+  // It continued where the first one stopped instead of starting over.
   const { rotated } = JSON.parse(resumed.stdout) as Report;
   expect(rotated).toBeGreaterThan(0);
   expect(rotated).toBeLessThanOrEqual(CELLS - doneBefore);

@@ -40,7 +40,7 @@ export type Delivery = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Retries follow at once, and nothing is tried again within a claim, so that every try is one of the schedule. */
+/** Retries follow immediately, and never within a claim, so that every attempt is part of the schedule. */
 const SETTINGS: Partial<DeliverySettings> = {
   retryScheduleSeconds: [0.05, 0.05, 0.05, 0.05],
   quickRetries: { maxRetries: 0, maxDurationMilliseconds: 1_000, maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
@@ -75,7 +75,7 @@ export async function openStage(
       return mark;
     },
 
-    /** Creates a connector over REST, with a credential that its vendor knows unless told another. */
+    /** Creates a connector over REST, by default with credentials that its vendor knows. */
     async connect(
       type: ConnectorType,
       options: { eventTypes?: readonly string[]; mark?: string; config?: Record<string, unknown> } = {},
@@ -95,7 +95,7 @@ export async function openStage(
       return user.rest('PATCH', `${base}/connectors/${id}`, changes);
     },
 
-    /** An event as the gateway will record it, with the sample payload unless told otherwise. */
+    /** An event as the gateway records it, by default with the sample payload. */
     async record<K extends EventKind>(
       type: K,
       data: Partial<EventPayload<K>> = {},
@@ -139,7 +139,7 @@ export async function openStage(
       return inState();
     },
 
-    /** What the connector remembers between deliveries, which no answer shows. */
+    /** What the connector remembers between deliveries, which no response shows. */
     async memory(connectorId: string): Promise<unknown> {
       return (await db.prisma.connector.findUniqueOrThrow({ where: { id: connectorId } })).memory;
     },

@@ -1,12 +1,12 @@
 import { createInstance } from '@amplitude/analytics-node';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { amplitude } from '../../../src/connectors/types/amplitude.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { apiKey: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 
-it('sends what the library of Amplitude sends for the same payment', async () => {
+test('sends what the library of Amplitude sends for the same payment', async () => {
   const ours = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
   const expected = JSON.parse(ours.body ?? '');
   const [event] = expected.events;

@@ -1,6 +1,6 @@
 import { BigQuery, type BigQueryOptions } from '@google-cloud/bigquery';
 import { auth } from '@googleapis/sheets';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { bigquery } from '../../../src/connectors/types/bigquery.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -17,7 +17,7 @@ function tableAt(apiEndpoint: string) {
   return client.dataset(config.datasetId).table(config.tableId);
 }
 
-it.each(EVENT_KINDS)('inserts %s as the library of Google inserts the same row', async (kind) => {
+test.each(EVENT_KINDS)('inserts %s as the library of Google inserts the same row', async (kind) => {
   const ours = requestOf(bigquery.build([sampleEvent(kind)], config, sampleContext()));
   const { rows, ...options } = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
@@ -31,7 +31,7 @@ it.each(EVENT_KINDS)('inserts %s as the library of Google inserts the same row',
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-it('reads the table from where the library reads it', async () => {
+test('reads the table from where the library reads it', async () => {
   const ours = bigquery.probe?.build(config);
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
   await tableAt(receiver.url).getMetadata();

@@ -1,5 +1,5 @@
 import { client, v1 } from '@datadog/datadog-api-client';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { datadog } from '../../../src/connectors/types/datadog.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
@@ -12,7 +12,7 @@ function configuration(address: string) {
   return settings;
 }
 
-it('posts the event that the library of Datadog posts', async () => {
+test('posts the event that the library of Datadog posts', async () => {
   const ours = requestOf(datadog.build([sampleEvent('payment.failed')], config, sampleContext()));
   const expected = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({
@@ -42,7 +42,7 @@ it('posts the event that the library of Datadog posts', async () => {
   expect(JSON.parse(String(theirs?.body))).toEqual(expected);
 });
 
-it('has the key checked the way the library does', async () => {
+test('checks the key the way the library does', async () => {
   const ours = datadog.probe?.build(config);
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

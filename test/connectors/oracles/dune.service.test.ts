@@ -1,5 +1,5 @@
 import { ColumnType, ContentType, UploadsAPI } from '@duneanalytics/client-sdk';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { dune } from '../../../src/connectors/types/dune.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
@@ -9,7 +9,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const config = { apiKey: 'dune-secret', namespace: 'my_team' };
 const uploads = new UploadsAPI(config.apiKey);
 
-/** The library has its address built in, so what it fetches is turned to the receiver. */
+/** The library's address is built in, so its requests are redirected to the receiver. */
 async function startDune() {
   const receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
   const { fetch } = globalThis;
@@ -30,7 +30,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
   expect(theirs?.headers['x-dune-api-key']).toBe(ours.headers['x-dune-api-key']);
 }
 
-it('inserts a batch of every kind as the library inserts the same lines', async () => {
+test('inserts a batch of every event type as the library inserts the same lines', async () => {
   const [first, ...rest] = EVENT_KINDS.map((kind) => sampleEvent(kind));
   const context = sampleContext({ memory: { 'table:my_team/x402_events': 'created' } });
   const ours = requestOf(dune.build([first!, ...rest], config, context));
@@ -47,7 +47,7 @@ it('inserts a batch of every kind as the library inserts the same lines', async 
   expect(String(theirs?.body)).toBe(ours.body);
 });
 
-it('makes the table that the library makes, of types the library knows', async () => {
+test('creates the same table as the library, with column types the library knows', async () => {
   const ours = requestOf(dune.build([sampleEvent('payment.settled')], config, sampleContext()));
   const table = JSON.parse(ours.body ?? '');
   const receiver = await startDune();
@@ -59,7 +59,7 @@ it('makes the table that the library makes, of types the library knows', async (
   for (const { type } of table.schema) expect(Object.values(ColumnType)).toContain(type);
 });
 
-it('looks for an upload as the library lists them', async () => {
+test('looks for an upload as the library lists them', async () => {
   const receiver = await startDune();
   await uploads.list({ limit: 1 });
   expectSame((await receiver.waitFor(1))[0], dune.probe!.build(config));

@@ -1,5 +1,5 @@
 import sendgrid from '@sendgrid/mail';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { email } from '../../../src/connectors/types/email.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -8,13 +8,13 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const apiKey = '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';
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', 'Jane <j@x.example>'] };
 
-it.each(EVENT_KINDS)('sends %s as the library of SendGrid sends the same mail', async (kind) => {
+test.each(EVENT_KINDS)('sends %s as the library of SendGrid sends the same mail', async (kind) => {
   const event = sampleEvent(kind);
   const ours = requestOf(email.build([event], config, sampleContext()));
   const body = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ statusCode: 202 }));
   sendgrid.setApiKey(apiKey);
-  // After the key, which sets the address back. The public types do not know the client.
+  // After the key, which resets the address. The public types don't include the client.
   (sendgrid as unknown as { client: { setDefaultRequest(key: string, value: string): void } }).client.setDefaultRequest(
     'baseUrl',
     receiver.url,

@@ -1,5 +1,5 @@
 import { auth, sheets } from '@googleapis/sheets';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
@@ -32,7 +32,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 
 const receiverOfJson = () => startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
 
-it.each(EVENT_KINDS)('appends %s as the library of Google appends the same row', async (kind) => {
+test.each(EVENT_KINDS)('appends %s as the library of Google appends the same row', async (kind) => {
   const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext()));
   await using receiver = await receiverOfJson();
   await clientAt(receiver.url).values.append({
@@ -48,7 +48,7 @@ it.each(EVENT_KINDS)('appends %s as the library of Google appends the same row',
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-it('reads ids back as the library reads a range', async () => {
+test('reads ids back as the library reads a range', async () => {
   const memory = { [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
   const context = sampleContext({ previousAttemptAmbiguous: true, memory });
   const ours = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, context));
@@ -58,7 +58,7 @@ it('reads ids back as the library reads a range', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-it('probes with the fields the library asks for', async () => {
+test('probes with the fields the library asks for', async () => {
   await using receiver = await receiverOfJson();
   const fields = 'spreadsheetId,sheets.properties(title,gridProperties.rowCount)';
   await clientAt(receiver.url).get({ spreadsheetId, fields });

@@ -1,10 +1,10 @@
 import { Client } from '@hubspot/api-client';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { hubspot } from '../../../src/connectors/types/hubspot.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { drive } from '../support/drive.ts';
-import { answer, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+import { requestOf, sampleContext, sampleEvent, vendorResponse } from '../support/samples.ts';
 
 const config = { accessToken: 'pat-eu1-secret' };
 
@@ -15,7 +15,7 @@ async function startHubspot(statusCode = 200) {
   return { receiver, client };
 }
 
-// The library still calls the undated paths, which HubSpot retires; objects and properties are the same behind both.
+// The library still calls the undated paths, which HubSpot is retiring. Objects and properties are the same.
 function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
   const undated = new URL(ours.url).pathname.replace(/^\/crm\/(objects|properties)\/2026-03\//, '/crm/v3/$1/');
   expect(theirs?.method).toBe(ours.method);
@@ -26,7 +26,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body));
 }
 
-it.each(['customer.first_payment', 'customer.milestone'] as const)(
+test.each(['customer.first_payment', 'customer.milestone'] as const)(
   'upserts the contact of %s as the library does',
   async (kind) => {
     const ours = requestOf(hubspot.build([sampleEvent(kind)], config, sampleContext()));
@@ -37,7 +37,7 @@ it.each(['customer.first_payment', 'customer.milestone'] as const)(
   },
 );
 
-it('sends to the dated path what the plain request of the library sends there', async () => {
+test('sends to the dated path what the plain request of the library sends there', async () => {
   const ours = requestOf(hubspot.build([sampleEvent('customer.milestone')], config, sampleContext()));
   const { receiver, client } = await startHubspot();
   await using _ = receiver;
@@ -48,8 +48,8 @@ it('sends to the dated path what the plain request of the library sends there', 
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-it('makes the properties as the library makes them', async () => {
-  const unknown = answer(400, { errors: [{ code: 'PROPERTY_DOESNT_EXIST' }] });
+test('creates the properties as the library does', async () => {
+  const unknown = vendorResponse(400, { errors: [{ code: 'PROPERTY_DOESNT_EXIST' }] });
   const { requests } = drive(hubspot, config, [sampleEvent('customer.milestone')], () => unknown);
   const ours = requests[1]!;
   const { receiver, client } = await startHubspot(201);
@@ -58,7 +58,7 @@ it('makes the properties as the library makes them', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-it('probes with the property the library reads', async () => {
+test('probes with the property the library reads', async () => {
   const { receiver, client } = await startHubspot();
   await using _ = receiver;
   await client.crm.properties.coreApi.getByName('contacts', 'x402_wallet');

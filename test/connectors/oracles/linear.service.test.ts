@@ -1,6 +1,6 @@
 import { LinearClient } from '@linear/sdk';
 import { parse, print } from 'graphql';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { linear } from '../../../src/connectors/types/linear.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
@@ -8,7 +8,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const config = { apiKey: 'lin_api_secret', teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' };
 const created = '{"data":{"issueCreate":{"success":true,"lastSyncId":1,"issue":{"id":"x"}}}}';
 
-it.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] as const)(
+test.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] as const)(
   'creates the issue of %s as the library of Linear does',
   async (kind) => {
     const ours = requestOf(linear.build([sampleEvent(kind)], config, sampleContext()));
@@ -27,14 +27,14 @@ it.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] as 
     expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
     const sent = JSON.parse(String(theirs?.body));
     expect(sent.variables).toEqual(variables);
-    // The library asks for more of the answer; the mutation, its argument and its type are the same.
+    // The library requests more fields. The mutation, its argument and its type are the same.
     expect(print(parse(sent.query))).toContain('issueCreate(input: $input)');
     expect(print(parse(sent.query))).toContain('$input: IssueCreateInput!');
     expect(print(parse(JSON.parse(ours.body ?? '').query))).toContain('($input: IssueCreateInput!)');
   },
 );
 
-it('sends an OAuth token as the library does', async () => {
+test('sends an OAuth token as the library does', async () => {
   const ours = requestOf(
     linear.build([sampleEvent('payment.failed')], { ...config, apiKey: 'lin_oauth_x' }, sampleContext()),
   );

@@ -1,5 +1,5 @@
 import Mixpanel from 'mixpanel';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { mixpanel } from '../../../src/connectors/types/mixpanel.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { redirectHttps } from '../support/redirect-https.ts';
@@ -7,12 +7,12 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { projectToken: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 
-it('imports what the library of Mixpanel imports for the same payment', async () => {
+test('imports what the library of Mixpanel imports for the same payment', async () => {
   const ours = requestOf(mixpanel.build([sampleEvent('payment.settled')], config, sampleContext()));
   const [{ event, properties }] = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '1' }));
   using _redirection = redirectHttps(receiver.port);
-  // The library knows Basic authorization for the older secret only; the project token goes into the same place.
+  // The library only supports Basic authorization with the older secret. The project token goes in the same place.
   const logger = { ...console, warn: () => {} };
   const client = Mixpanel.init(config.projectToken, { host: 'api.mixpanel.com', secret: config.projectToken, logger });
   const record = { event, properties: { ...properties } };
@@ -24,7 +24,7 @@ it('imports what the library of Mixpanel imports for the same payment', async ()
   expect(theirs?.headers.host).toBe(new URL(ours.url).host);
   expect(theirs?.path.split('?')[0]).toBe(new URL(ours.url).pathname);
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
-  // The library still wraps the records as a form and repeats the token in each; the JSON inside is what we send.
+  // The library still wraps the records in a form and repeats the token in each. The JSON inside is what we send.
   const form = new URLSearchParams(String(theirs?.body).replaceAll('+', '%2B'));
   const [sent] = JSON.parse(Buffer.from(form.get('data') ?? '', 'base64').toString());
   const { token, ...sentProperties } = sent.properties;

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
@@ -22,7 +22,7 @@ const accepted = {
   body: '{"result":"Request will be processed","took":0.1,"requestId":"1"}',
 };
 
-it('creates the alert that the library of Opsgenie creates', async () => {
+test('creates the alert that the library of Opsgenie creates', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.failed')], config, sampleContext()));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });
@@ -30,14 +30,14 @@ it('creates the alert that the library of Opsgenie creates', async () => {
 
   const [theirs] = await receiver.waitFor(1);
   expect(theirs?.method).toBe(ours.method);
-  // The library adds a slash at the end, which the documentation does not have.
+  // The library adds a trailing slash, which the documentation doesn't have.
   expect(theirs?.path).toBe(`${new URL(ours.url).pathname}/`);
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
   expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-it('closes the alert the way the library does', async () => {
+test('closes the alert the way the library does', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory })));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });

@@ -1,5 +1,5 @@
 import { change, event } from '@pagerduty/pdjs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import { pagerduty } from '../../../src/connectors/types/pagerduty.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -12,7 +12,7 @@ const context = sampleContext({
   memory: { 'open:ep_01jc9x2v5qe3w8k4m6n7p9r0st': '2026-01-02T03:00:00.000Z' },
 });
 
-it.each([
+test.each([
   ['trigger', sampleEvent('payment.failed'), undefined],
   ['resolve', sampleEvent('payment.settled'), undefined],
   ['change', sampleEvent('endpoint.created'), undefined],

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { drive } from '../support/drive.ts';
-import { answer, sampleEvent } from '../support/samples.ts';
+import { sampleEvent, vendorResponse } from '../support/samples.ts';
 
 type Done = (error: unknown) => void;
 /** The part used here: the package comes without types. */
@@ -47,16 +47,16 @@ const ANSWERS: Record<string, object> = {
   rate: { ExchangeRate: { SourceCurrencyCode: 'USD', TargetCurrencyCode: 'GBP', Rate: 0.79 } },
 };
 
-/** Every call of a delivery that knows nothing yet, by its step, to a company with books in pounds. */
+/** Every call of a connector's first delivery to a company with books in pounds, by step. */
 function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
   const stepOf = ({ step = '' }: ConnectorRequest) => step.split(':')[0]!;
   const { requests } = drive(quickbooks, config, [sampleEvent(kind)], (request) =>
-    answer(200, ANSWERS[stepOf(request)] ?? {}),
+    vendorResponse(200, ANSWERS[stepOf(request)] ?? {}),
   );
   return Object.fromEntries(requests.map((request) => [stepOf(request), request]));
 }
 
-it.each(['revenue.daily_summary', 'payment.settled'] as const)(
+test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   'books %s as the library creates the same sales receipt',
   async (kind) => {
     const ours = ourRequests(kind).send!;
@@ -72,7 +72,7 @@ it.each(['revenue.daily_summary', 'payment.settled'] as const)(
   },
 );
 
-it('reads the preferences and the company where the library reads them', async () => {
+test('reads the preferences and the company where the library reads them', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   await new Promise<unknown>((resolve) => client.getPreferences(resolve));
@@ -82,7 +82,7 @@ it('reads the preferences and the company where the library reads them', async (
   expectSame(company, quickbooks.probe!.build(config));
 });
 
-it('asks for the exchange rate of a day as the library does', async () => {
+test('asks for the exchange rate of a day as the library does', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   const options = { sourcecurrencycode: 'USD', asofdate: '2026-01-02' };
@@ -91,7 +91,7 @@ it('asks for the exchange rate of a day as the library does', async () => {
   expectSame(theirs, ourRequests('revenue.daily_summary').rate!);
 });
 
-it('puts queries where the library puts them', async () => {
+test('puts queries where the library puts them', async () => {
   const ours = ourRequests('revenue.daily_summary').item!;
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;

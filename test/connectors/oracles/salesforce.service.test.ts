@@ -1,5 +1,5 @@
 import { Connection } from 'jsforce';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { salesforce } from '../../../src/connectors/types/salesforce.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -9,7 +9,7 @@ const config = { instanceUrl: 'https://acme.my.salesforce.com', accessToken: '00
 const connect = (instanceUrl: string) =>
   new Connection({ instanceUrl, accessToken: config.accessToken, version: '66.0', maxRequest: 1 });
 
-it.each(EVENT_KINDS)('upserts %s as the library jsforce upserts the same record', async (kind) => {
+test.each(EVENT_KINDS)('upserts %s as the library jsforce upserts the same record', async (kind) => {
   const event = sampleEvent(kind);
   const ours = requestOf(salesforce.build([event], config, sampleContext()));
   const record = JSON.parse(ours.body ?? '');
@@ -30,7 +30,7 @@ it.each(EVENT_KINDS)('upserts %s as the library jsforce upserts the same record'
   expect(JSON.parse(String(theirs?.body))).toEqual(record);
 });
 
-it('describes the object where the library does', async () => {
+test('describes the object where the library does', async () => {
   const ours = salesforce.probe?.build(config);
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

@@ -1,12 +1,12 @@
 import { Analytics } from '@segment/analytics-node';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { segment } from '../../../src/connectors/types/segment.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { writeKey: 'wk0123456789abcdefghijABCDEFGHIJ' };
 
-it('sends what the library of Segment sends for the same order', async () => {
+test('sends what the library of Segment sends for the same order', async () => {
   const ours = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
   const message = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '{"success":true}' }));

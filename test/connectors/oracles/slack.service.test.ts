@@ -1,14 +1,14 @@
 import type { KnownBlock } from '@slack/types';
 import { IncomingWebhook, type IncomingWebhookSendArguments } from '@slack/webhook';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { slack } from '../../../src/connectors/types/slack.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
-import { answer, classifyContext, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+import { classifyContext, requestOf, sampleContext, sampleEvent, vendorResponse } from '../support/samples.ts';
 
 const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
 
-it.each(EVENT_KINDS)('sends %s as the library of Slack sends the same message', async (kind) => {
+test.each(EVENT_KINDS)('sends %s as the library of Slack sends the same message', async (kind) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
   const ours = requestOf(slack.build([sampleEvent(kind)], { webhookUrl }, context));
   const message: IncomingWebhookSendArguments = JSON.parse(ours.body ?? '');
@@ -23,7 +23,7 @@ it.each(EVENT_KINDS)('sends %s as the library of Slack sends the same message', 
   expect(JSON.parse(String(theirs?.body))).toEqual(message);
 });
 
-it('builds blocks of the types the library declares', () => {
+test('builds blocks of the types the library declares', () => {
   // Checked by the compiler: each object as our renderer writes it.
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: 'Payment settled: 0.01 USDC', emoji: false } },
@@ -50,9 +50,9 @@ it('builds blocks of the types the library declares', () => {
   expect(distinct.map(({ type }) => type)).toEqual(blocks.map(({ type }) => type));
 });
 
-it('is stricter than the library, which takes any 200 for a success', async () => {
+test('is stricter than the library, which accepts any 200', async () => {
   await using receiver = await startReceiver(() => ({ body: 'no_text' }));
   await expect(new IncomingWebhook(`${receiver.url}/services/T1/B1/x`).send({ text: 'hi' })).resolves.toBeDefined();
   const context = classifyContext({ webhookUrl }, sampleEvent('payment.settled'));
-  expect(slack.classify(answer(200, 'no_text'), context).kind).toBe('drop');
+  expect(slack.classify(vendorResponse(200, 'no_text'), context).kind).toBe('drop');
 });

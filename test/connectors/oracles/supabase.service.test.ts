@@ -1,5 +1,5 @@
 import { PostgrestClient } from '@supabase/postgrest-js';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { supabase } from '../../../src/connectors/types/supabase.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -8,7 +8,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const config = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_abc123' };
 const client = (url: string) => new PostgrestClient(`${url}/rest/v1`, { headers: { apikey: config.apiKey } });
 
-it.each(EVENT_KINDS)('upserts %s as the library of PostgREST upserts the same row', async (kind) => {
+test.each(EVENT_KINDS)('upserts %s as the library of PostgREST upserts the same row', async (kind) => {
   const ours = requestOf(supabase.build([sampleEvent(kind)], config, sampleContext()));
   const row = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ statusCode: 201 }));
@@ -25,7 +25,7 @@ it.each(EVENT_KINDS)('upserts %s as the library of PostgREST upserts the same ro
   expect(JSON.parse(String(theirs?.body))).toEqual(row);
 });
 
-it('probes with the query the library makes', async () => {
+test('probes with the query the library makes', async () => {
   const ours = supabase.probe?.build(config);
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '[]' }));
   await client(receiver.url).from('payment_events').select('event_id').limit(0);

@@ -1,25 +1,25 @@
 import { AdaptiveCard, SerializationContext, Versions } from 'adaptivecards';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { teams } from '../../../src/connectors/types/teams.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { builtJson, HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 
 // Microsoft has no library for posting to a workflow, and a workflow accepts any body and fails later, out of sight.
-// The official Adaptive Cards parser stands in: it must read the card without a complaint, and leave nothing out.
+// Uses the official Adaptive Cards parser: it must accept the card and omit nothing.
 
 const webhookUrl =
   'https://default0.73.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0/triggers/manual/paths/invoke?sig=x';
 const config = { webhookUrl, envelope: 'card' as const };
 
-it.each(EVENT_KINDS)('%s is a card the official parser reads without a complaint', (kind) => {
+test.each(EVENT_KINDS)('%s is a card that the official parser accepts', (kind) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
   for (const event of [sampleEvent(kind), ...HOSTILE_TEXTS.map((text) => hostileEvent(kind, text))]) {
     expectCleanCard(builtJson(teams, config, event, context));
   }
 });
 
-it('would notice a broken card', () => {
+test('notices a broken card', () => {
   const card = builtJson(teams, config, sampleEvent('payment.settled'));
   card.body.push({ type: 'NoSuchElement' });
   expect(() => expectCleanCard(card)).toThrow();

@@ -1,5 +1,5 @@
 import { Api } from 'grammy';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { telegram } from '../../../src/connectors/types/telegram.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -7,7 +7,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { botToken: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1', chatId: '-1001234567890' };
 
-it.each(EVENT_KINDS)('sends %s as the library grammY sends the same message', async (kind) => {
+test.each(EVENT_KINDS)('sends %s as the library grammY sends the same message', async (kind) => {
   const ours = requestOf(telegram.build([sampleEvent(kind)], config, sampleContext()));
   const { chat_id, text, ...options } = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '{"ok":true,"result":{}}' }));

@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { AccountingApi } from 'xero-node';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { drive } from '../support/drive.ts';
-import { answer, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+import { requestOf, sampleContext, sampleEvent, vendorResponse } from '../support/samples.ts';
 
 const config = { accessToken: 'eyJ.xero.token', tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056' };
 
@@ -30,10 +30,10 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
   }
 }
 
-it.each(['revenue.daily_summary', 'payment.settled'] as const)(
+test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   'drafts the invoice of %s as the library of Xero does',
   async (kind) => {
-    const { requests } = drive(xero, config, [sampleEvent(kind)], () => answer(200, { Invoices: [] }));
+    const { requests } = drive(xero, config, [sampleEvent(kind)], () => vendorResponse(200, { Invoices: [] }));
     const ours = requests.at(-1)!;
     const [invoice] = JSON.parse(ours.body ?? '').Invoices;
     const { receiver, api } = await startXero();
@@ -57,12 +57,12 @@ it.each(['revenue.daily_summary', 'payment.settled'] as const)(
     expectSame(theirs, ours);
     expect(theirs?.headers['idempotency-key']).toBe(ours.headers['idempotency-key']);
     expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
-    // JSON of ours has no undefined members; the library leaves out what it was not given.
+    // Our JSON has no undefined members, and the library omits what it wasn't given.
     expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
   },
 );
 
-it('looks for the invoices of a day as the library lists them', async () => {
+test('looks for the invoices of a day as the library lists them', async () => {
   const ours = requestOf(xero.build([sampleEvent('revenue.daily_summary')], config, sampleContext()));
   const where = new URL(ours.url).searchParams.get('where') ?? '';
   const { receiver, api } = await startXero();
@@ -75,7 +75,7 @@ it('looks for the invoices of a day as the library lists them', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-it('looks for numbers as the library lists them', async () => {
+test('looks for numbers as the library lists them', async () => {
   const late = sampleContext({ now: new Date('2026-01-03T00:00:05Z') });
   const ours = requestOf(xero.build([sampleEvent('payment.settled')], config, late));
   const numbers = new URL(ours.url).searchParams.get('InvoiceNumbers')?.split(',') ?? [];

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../../../src/connectors/shared/booking.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { formatUsd } from '../../../src/money.ts';
@@ -11,8 +11,8 @@ function booked(...args: Parameters<typeof bookingOf>): Booking {
   return booking;
 }
 
-describe('which kinds are booked', () => {
-  it('books daily totals, and payments by themselves only where no total is selected', () => {
+describe('which event types are booked', () => {
+  test('are daily summaries, and payments only if no summaries are selected', () => {
     const carried = (...selected: (typeof EVENT_KINDS)[number][]) =>
       EVENT_KINDS.filter((kind) => booksKind(kind, new Set(selected)));
     expect(carried(...EVENT_KINDS)).toEqual(['revenue.daily_summary']);
@@ -20,7 +20,7 @@ describe('which kinds are booked', () => {
     expect(carried('payment.settled')).toEqual(['payment.settled', 'revenue.daily_summary']);
   });
 
-  it('never carries a payment and its total for one selection', () => {
+  test('never include both a payment and the total that contains it', () => {
     fc.assert(
       fc.property(fc.subarray(EVENT_KINDS), (kinds) => {
         const selected = new Set(kinds);
@@ -32,7 +32,7 @@ describe('which kinds are booked', () => {
 });
 
 describe('a booking', () => {
-  it('of a day is its total in cents', () => {
+  test('of a day has its total in cents', () => {
     expect(booked(sampleEvent('revenue.daily_summary'))).toEqual({
       date: '2026-01-02',
       amountUsd: 12.34,
@@ -44,14 +44,14 @@ describe('a booking', () => {
     });
   });
 
-  it('of a payment belongs to the UTC day on which it was settled', () => {
+  test('of a payment belongs to the UTC day it settled on', () => {
     const booking = booked(sampleEvent('payment.settled', {}, { timestamp: '2026-01-02T23:59:59.999Z' }));
     expect(booking).toMatchObject({ date: '2026-01-02', amountUsd: 0.01, isDayTotal: false });
     expect(booking.number).toMatch(/^X402260102[0-9A-Z]{3}-[0-9A-Z]{7}$/);
     expect(booking.number.startsWith(booking.dayNumber)).toBe(true);
   });
 
-  it('has the same number whatever the connector or the try, and another for another project, day or payment', () => {
+  test('has the same number for every connector and attempt, and another for another project, day or payment', () => {
     const number = (...args: Parameters<typeof sampleEvent>) => booked(sampleEvent(...args)).number;
     const numbers = [
       number('payment.settled'),
@@ -66,7 +66,7 @@ describe('a booking', () => {
     expect(number('payment.settled')).toBe(numbers[0]);
   });
 
-  it('rounds to the nearest cent and is not made for nothing', () => {
+  test('rounds to the nearest cent and is skipped if that is zero', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (atomic) => {
         const booking = bookingOf(sampleEvent('revenue.daily_summary', { totalUsd: formatUsd(atomic) }));
@@ -82,14 +82,14 @@ describe('a booking', () => {
     );
   });
 
-  it('is never made of a test event or of a kind that settles nothing', () => {
+  test('is never made for a test event or an event that settles nothing', () => {
     for (const kind of EVENT_KINDS) expect(bookingOf(testEvent(kind))).toHaveProperty('skip');
     for (const kind of EVENT_KINDS.filter((kind) => kind !== 'payment.settled' && kind !== 'revenue.daily_summary')) {
       expect(bookingOf(sampleEvent(kind))).toHaveProperty('skip');
     }
   });
 
-  it.each(HOSTILE_TEXTS)('shows hostile text in one short line: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('shows hostile text in one short line: %j', (text) => {
     const { description } = booked(sampleEvent('payment.settled', { endpointPath: text, transactionHash: text }));
     expect(description.length).toBeLessThanOrEqual(400);
     expect(description).not.toMatch(/[\p{Cc}\p{Cs}\u202A-\u202E]/u);
@@ -97,13 +97,13 @@ describe('a booking', () => {
   });
 });
 
-describe('what stands in the books already', () => {
+describe('what is already in the books', () => {
   const day = booked(sampleEvent('revenue.daily_summary'));
   const payment = booked(sampleEvent('payment.settled'));
   const dayEntry = { number: day.number, reference: day.reference };
   const paymentEntry = { number: payment.number, reference: payment.reference };
 
-  it.each([
+  test.each([
     ['a day when there is nothing', day, [], undefined],
     ['a day that is booked', day, [dayEntry], 'delivered'],
     ['a day that is booked with a remark', day, [{ ...dayEntry, reference: `${day.reference} ok` }], 'delivered'],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   classifyByStatus,
   failedProbe,
@@ -8,10 +8,10 @@ import {
   valueAt,
   vendorText,
 } from '../../../src/connectors/shared/classify.ts';
-import { answer, HOSTILE_TEXTS } from '../support/samples.ts';
+import { HOSTILE_TEXTS, vendorResponse } from '../support/samples.ts';
 
-describe('classifying by the status alone', () => {
-  it.each([
+describe('classifying by status', () => {
+  test.each([
     [200, 'delivered'],
     [202, 'delivered'],
     [204, 'delivered'],
@@ -31,21 +31,21 @@ describe('classifying by the status alone', () => {
     [503, 'retry'],
     [520, 'retry'],
   ])('makes %i a %s', (statusCode, kind) => {
-    expect(classifyByStatus('Vendor', answer(statusCode)).kind).toBe(kind);
+    expect(classifyByStatus('Vendor', vendorResponse(statusCode)).kind).toBe(kind);
   });
 
-  it('drops a 2xx that is not the expected one', () => {
-    expect(classifyByStatus('Vendor', answer(202), { expected: [202] }).kind).toBe('delivered');
-    expect(classifyByStatus('Vendor', answer(200), { expected: [202] }).kind).toBe('drop');
+  test('drops an unexpected 2xx', () => {
+    expect(classifyByStatus('Vendor', vendorResponse(202), { expected: [202] }).kind).toBe('delivered');
+    expect(classifyByStatus('Vendor', vendorResponse(200), { expected: [202] }).kind).toBe('drop');
   });
 
-  it('tells the status and the detail in a reason of at most 200 characters', () => {
-    expect(classifyByStatus('Vendor', answer(403), { detail: 'not yours' })).toEqual({
+  test('gives the status and the detail in a reason of at most 200 characters', () => {
+    expect(classifyByStatus('Vendor', vendorResponse(403), { detail: 'not yours' })).toEqual({
       kind: 'pause',
       reason: 'Vendor rejected the credentials; replace them (HTTP 403): not yours',
     });
     for (const detail of HOSTILE_TEXTS) {
-      const outcome = classifyByStatus('Vendor', answer(400), { detail });
+      const outcome = classifyByStatus('Vendor', vendorResponse(400), { detail });
       expect('reason' in outcome && outcome.reason.length).toBeLessThanOrEqual(200);
       expect('reason' in outcome && outcome.reason).not.toMatch(/[\p{Cc}\u202E]/u);
     }
@@ -55,61 +55,61 @@ describe('classifying by the status alone', () => {
 describe('Retry-After', () => {
   const now = new Date('2026-01-02T03:04:05Z');
   const seconds = (value: string, headers: Record<string, string> = {}) =>
-    retryAfterSeconds(answer(429, '', { 'retry-after': value, ...headers }), now);
+    retryAfterSeconds(vendorResponse(429, '', { 'retry-after': value, ...headers }), now);
 
-  it('is read as seconds, whole or not', () => {
+  test('is read as seconds, whole or not', () => {
     expect(seconds('30')).toBe(30);
     expect(seconds('0.3')).toBe(1);
   });
 
-  it('is read as a date, counted from now', () => {
+  test('is read as a date, counted from now', () => {
     expect(seconds('Fri, 02 Jan 2026 03:05:05 GMT')).toBe(60);
     expect(seconds('Fri, 02 Jan 2026 03:00:00 GMT')).toBe(0);
   });
 
-  it("is counted from the answer's own date where it has one", () => {
+  test("is counted from the response's own date if it has one", () => {
     const headers = { 'retry-after': 'Fri, 02 Jan 2026 03:05:05 GMT', date: 'Fri, 02 Jan 2026 03:05:00 GMT' };
-    expect(retryAfterSeconds(answer(503, '', headers))).toBe(5);
+    expect(retryAfterSeconds(vendorResponse(503, '', headers))).toBe(5);
     // The clocks of the two may differ.
-    expect(retryAfterSeconds(answer(503, '', headers), now)).toBe(5);
+    expect(retryAfterSeconds(vendorResponse(503, '', headers), now)).toBe(5);
   });
 
-  it('is capped at a day', () => {
+  test('is capped at a day', () => {
     expect(seconds('99999999')).toBe(86_400);
     expect(seconds('Fri, 02 Jan 2099 03:05:05 GMT')).toBe(86_400);
     expect(retry('Wait.', 1e12)).toEqual({ kind: 'retry', reason: 'Wait.', afterSeconds: 86_400 });
   });
 
-  it.each(['', 'soon', '-5', 'NaN'])('is left out when it is %j', (value) => {
+  test.each(['', 'soon', '-5', 'NaN'])('is ignored if it is %j', (value) => {
     expect(seconds(value)).toBeUndefined();
-    expect(classifyByStatus('Vendor', answer(429, '', { 'retry-after': value }), { now })).not.toHaveProperty(
+    expect(classifyByStatus('Vendor', vendorResponse(429, '', { 'retry-after': value }), { now })).not.toHaveProperty(
       'afterSeconds',
     );
   });
 
-  it('reaches the outcome', () => {
-    expect(classifyByStatus('Vendor', answer(503, '', { 'retry-after': '7' }))).toMatchObject({
+  test('is part of the outcome', () => {
+    expect(classifyByStatus('Vendor', vendorResponse(503, '', { 'retry-after': '7' }))).toMatchObject({
       kind: 'retry',
       afterSeconds: 7,
     });
   });
 });
 
-describe("a vendor's own words", () => {
-  it('lose control and direction characters, and are cut', () => {
+describe("a vendor's message", () => {
+  test('loses control and direction characters and is cut', () => {
     expect(vendorText('a\r\n\u0000b\u202Ec')).toBe('a bc');
     expect(vendorText('x'.repeat(500), [], 10)).toBe(`${'x'.repeat(9)}…`);
     expect(vendorText(42)).toBe('42');
     expect(vendorText({ evil: true })).toBe('');
   });
 
-  it('never quote a secret back', () => {
+  test('never contains a secret', () => {
     expect(vendorText('Key SG.secret is bad (SG.secret)', ['SG.secret', ''])).toBe('Key •••• is bad (••••)');
   });
 });
 
-describe('reading JSON of strangers', () => {
-  it('gives undefined for anything that is not there', () => {
+describe('reading untrusted JSON', () => {
+  test('returns undefined for anything that is missing', () => {
     expect(parseJson('<html>')).toBeUndefined();
     expect(valueAt(parseJson('{"errors":[{"message":"no"}]}'), 'errors', 0, 'message')).toBe('no');
     expect(valueAt({ a: 1 }, 'a', 'b')).toBeUndefined();
@@ -120,7 +120,7 @@ describe('reading JSON of strangers', () => {
 });
 
 describe('a failed probe', () => {
-  it('tells the reason a delivery would have failed for', () => {
+  test('gives the reason a delivery would get', () => {
     expect(failedProbe('Vendor', { kind: 'pause', reason: 'Replace it.' })).toEqual({
       ok: false,
       message: 'Replace it.',

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { derivedId, derivedUuid } from '../../../src/connectors/shared/derived-id.ts';
 
 describe('the derived id', () => {
-  it('is the start of the SHA-256 of event and connector', () => {
+  test('is the start of the SHA-256 of event and connector', () => {
     // printf 'evt_1:con_1' | sha256sum
     expect(derivedId('evt_1', 'con_1')).toBe('724444119747a19251b72f32ec2cf3b6');
   });
 
-  it('differs between connectors and between events', () => {
+  test('differs between connectors and between events', () => {
     const ids = ['con_1', 'con_2'].flatMap((con) => ['evt_1', 'evt_2'].map((evt) => derivedId(evt, con)));
     expect(new Set(ids).size).toBe(4);
   });
 
-  it('is a version 4 UUID with the same digits', () => {
+  test('is a version 4 UUID with the same digits', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (eventId, connectorId) => {
         const uuid = derivedUuid(eventId, connectorId);

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseMailbox, renderMail, splitMailboxes } from '../../../src/connectors/shared/mail.ts';
 import { describeEvent } from '../../../src/connectors/shared/message.ts';
 import { HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 
 describe('reading a mailbox', () => {
-  it.each([
+  test.each([
     ['a@x.example', { email: 'a@x.example' }],
     ['  a+tag@sub.x.example ', { email: 'a+tag@sub.x.example' }],
     ['<a@x.example>', { email: 'a@x.example' }],
@@ -16,7 +16,7 @@ describe('reading a mailbox', () => {
     expect(parseMailbox(text)).toEqual(mailbox);
   });
 
-  it.each([
+  test.each([
     '',
     'a',
     'a@',
@@ -36,7 +36,7 @@ describe('reading a mailbox', () => {
     expect(parseMailbox(text)).toBeUndefined();
   });
 
-  it('splits at commas outside quotes', () => {
+  test('splits at commas outside quotes', () => {
     expect(splitMailboxes('"Doe, Jane" <j@x.example>, b@x.example,, ')).toEqual([
       '"Doe, Jane" <j@x.example>',
       'b@x.example',
@@ -45,7 +45,7 @@ describe('reading a mailbox', () => {
   });
 });
 
-describe('a message as mail', () => {
+describe('a message as an email', () => {
   const mailOf = (text: string) =>
     renderMail(
       describeEvent(
@@ -54,7 +54,7 @@ describe('a message as mail', () => {
       ),
     );
 
-  it('says the same in text and HTML', () => {
+  test('says the same in text and HTML', () => {
     const message = describeEvent(sampleEvent('payment.settled'), {
       ...sampleContext(),
       consoleUrl: 'https://console.example.com/e?a=1&b=2',
@@ -83,11 +83,14 @@ describe('a message as mail', () => {
     }
   });
 
-  it.each(HOSTILE_TEXTS.map((text) => [text.slice(0, 40), text]))('lets no markup or header through: %j', (_, text) => {
-    const { subject, html } = mailOf(text);
-    expect(subject).not.toMatch(/[\r\n]/);
-    const tags = new Set(Array.from(html.matchAll(/<\/?([a-z0-9!]+)/gi), ([, tag]) => tag!.toLowerCase()));
-    expect([...tags].sort()).toEqual(['!doctype', 'body', 'div', 'h1', 'html', 'p', 'table', 'td', 'tr']);
-    expect(html).not.toMatch(/ on[a-z]+="/i);
-  });
+  test.each(HOSTILE_TEXTS.map((text) => [text.slice(0, 40), text]))(
+    "doesn't allow markup or headers: %j",
+    (_, text) => {
+      const { subject, html } = mailOf(text);
+      expect(subject).not.toMatch(/[\r\n]/);
+      const tags = new Set(Array.from(html.matchAll(/<\/?([a-z0-9!]+)/gi), ([, tag]) => tag!.toLowerCase()));
+      expect([...tags].sort()).toEqual(['!doctype', 'body', 'div', 'h1', 'html', 'p', 'table', 'td', 'tr']);
+      expect(html).not.toMatch(/ on[a-z]+="/i);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import { describeEvent, utcTime } from '../../../src/connectors/shared/message.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
@@ -9,7 +9,7 @@ const describeKind = (event: ConnectorEvent) => describeEvent(event, sampleConte
 const valuesOf = (event: ConnectorEvent) =>
   Object.fromEntries(describeKind(event).facts.map(({ label, value }) => [label, value]));
 
-describe('what a message says about each kind', () => {
+describe('a message for each event type', () => {
   const TITLES: Record<EventKind, [title: string, tone: string]> = {
     'payment.verified': ['Payment verified: 0.01 USDC', 'info'],
     'payment.settled': ['Payment settled: 0.01 USDC', 'success'],
@@ -21,14 +21,14 @@ describe('what a message says about each kind', () => {
     'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info'],
   };
 
-  it.each(EVENT_KINDS)('%s has its title and tone', (kind) => {
+  test.each(EVENT_KINDS)('%s has its title and tone', (kind) => {
     const { title, tone, heading, detail, eventId, at } = describeKind(sampleEvent(kind));
     expect([title, tone]).toEqual(TITLES[kind]);
     expect(title).toBe(`${heading}: ${detail}`);
     expect({ eventId, at }).toEqual({ eventId: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', at: '2026-01-02T03:04:05.678Z' });
   });
 
-  it('shows a settled payment with everything needed to find it', () => {
+  test('shows a settled payment with everything needed to find it', () => {
     expect(valuesOf(sampleEvent('payment.settled'))).toEqual({
       Amount: '0.01 USDC',
       Endpoint: 'GET /weather',
@@ -39,20 +39,20 @@ describe('what a message says about each kind', () => {
     });
   });
 
-  it('shows where and why a payment failed', () => {
+  test('shows where and why a payment failed', () => {
     expect(valuesOf(sampleEvent('payment.failed'))).toMatchObject({
       Stage: 'settle',
       Reason: 'The payer does not hold enough of the asset.',
     });
   });
 
-  it('shows the host of an upstream only, since its path may hold a credential', () => {
+  test('shows only the host of an upstream, because its path may contain credentials', () => {
     const event = sampleEvent('endpoint.created', { upstreamUrl: 'https://u:p@api.example.com/k3y?token=t0ken' });
     expect(valuesOf(event).Upstream).toBe('api.example.com');
     expect(JSON.stringify(describeKind(event))).not.toMatch(/k3y|t0ken|u:p/);
   });
 
-  it('shows the two best endpoints of a day', () => {
+  test('shows the top two endpoints of a day', () => {
     const top = (path: string) => ({ endpointId: 'ep_1', path, totalUsd: '1', paymentCount: 1 });
     const event = sampleEvent('revenue.daily_summary', { topEndpoints: ['/a', '/b', '/c'].map(top) });
     expect(describeKind(event).facts.filter(({ label }) => label.startsWith('Top'))).toEqual([
@@ -61,7 +61,7 @@ describe('what a message says about each kind', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['2', '2.00 USDC'],
     ['12.5', '12.50 USDC'],
     ['0.000001', '0.000001 USDC'],
@@ -69,17 +69,17 @@ describe('what a message says about each kind', () => {
     expect(describeKind(sampleEvent('payment.settled', { amountUsd })).amount).toBe(written);
   });
 
-  it('says one payment and two payments', () => {
+  test('uses singular and plural', () => {
     const { title } = describeKind(sampleEvent('revenue.daily_summary', { paymentCount: 1, customerCount: 1 }));
     expect(title).toContain('1 payment, 1 customer');
   });
 
-  it('leaves out facts that are not known', () => {
+  test('omits unknown facts', () => {
     expect(valuesOf(sampleEvent('payment.failed', { payer: null, transactionHash: null }))).not.toHaveProperty('Payer');
     expect(valuesOf(sampleEvent('endpoint.created', { description: null }))).not.toHaveProperty('Description');
   });
 
-  it('links to the console when there is an address', () => {
+  test('links to the console if its URL is known', () => {
     expect(describeKind(sampleEvent('payment.settled'))).not.toHaveProperty('url');
     const consoleUrl = 'https://console.example.com/events/evt_1';
     expect(describeEvent(sampleEvent('payment.settled'), sampleContext({ consoleUrl })).url).toBe(consoleUrl);
@@ -87,21 +87,21 @@ describe('what a message says about each kind', () => {
 });
 
 describe('the limits of a message', () => {
-  it('leaves out the last facts when there are more than eight', () => {
+  test('omits the last facts if there are more than eight', () => {
     const failed = sampleEvent('payment.failed', { transactionHash: `0x${'5e'.repeat(32)}` }, { test: true });
     expect(describeKind(failed).facts.map(({ label }) => label)).toEqual([
       ...['Test', 'Amount', 'Endpoint', 'Stage', 'Reason', 'Payer', 'Network', 'Transaction'],
     ]);
   });
 
-  it.each(EVENT_KINDS)('%s marks a test event and stays within eight facts', (kind) => {
+  test.each(EVENT_KINDS)('%s marks a test event and stays within eight facts', (kind) => {
     const { heading, facts } = describeKind(testEvent(kind));
     expect(heading).toMatch(/^\[Test\] /);
     expect(facts[0]).toEqual({ label: 'Test', value: 'Sent manually with sample data. No payment was made.' });
     expect(facts.length).toBeLessThanOrEqual(8);
   });
 
-  it.each(EVENT_KINDS)('%s keeps any text of others in one line of data, cut and well formed', (kind) => {
+  test.each(EVENT_KINDS)('%s keeps untrusted text on one line, cut and well formed', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const message = describeEvent(hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(message.title.length).toBeLessThanOrEqual(150);
@@ -118,7 +118,7 @@ describe('the limits of a message', () => {
     }
   });
 
-  it('is the same on every try', () => {
+  test('is the same on every attempt', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 7, previousAttemptAmbiguous: true, now: new Date(0) });
     expect(describeEvent(event, later)).toEqual(describeEvent(event, sampleContext()));
@@ -126,7 +126,7 @@ describe('the limits of a message', () => {
 });
 
 describe('utcTime', () => {
-  it('names the zone and leaves out fractions', () => {
+  test('shows the time zone and omits fractions', () => {
     expect(utcTime('2026-01-02T03:04:05.678Z')).toBe('2026-01-02 03:04:05 UTC');
   });
 });

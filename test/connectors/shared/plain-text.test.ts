@@ -1,23 +1,23 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { escapeHtml, escapeWithin, oneLine, shorten } from '../../../src/connectors/shared/plain-text.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 400 });
 
 describe('oneLine', () => {
-  it('turns line breaks and control characters into single spaces', () => {
+  test('turns line breaks and control characters into single spaces', () => {
     expect(oneLine(' a\r\nb\u2028c\u0000\u001b[31md ')).toBe('a b c [31md');
   });
 
-  it('removes direction overrides, invisible characters and lone surrogates', () => {
+  test('removes direction overrides, invisible characters and lone surrogates', () => {
     expect(oneLine('\u202Etxt.exe\u202C \u200Bx\uFEFF \ud83d')).toBe('txt.exe x');
   });
 
-  it('keeps the joiners that scripts and emoji need', () => {
+  test('keeps the joiners that scripts and emoji need', () => {
     expect(oneLine('👩‍💻 نمی‌خواهم')).toBe('👩‍💻 نمی‌خواهم');
   });
 
-  it('gives well-formed text without control characters for any input', () => {
+  test('gives well-formed text without control characters for any input', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(oneLine(text).isWellFormed()).toBe(true);
@@ -28,7 +28,7 @@ describe('oneLine', () => {
 });
 
 describe('shorten', () => {
-  it('never exceeds the length and never halves a character', () => {
+  test('never exceeds the length and never halves a character', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 50 }), (text, maxLength) => {
         fc.pre(text.isWellFormed());
@@ -41,12 +41,12 @@ describe('shorten', () => {
 });
 
 describe('escapeWithin', () => {
-  it('cuts between escapes, never inside one', () => {
+  test('cuts between escapes, never inside one', () => {
     expect(escapeWithin('<<<', escapeHtml, 12)).toBe('&lt;&lt;&lt;');
     expect(escapeWithin('<<<<', escapeHtml, 12)).toBe('&lt;&lt;…');
   });
 
-  it('never exceeds the length', () => {
+  test('never exceeds the length', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 60 }), (text, maxLength) => {
         expect(escapeWithin(text, escapeHtml, maxLength).length).toBeLessThanOrEqual(maxLength);
@@ -56,7 +56,7 @@ describe('escapeWithin', () => {
 });
 
 describe('escapeHtml', () => {
-  it('leaves nothing that opens a tag, an entity or leaves an attribute', () => {
+  test('leaves nothing that opens a tag, an entity or leaves an attribute', () => {
     expect(escapeHtml(`<a href="x" b='y'>&amp;`)).toBe('&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;');
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventRow, payloadJson } from '../../../src/connectors/shared/row.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
@@ -45,7 +45,7 @@ const rows: Record<EventKind, object> = {
 };
 
 describe('a row', () => {
-  it.each(EVENT_KINDS)('of %s has the documented columns and the whole payload', (kind) => {
+  test.each(EVENT_KINDS)('of %s has the documented columns and the whole payload', (kind) => {
     expect(eventRow(sampleEvent(kind))).toEqual({
       event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
       kind,
@@ -56,12 +56,12 @@ describe('a row', () => {
     });
   });
 
-  it('has an amount for payments alone, so that a sum over one kind counts each payment once', () => {
+  test('has an amount for payments alone, so that a sum over one kind counts each payment once', () => {
     const withAmount = EVENT_KINDS.filter((kind) => eventRow(sampleEvent(kind)).amount_usd !== null);
     expect(withAmount).toEqual(['payment.verified', 'payment.settled', 'payment.failed']);
   });
 
-  it('of a test event carries no money and a kind of its own', () => {
+  test('of a test event carries no money and a kind of its own', () => {
     expect(eventRow(testEvent('payment.settled'))).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,
@@ -71,12 +71,12 @@ describe('a row', () => {
     });
   });
 
-  it('leaves an unknown payer and transaction empty', () => {
+  test('leaves an unknown payer and transaction empty', () => {
     const row = eventRow(sampleEvent('payment.failed', { payer: null, customerId: null }));
     expect(row).toMatchObject({ customer: null, tx_hash: null });
   });
 
-  it('never holds NUL or half a character, which PostgreSQL refuses', () => {
+  test('never holds NUL or half a character, which PostgreSQL refuses', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const message = `${text}\0\ud83d`;
@@ -89,13 +89,13 @@ describe('a row', () => {
 });
 
 describe('the payload as text', () => {
-  it('is the whole payload while it fits', () => {
+  test('is the whole payload while it fits', () => {
     expect(JSON.parse(payloadJson(SAMPLE_PAYLOADS['payment.failed'], 32_000))).toEqual(
       SAMPLE_PAYLOADS['payment.failed'],
     );
   });
 
-  it('stays valid JSON within the limit, whatever the length of its texts', () => {
+  test('stays valid JSON within the limit, whatever the length of its texts', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.string({ unit: 'binary', maxLength: 5000 }), { maxKeys: 8 }),
@@ -109,7 +109,7 @@ describe('the payload as text', () => {
     );
   });
 
-  it('cuts the long text and keeps the rest', () => {
+  test('cuts the long text and keeps the rest', () => {
     const payload = { reason: 'insufficient_funds', message: 'x'.repeat(10_000) };
     expect(JSON.parse(payloadJson(payload, 2000))).toEqual({
       reason: 'insufficient_funds',

@@ -10,7 +10,7 @@ export type SampleConfig = {
 /** Fits into every secret of every type: 32 lower-case letters and digits. */
 export const MARK = 'k3y0abcdefghijklmnopqrstuvwx4321';
 
-/** Where n8n runs in these tests: it is self-hosted, so there is no host of the vendor. */
+/** Where n8n runs in these tests. It is self-hosted, so the vendor has no fixed host. */
 export const N8N_HOST = 'n8n.customer.example';
 
 /** Signs that URLs, JSON, HTML and base64 each write in another way. */

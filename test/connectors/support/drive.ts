@@ -11,12 +11,12 @@ import { sampleContext } from './samples.ts';
 export type Drive = {
   outcome: Outcome | { kind: 'skipped'; reason: string };
   requests: ConnectorRequest[];
-  /** The steps taken, in order: `send` where a request names none. */
+  /** The steps taken, in order. Requests without a step count as `send`. */
   steps: string[];
   memory: Record<string, string>;
 };
 
-/** Delivers events as the engine does: build, answer, classify, follow `next`, merge what is remembered. */
+/** Delivers events as the engine does: build, respond, classify, follow `next`, merge what is remembered. */
 export function drive<Config>(
   definition: ConnectorDefinition<Config>,
   config: Config,

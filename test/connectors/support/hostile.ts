@@ -2,7 +2,7 @@ import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import { sampleEvent } from './samples.ts';
 
-/** The sample event of a kind with every text in it replaced that is not an amount. */
+/** The sample event of a type with every text except amounts replaced. */
 export function hostileEvent(kind: EventKind, text: string): ConnectorEvent {
   const event = sampleEvent(kind);
   const data = Object.fromEntries(

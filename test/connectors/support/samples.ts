@@ -13,7 +13,7 @@ import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 export const EVENT_TIME = '2026-01-02T03:04:05.678Z';
 export const CONNECTOR_ID = 'con_01jc9x2v5qe3w8k4m6n7p9r0st';
 
-/** An event of the kind with the documented sample payload; `data` replaces single fields of it. */
+/** An event of this type with the documented sample payload. `data` replaces single fields. */
 export function sampleEvent<K extends EventKind>(
   type: K,
   data: Partial<EventPayload<K>> = {},
@@ -30,12 +30,12 @@ export function sampleEvent<K extends EventKind>(
   } as ConnectorEvent;
 }
 
-/** The same, marked as sent by hand to try the connector out. */
+/** The same, marked as a test event. */
 export function testEvent(type: EventKind = 'payment.settled'): ConnectorEvent {
   return sampleEvent(type, {}, { test: true });
 }
 
-/** A context two seconds after the sample events, on the first try, with nothing remembered. */
+/** A context two seconds after the sample events, for the first attempt, with an empty memory. */
 export function sampleContext(overrides: Partial<BuildContext> = {}): BuildContext {
   return {
     connectorId: CONNECTOR_ID,
@@ -58,8 +58,8 @@ export function classifyContext<Config>(
   return { ...sampleContext(), config, events: [event], step: 'send', ...overrides };
 }
 
-/** An answer of the vendor; an object becomes a JSON body. */
-export function answer(
+/** A vendor's response. An object becomes a JSON body. */
+export function vendorResponse(
   statusCode: number,
   body: string | object = '',
   headers: Record<string, string> = {},
@@ -67,7 +67,7 @@ export function answer(
   return { statusCode, headers, body: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 
-/** The request of a build that must not have been skipped. */
+/** The request of a build that must not be skipped. */
 export function requestOf(built: Built): ConnectorRequest {
   if ('skip' in built) throw new Error(`Skipped: ${built.skip}`);
   return built;

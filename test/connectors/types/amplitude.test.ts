@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { amplitude } from '../../../src/connectors/types/amplitude.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -11,6 +10,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { apiKey: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
@@ -19,7 +19,7 @@ const projectId = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
 const REVENUE_FIELDS = ['price', 'quantity', 'revenue', 'productId', 'revenueType', 'currency'];
 
 describe('what is sent', () => {
-  it('sends a settled payment with its revenue at the top level', () => {
+  test('sends a settled payment with its revenue at the top level', () => {
     const request = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: 'https://api2.amplitude.com/2/httpapi' });
     expect(JSON.parse(request.body ?? '')).toEqual({
@@ -54,7 +54,7 @@ describe('what is sent', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['payment.verified', payer],
     ['payment.failed', payer],
     ['customer.first_payment', payer],
@@ -68,102 +68,106 @@ describe('what is sent', () => {
     expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
   });
 
-  it('never puts payments of strangers on one user', () => {
+  test('never puts payments of strangers on one user', () => {
     const unknown = { payer: null, customerId: null };
     const [first] = builtJson(amplitude, config, sampleEvent('payment.verified', unknown)).events;
     const other = sampleEvent('payment.verified', { ...unknown, paymentId: 'pay_other' });
     expect(builtJson(amplitude, config, other).events[0].user_id).not.toBe(first.user_id);
   });
 
-  it('leaves the device id to Amplitude, which derives it from the user', () => {
+  test('leaves the device id to Amplitude, which derives it from the user', () => {
     expect(builtJson(amplitude, config, sampleEvent('payment.settled')).events[0]).not.toHaveProperty('device_id');
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => amplitude.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it('goes to the European address when told so', () => {
+  test('goes to the European address when told so', () => {
     const built = amplitude.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext());
     expect(requestOf(built).url).toBe('https://api.eu.amplitude.com/2/httpapi');
   });
 
-  it('sends the same bytes on a retry', () => {
+  test('sends the same bytes on a retry', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(amplitude.build([event], config, later)).toEqual(amplitude.build([event], config, sampleContext()));
   });
 
-  it('marks a test event and gives it no revenue', () => {
+  test('marks a test event and gives it no revenue', () => {
     const [event] = builtJson(amplitude, config, testEvent()).events;
     expect(event).toMatchObject({ event_type: 'connector.test', event_properties: { test: true } });
     expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
   });
 
-  it.each(HOSTILE_TEXTS)('sends %j as plain text of at most 1024 characters', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as plain text of at most 1024 characters', (text) => {
     const [event] = builtJson(amplitude, config, sampleEvent('payment.failed', { reason: text })).events;
     expect(event.event_properties.reason.length).toBeLessThanOrEqual(1024);
     expect(event.event_properties.reason).not.toMatch(/[\p{Cc}\p{Cs}\u202E]/u);
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
-  it.each([
-    ['one event taken', answer(200, { code: 200, events_ingested: 1 }), 'delivered'],
-    ['200 with no event taken', answer(200, { code: 200, events_ingested: 0 }), 'drop'],
-    ['200 without a count', answer(200, 'success'), 'retry'],
-    ['a wrong key, which is a 400 here', answer(400, { code: 400, error: 'Invalid API key' }), 'pause'],
+  test.each([
+    ['one event taken', vendorResponse(200, { code: 200, events_ingested: 1 }), 'delivered'],
+    ['200 with no event taken', vendorResponse(200, { code: 200, events_ingested: 0 }), 'drop'],
+    ['200 without a count', vendorResponse(200, 'success'), 'retry'],
+    ['a wrong key, which is a 400 here', vendorResponse(400, { code: 400, error: 'Invalid API key' }), 'pause'],
     [
       'a missing key',
-      answer(400, { code: 400, error: 'Request missing required field', missing_field: 'api_key' }),
+      vendorResponse(400, { code: 400, error: 'Request missing required field', missing_field: 'api_key' }),
       'pause',
     ],
     [
       'a field refused',
-      answer(400, { error: 'Invalid field values on some events', events_with_invalid_fields: { time: [0] } }),
+      vendorResponse(400, { error: 'Invalid field values on some events', events_with_invalid_fields: { time: [0] } }),
       'drop',
     ],
-    ['a silenced device', answer(400, { error: 'Events silenced for device_id', silenced_events: [0] }), 'drop'],
-    ['a body that is not JSON', answer(400, 'Bad Request'), 'drop'],
-    ['the firewall, which says nothing about the key', answer(403, { code: 403, error: 'Forbidden' }), 'drop'],
-    ['413', answer(413, { code: 413, error: 'Payload too large' }), 'drop'],
-    ['429', answer(429, { code: 429, eps_threshold: 30 }), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['502', answer(502), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['504', answer(504), 'retry'],
-    ['a redirect', answer(301), 'drop'],
+    [
+      'a silenced device',
+      vendorResponse(400, { error: 'Events silenced for device_id', silenced_events: [0] }),
+      'drop',
+    ],
+    ['a body that is not JSON', vendorResponse(400, 'Bad Request'), 'drop'],
+    ['the firewall, which says nothing about the key', vendorResponse(403, { code: 403, error: 'Forbidden' }), 'drop'],
+    ['413', vendorResponse(413, { code: 413, error: 'Payload too large' }), 'drop'],
+    ['429', vendorResponse(429, { code: 429, eps_threshold: 30 }), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['502', vendorResponse(502), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['504', vendorResponse(504), 'retry'],
+    ['a redirect', vendorResponse(301), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(amplitude.classify(response, context).kind).toBe(kind);
   });
 
-  it('waits 30 seconds for a busy user, an hour for a used-up day, and as long as it is told otherwise', () => {
+  test('waits 30 seconds for a busy user, an hour for a used-up day, and as long as it is told otherwise', () => {
     const throttled = { code: 429, throttled_users: { [payer]: 31 } };
     const overQuota = { code: 429, exceeded_daily_quota_users: { [payer]: 500_001 } };
-    expect(amplitude.classify(answer(429, throttled), context)).toMatchObject({ afterSeconds: 30 });
-    expect(amplitude.classify(answer(429, overQuota), context)).toMatchObject({ afterSeconds: 3600 });
-    expect(amplitude.classify(answer(429, overQuota, { 'retry-after': '5' }), context)).toMatchObject({
+    expect(amplitude.classify(vendorResponse(429, throttled), context)).toMatchObject({ afterSeconds: 30 });
+    expect(amplitude.classify(vendorResponse(429, overQuota), context)).toMatchObject({ afterSeconds: 3600 });
+    expect(amplitude.classify(vendorResponse(429, overQuota, { 'retry-after': '5' }), context)).toMatchObject({
       afterSeconds: 5,
     });
   });
 
-  it('names the fields that were refused', () => {
-    const response = answer(400, {
+  test('names the fields that were refused', () => {
+    const response = vendorResponse(400, {
       error: 'Invalid field values on some events',
       events_with_invalid_fields: { time: [0] },
     });
     expect(amplitude.classify(response, context)).toMatchObject({ reason: expect.stringContaining('(time)') });
   });
 
-  it('never repeats the key', () => {
-    const outcome = amplitude.classify(answer(400, { error: `bad ${config.apiKey}` }), context);
+  test('never repeats the key', () => {
+    const outcome = amplitude.classify(vendorResponse(400, { error: `bad ${config.apiKey}` }), context);
     expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [{ ...config, region: 'eu' }, true],
     [{ ...config, region: 'in' }, false],
@@ -177,6 +181,6 @@ describe('the settings', () => {
   });
 });
 
-it('offers no probe: the API key alone can do nothing but send events', () => {
+test('has no probe, because the API key can only send events', () => {
   expect(amplitude.probe).toBeUndefined();
 });

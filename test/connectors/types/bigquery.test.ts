@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bigquery } from '../../../src/connectors/types/bigquery.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -11,17 +10,18 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { projectId: 'my-project-123', datasetId: 'payments', tableId: 'events', accessToken: 'ya29.token' };
 const settled = sampleEvent('payment.settled');
-const classify = (response: ReturnType<typeof answer>, attemptNumber = 1) =>
+const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1) =>
   bigquery.classify(response, classifyContext(config, settled, { attemptNumber }));
 const googleError = (code: number, reason: string, message = 'Some message') =>
-  answer(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
+  vendorResponse(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
 
 describe('what is sent', () => {
-  it('inserts one row under the event id', () => {
+  test('inserts one row under the event id', () => {
     const request = requestOf(bigquery.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -52,70 +52,70 @@ describe('what is sent', () => {
     });
   });
 
-  it.each(EVENT_KINDS)('carries %s with its payload as text', (kind) => {
+  test.each(EVENT_KINDS)('carries %s with its payload as text', (kind) => {
     const event = sampleEvent(kind);
     expect(bigquery.carries(kind, new Set([kind]))).toBe(true);
     expect(JSON.parse(builtJson(bigquery, config, event).rows[0].json.payload)).toEqual(event.data);
   });
 
-  it('sends the same bytes on a later try', () => {
+  test('sends the same bytes on a retry', () => {
     const later = sampleContext({ attemptNumber: 7, previousAttemptAmbiguous: true, now: new Date(0) });
     expect(bigquery.build([settled], config, later)).toEqual(bigquery.build([settled], config, sampleContext()));
   });
 
-  it('marks a test event and gives it no amount', () => {
+  test('marks a test event and gives it no amount', () => {
     expect(builtJson(bigquery, config, testEvent()).rows[0].json).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,
     });
   });
 
-  it.each(HOSTILE_TEXTS)('stores hostile text as data: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('stores hostile text as data: %j', (text) => {
     const { message } = JSON.parse(
       builtJson(bigquery, config, sampleEvent('payment.failed', { message: text })).rows[0].json.payload,
     );
     expect(message).toBe(text.replaceAll('\0', '').toWellFormed());
   });
 
-  it('cannot be led to another table by its names', () => {
+  test("can't be directed to another table by its names", () => {
     const odd = { ...config, tableId: 'a b–ü' };
     expect(bigquery.config.parse(odd)).toEqual(odd);
     expect(requestOf(bigquery.build([settled], odd, sampleContext())).url).toContain('/tables/a%20b%E2%80%93%C3%BC/');
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const rowErrors = (...reasons: string[]) =>
-    answer(200, {
+    vendorResponse(200, {
       insertErrors: [
         { index: 0, errors: reasons.map((reason) => ({ reason, location: 'amount_usd', message: 'bad' })) },
       ],
     });
 
-  it.each([
-    ['a row stored', answer(200, { kind: 'bigquery#tableDataInsertAllResponse' }), 'delivered'],
-    ['an empty list of row errors', answer(200, { insertErrors: [] }), 'delivered'],
+  test.each([
+    ['a row stored', vendorResponse(200, { kind: 'bigquery#tableDataInsertAllResponse' }), 'delivered'],
+    ['an empty list of row errors', vendorResponse(200, { insertErrors: [] }), 'delivered'],
     ['a row refused with 200', rowErrors('invalid'), 'drop'],
     ['a row stopped by a sibling', rowErrors('stopped'), 'retry'],
     ['a row error of the backend', rowErrors('backendError'), 'retry'],
     ['a refused row among stopped ones', rowErrors('stopped', 'invalid'), 'drop'],
-    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['an expired token', googleError(401, 'authError'), 'pause'],
     ['no right or no billing', googleError(403, 'accessDenied'), 'pause'],
     ['billing that is off', googleError(403, 'billingNotEnabled'), 'pause'],
     ['a quota that comes as 403', googleError(403, 'quotaExceeded'), 'retry'],
     ['a rate limit that comes as 403', googleError(403, 'rateLimitExceeded'), 'retry'],
-    ['429', answer(429), 'retry'],
+    ['429', vendorResponse(429), 'retry'],
     ['a bad request', googleError(400, 'invalid'), 'drop'],
-    ['a request too large', answer(413), 'drop'],
-    ['a redirect', answer(302), 'drop'],
-    ['500', answer(500), 'retry'],
-    ['503', answer(503), 'retry'],
+    ['a request too large', vendorResponse(413), 'drop'],
+    ['a redirect', vendorResponse(302), 'drop'],
+    ['500', vendorResponse(500), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('waits for a table that was just made and then gives up', () => {
+  test('waits for a new table and then gives up', () => {
     const missing = googleError(404, 'notFound', 'Not found: Table my-project-123:payments.events');
     expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
       'retry',
@@ -126,13 +126,13 @@ describe('what an answer means', () => {
     expect(classify(missing)).toMatchObject({ afterSeconds: 300 });
   });
 
-  it('waits a minute for a quota, or longer when told so', () => {
+  test('waits a minute for a quota, or longer if asked to', () => {
     expect(classify(googleError(403, 'quotaExceeded'))).toMatchObject({ afterSeconds: 60 });
-    expect(classify(answer(429, '', { 'retry-after': '600' }))).toMatchObject({ afterSeconds: 600 });
+    expect(classify(vendorResponse(429, '', { 'retry-after': '600' }))).toMatchObject({ afterSeconds: 600 });
   });
 
-  it('names the column of a refused row and never repeats the token', () => {
-    const response = answer(200, {
+  test('names the column of a rejected row without revealing the token', () => {
+    const response = vendorResponse(200, {
       insertErrors: [{ index: 0, errors: [{ reason: 'invalid', location: 'amount_usd', message: 'bad ya29.token' }] }],
     });
     expect(classify(response)).toEqual({
@@ -144,7 +144,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ projectId: 'example.com:my-project' }, true],
     [{ projectId: 'My Project' }, false],
@@ -166,17 +166,17 @@ describe('the config', () => {
 describe('the probe', () => {
   const columns =
     'event_id kind occurred_at payment_id endpoint_id customer amount_usd currency network tx_hash payload'.split(' ');
-  const probe = (response: ReturnType<typeof answer>) => bigquery.probe?.classify(response, config, 'send');
-  const table = (names: string[]) => answer(200, { schema: { fields: names.map((name) => ({ name })) } });
+  const probe = (response: ReturnType<typeof vendorResponse>) => bigquery.probe?.classify(response, config, 'send');
+  const table = (names: string[]) => vendorResponse(200, { schema: { fields: names.map((name) => ({ name })) } });
 
-  it('asks for the columns of the table', () => {
+  test('asks for the columns of the table', () => {
     expect(bigquery.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://bigquery.googleapis.com/bigquery/v2/projects/my-project-123/datasets/payments/tables/events?fields=schema.fields(name)',
     });
   });
 
-  it('is content with a table that has every column, and names those that are missing', () => {
+  test('accepts a table with every column and lists missing ones', () => {
     expect(probe(table(columns))).toMatchObject({ ok: true });
     expect(probe(table(columns.filter((name) => name !== 'payload' && name !== 'tx_hash')))).toEqual({
       ok: false,
@@ -184,8 +184,8 @@ describe('the probe', () => {
     });
   });
 
-  it('says what is wrong otherwise', () => {
-    expect(probe(answer(401))).toMatchObject({ ok: false, message: expect.stringContaining('save a new one') });
-    expect(probe(answer(404))).toMatchObject({ ok: false });
+  test('reports what is wrong otherwise', () => {
+    expect(probe(vendorResponse(401))).toMatchObject({ ok: false, message: expect.stringContaining('save a new one') });
+    expect(probe(vendorResponse(404))).toMatchObject({ ok: false });
   });
 });

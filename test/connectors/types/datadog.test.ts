@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { datadog } from '../../../src/connectors/types/datadog.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   EVENT_TIME,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { apiKey: '0123456789abcdef0123456789abcdef' };
@@ -20,7 +20,7 @@ const projectTag = 'project:proj_01jc9x2v5qe3w8k4m6n7p9r0st';
 const endpointKey = 'tollgate:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 
 describe('what is sent', () => {
-  it('posts a settled payment as an event of the first version of the API', () => {
+  test('posts a settled payment as an event of the first version of the API', () => {
     const request = requestOf(datadog.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -57,29 +57,29 @@ describe('what is sent', () => {
     'endpoint.pricing_changed': ['Price changed: /weather from 0.01 USD to 0.02 USD', 'warning', [endpointTag]],
     'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info', []],
   };
-  it.each(EVENT_KINDS)('sends %s with its title, tone and tags', (kind) => {
+  test.each(EVENT_KINDS)('sends %s with its title, tone and tags', (kind) => {
     const [title, alertType, tags] = expected[kind];
     const body = builtJson(datadog, config, sampleEvent(kind));
     expect(body).toMatchObject({ title, alert_type: alertType, tags: [`event:${kind}`, projectTag, ...tags] });
     expect(body.aggregation_key.length).toBeLessThanOrEqual(100);
   });
 
-  it('never tags by wallet: there are too many of them', () => {
+  test('never tags by wallet, because there are too many', () => {
     for (const kind of EVENT_KINDS) {
       expect(JSON.stringify(builtJson(datadog, config, sampleEvent(kind)).tags)).not.toMatch(/0x[0-9a-f]{8}/i);
     }
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => datadog.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it('goes to the site of the organization', () => {
+  test('goes to the site of the organization', () => {
     const built = datadog.build([sampleEvent('payment.settled')], { ...config, site: 'datadoghq.eu' }, sampleContext());
     expect(requestOf(built).url).toBe('https://api.datadoghq.eu/api/v1/events');
   });
 
-  it('leaves the time out of late retries, which Datadog would refuse, and keeps it in the text', () => {
+  test('omits the time from late retries, which Datadog would reject, and keeps it in the text', () => {
     const bodyAfter = (hours: number) => {
       const now = new Date(Date.parse(EVENT_TIME) + hours * 3_600_000);
       return builtJson(datadog, config, sampleEvent('payment.settled'), sampleContext({ now }));
@@ -90,20 +90,20 @@ describe('what is sent', () => {
     expect(timeless.text).toContain(EVENT_TIME);
   });
 
-  it('links to the console when there is one', () => {
+  test('links to the console if its URL is known', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const { text } = builtJson(datadog, config, sampleEvent('payment.settled'), context);
     expect(text).toContain('[Open in the console](https://console.example.com/events/evt_1)');
   });
 
-  it('marks a test event in title and tags, apart from the real ones', () => {
+  test('marks a test event in its title and tags', () => {
     const body = builtJson(datadog, config, testEvent());
     expect(body.title).toMatch(/^\[Test\] /);
     expect(body.tags).toContain('test:true');
     expect(body.aggregation_key).toBe('tollgate:test');
   });
 
-  it.each(HOSTILE_TEXTS)('lets %j notify nobody and leave its line', (text) => {
+  test.each(HOSTILE_TEXTS)("doesn't let %j notify anybody or break out of its line", (text) => {
     const data = { endpointPath: text, message: text, reason: text, method: text, network: text };
     const body = builtJson(datadog, config, sampleEvent('payment.failed', data));
     expect(body.title).not.toMatch(/[@\p{Cc}\p{Cs}\u202E]/u);
@@ -117,45 +117,45 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
-  it.each([
-    ['accepted', answer(202, { status: 'ok', event: { id: 1 } }), 'delivered'],
-    ['200', answer(200, { status: 'ok' }), 'delivered'],
-    ['204', answer(204), 'drop'],
-    ['400', answer(400, { errors: ['Invalid date_happened'] }), 'drop'],
-    ['a wrong key or the wrong site', answer(403, { errors: ['Forbidden'] }), 'pause'],
-    ['401', answer(401), 'pause'],
-    ['408', answer(408), 'retry'],
-    ['413', answer(413), 'drop'],
-    ['429', answer(429), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+  test.each([
+    ['accepted', vendorResponse(202, { status: 'ok', event: { id: 1 } }), 'delivered'],
+    ['200', vendorResponse(200, { status: 'ok' }), 'delivered'],
+    ['204', vendorResponse(204), 'drop'],
+    ['400', vendorResponse(400, { errors: ['Invalid date_happened'] }), 'drop'],
+    ['a wrong key or the wrong site', vendorResponse(403, { errors: ['Forbidden'] }), 'pause'],
+    ['401', vendorResponse(401), 'pause'],
+    ['408', vendorResponse(408), 'retry'],
+    ['413', vendorResponse(413), 'drop'],
+    ['429', vendorResponse(429), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(datadog.classify(response, context).kind).toBe(kind);
   });
 
-  it('waits until the limit is reset', () => {
-    const limited = (headers: Record<string, string>) => datadog.classify(answer(429, '', headers), context);
+  test('waits until the rate limit resets', () => {
+    const limited = (headers: Record<string, string>) => datadog.classify(vendorResponse(429, '', headers), context);
     expect(limited({ 'x-ratelimit-reset': '17' })).toMatchObject({ afterSeconds: 17 });
     expect(limited({ 'x-ratelimit-reset': '17', 'retry-after': '3' })).toMatchObject({ afterSeconds: 3 });
     expect(limited({})).not.toHaveProperty('afterSeconds');
     expect(limited({ 'x-ratelimit-reset': 'soon' })).not.toHaveProperty('afterSeconds');
   });
 
-  it('mentions the site, the other reason for a 403', () => {
-    expect(datadog.classify(answer(403), context)).toMatchObject({ reason: expect.stringContaining('site') });
+  test('mentions the site as another reason for a 403', () => {
+    expect(datadog.classify(vendorResponse(403), context)).toMatchObject({ reason: expect.stringContaining('site') });
   });
 
-  it('says what was wrong, without the key', () => {
-    const outcome = datadog.classify(answer(400, { errors: [`bad date ${config.apiKey}`] }), context);
+  test('reports what was wrong without revealing the key', () => {
+    const outcome = datadog.classify(vendorResponse(400, { errors: [`bad date ${config.apiKey}`] }), context);
     expect(outcome).toMatchObject({ reason: expect.stringContaining('bad date') });
     expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [{ ...config, site: 'us5.datadoghq.com' }, true],
     [{ ...config, site: 'uk1.datadoghq.com' }, true],
@@ -172,7 +172,7 @@ describe('the settings', () => {
 });
 
 describe('the probe', () => {
-  it('has Datadog validate the key at the site', () => {
+  test('validates the key at the site', () => {
     expect(datadog.probe?.build({ ...config, site: 'datadoghq.eu' })).toEqual({
       method: 'GET',
       url: 'https://api.datadoghq.eu/api/v1/validate',
@@ -180,11 +180,11 @@ describe('the probe', () => {
     });
   });
 
-  it.each([
-    [answer(200, { valid: true }), true, 'is valid at'],
-    [answer(200, { valid: false }), false, "isn't valid at"],
-    [answer(403, { errors: ['Forbidden'] }), false, "isn't valid at"],
-    [answer(500), false, "couldn't check"],
+  test.each([
+    [vendorResponse(200, { valid: true }), true, 'is valid at'],
+    [vendorResponse(200, { valid: false }), false, "isn't valid at"],
+    [vendorResponse(403, { errors: ['Forbidden'] }), false, "isn't valid at"],
+    [vendorResponse(500), false, "couldn't check"],
   ])('%j', (response, ok, words) => {
     expect(datadog.probe?.classify(response, config, 'send')).toEqual({ ok, message: expect.stringContaining(words) });
   });

@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { discord } from '../../../src/connectors/types/discord.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const webhookUrl = 'https://discord.com/api/webhooks/1234567890123456789/AbC-dEf_123';
@@ -23,7 +23,7 @@ type Embed = { title: string; description?: string; fields: Field[]; footer: { t
 type Body = { allowed_mentions: object; embeds: [Embed] };
 
 describe('what is sent', () => {
-  it('posts one embed and waits until it is stored', () => {
+  test('posts one embed and waits until it is stored', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const request = requestOf(discord.build([settled], config, context));
     expect(request).toMatchObject({
@@ -56,7 +56,7 @@ describe('what is sent', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['https://discord.com/api/webhooks/1/a', 'https://discord.com/api/v10/webhooks/1/a?wait=true'],
     ['https://discordapp.com/api/v6/webhooks/1/a/', 'https://discord.com/api/v10/webhooks/1/a?wait=true'],
     ['https://ptb.discord.com/api/webhooks/1/a?wait=false', 'https://discord.com/api/v10/webhooks/1/a?wait=true'],
@@ -68,18 +68,18 @@ describe('what is sent', () => {
     expect(requestOf(discord.build([settled], { webhookUrl: pasted }, sampleContext())).url).toBe(url);
   });
 
-  it.each(EVENT_KINDS)('carries %s within the limits', (kind) => {
+  test.each(EVENT_KINDS)('carries %s within the limits', (kind) => {
     expect(discord.carries(kind, new Set())).toBe(true);
     expectWithinLimits(builtJson(discord, config, sampleEvent(kind)));
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     const body: Body = builtJson(discord, config, testEvent());
     expect(body.embeds[0].title).toBe('\\[Test\\] Payment settled');
     expect(body.embeds[0].fields[0]?.name).toBe('Test');
   });
 
-  it.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
+  test.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const body: Body = builtJson(discord, config, hostileEvent(kind, text), context);
@@ -95,11 +95,11 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const outcomeOf = (statusCode: number, body: string | object, headers = {}) =>
-    discord.classify(answer(statusCode, body, headers), classifyContext(config, settled));
+    discord.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
 
-  it.each([
+  test.each([
     [200, { id: '1' }, 'delivered'],
     [200, '', 'retry'],
     [200, '<html>', 'retry'],
@@ -125,18 +125,18 @@ describe('what an answer means', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  it('waits as long as the body says, or else the header', () => {
+  test('waits as long as the body says, or else the header', () => {
     const headers = { 'retry-after': '65' };
     expect(outcomeOf(429, { retry_after: 64.57, global: false }, headers)).toMatchObject({ afterSeconds: 65 });
     expect(outcomeOf(429, { retry_after: 0.3 })).toMatchObject({ afterSeconds: 1 });
     expect(outcomeOf(429, '<html>', { 'retry-after': '3600' })).toMatchObject({ afterSeconds: 3600 });
   });
 
-  it('waits long when it is blocked', () => {
+  test('waits longer when it is blocked', () => {
     expect(outcomeOf(403, '<html>')).toMatchObject({ kind: 'retry', afterSeconds: 600 });
   });
 
-  it('names the field that was refused', () => {
+  test('names the rejected field', () => {
     const errors = { embeds: { 0: { title: { _errors: [{ code: 'BASE_TYPE_MAX_LENGTH', message: 'x' }] } } } };
     expect(outcomeOf(400, { code: 50035, errors })).toEqual({
       kind: 'drop',
@@ -150,7 +150,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [webhookUrl, true],
     ['https://canary.discord.com/api/v10/webhooks/1/a', true],
     ['https://discord.com/api/webhooks/1/a?thread_id=77', true],
@@ -169,21 +169,21 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  it('reads the webhook without posting', () => {
+  test('reads the webhook without posting', () => {
     expect(discord.probe!.build({ webhookUrl: `${webhookUrl}?thread_id=7` })).toMatchObject({
       method: 'GET',
       url: 'https://discord.com/api/v10/webhooks/1234567890123456789/AbC-dEf_123',
     });
   });
 
-  it.each([
+  test.each([
     [200, { id: '1', channel_id: '2' }, true],
     [200, '<html>', false],
     [401, { code: 50027 }, false],
     [404, { code: 10015 }, false],
     [429, {}, false],
   ])('%i %j: works is %s', (statusCode, body, ok) => {
-    expect(discord.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+    expect(discord.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });
 

@@ -1,16 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dune } from '../../../src/connectors/types/dune.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
-  answer,
   classifyContext,
   HOSTILE_TEXTS,
   requestOf,
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { apiKey: 'dune-secret', namespace: 'my_team' };
@@ -20,17 +20,17 @@ const columns = [
   ...['event_id', 'kind', 'occurred_at', 'payment_id', 'endpoint_id', 'customer', 'amount_usd', 'amount_atomic'],
   ...['currency', 'network', 'tx_hash', 'payload'],
 ];
-const inserted = answer(200, { name: 'dune.my_team.x402_events', rows_written: 1, bytes_written: 10 });
+const inserted = vendorResponse(200, { name: 'dune.my_team.x402_events', rows_written: 1, bytes_written: 10 });
 const lines = (events: Parameters<typeof dune.build>[0], overrides: object = {}) =>
   (requestOf(dune.build(events, { ...config, ...overrides }, sampleContext({ memory: known }))).body ?? '')
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-const classify = (response: ReturnType<typeof answer>, step = 'insert') =>
+const classify = (response: ReturnType<typeof vendorResponse>, step = 'insert') =>
   dune.classify(response, classifyContext(config, settled, { step, memory: known }));
 
 describe('what is sent', () => {
-  it('inserts newline-delimited rows with exactly the columns of the schema', () => {
+  test('inserts newline-delimited rows with exactly the columns of the schema', () => {
     const request = requestOf(dune.build([settled], config, sampleContext({ memory: known })));
     expect(request).toMatchObject({
       method: 'POST',
@@ -54,26 +54,26 @@ describe('what is sent', () => {
     });
   });
 
-  it('sends a whole batch as one insert, one line per event', () => {
+  test('sends a whole batch as one insert, one line per event', () => {
     const events = EVENT_KINDS.map((kind, index) => sampleEvent(kind, {}, { id: `evt_${index}` }));
     const rows = lines(events as [typeof settled, ...(typeof settled)[]]);
     expect(rows.map((row) => row.event_id)).toEqual(events.map(({ id }) => id));
     for (const row of rows) expect(Object.keys(row)).toEqual(columns);
   });
 
-  it('marks a test event and gives it no amount', () => {
+  test('marks a test event and gives it no amount', () => {
     expect(lines([testEvent()])).toMatchObject([
       { kind: 'test.payment.settled', amount_usd: null, amount_atomic: null },
     ]);
   });
 
-  it('keeps the upstream address out of a public table', () => {
+  test('keeps the upstream address out of a public table', () => {
     const created = sampleEvent('endpoint.created');
     expect(lines([created])[0].payload).toContain('upstreamUrl');
     expect(lines([created], { visibility: 'public' })[0].payload).not.toContain('api.example.com');
   });
 
-  it.each(HOSTILE_TEXTS)('keeps hostile text within its line: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('keeps hostile text within its line: %j', (text) => {
     const rows = lines([sampleEvent('payment.failed', { message: text }), settled]);
     expect(rows).toHaveLength(2);
     expect(JSON.parse(rows[0].payload).message).toBe(text.replaceAll('\0', '').toWellFormed());
@@ -81,12 +81,12 @@ describe('what is sent', () => {
 });
 
 describe('the first delivery', () => {
-  const created = answer(200, { namespace: 'my_team', table_name: 'x402_events', already_existed: false });
-  const account = answer(200, {
+  const created = vendorResponse(200, { namespace: 'my_team', table_name: 'x402_events', already_existed: false });
+  const account = vendorResponse(200, {
     tables: [{ full_name: 'dune.my_team.other', owner: { handle: 'my_team', type: 'team' } }],
   });
 
-  it('makes a private table before the first insert and remembers it', () => {
+  test('creates a private table before the first insert and remembers it', () => {
     const { outcome, requests, steps, memory } = drive(dune, config, [settled], (_request, index) =>
       index === 0 ? created : inserted,
     );
@@ -99,16 +99,16 @@ describe('the first delivery', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('makes a public table only when told to', () => {
+  test('creates a public table only if configured', () => {
     const { requests } = drive(dune, { ...config, visibility: 'public' }, [settled], () => created);
     expect(JSON.parse(requests[0]?.body ?? '').is_private).toBe(false);
   });
 
-  it.each([
-    ['says so', answer(200, { already_existed: true })],
-    ['refuses with 400', answer(400, { error: 'This table already exists' })],
-    ['refuses with 409', answer(409, { error: 'table already exists' })],
-  ])('is content with a table that exists when Dune %s', (_case, response) => {
+  test.each([
+    ['says so', vendorResponse(200, { already_existed: true })],
+    ['refuses with 400', vendorResponse(400, { error: 'This table already exists' })],
+    ['refuses with 409', vendorResponse(409, { error: 'table already exists' })],
+  ])('accepts an existing table when Dune %s', (_case, response) => {
     const { outcome, steps } = drive(dune, config, [settled], (request) =>
       request.step === 'create' ? response : inserted,
     );
@@ -116,12 +116,12 @@ describe('the first delivery', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('learns the namespace from an upload of the account', () => {
+  test('finds the namespace from an upload of the account', () => {
     const { steps, requests, memory } = drive(
       dune,
       { apiKey: 'dune-secret' },
       [settled],
-      (_request, index) => [account, created, inserted][index] ?? answer(500),
+      (_request, index) => [account, created, inserted][index] ?? vendorResponse(500),
     );
     expect(steps).toEqual(['namespace', 'create', 'insert-created']);
     expect(requests[0]?.url).toBe('https://api.dune.com/api/v1/uploads?limit=1');
@@ -129,18 +129,23 @@ describe('the first delivery', () => {
     expect(memory).toEqual({ namespace: 'my_team', ...known });
   });
 
-  it('asks for the namespace when the account has no upload', () => {
-    const { outcome } = drive(dune, { apiKey: 'dune-secret' }, [settled], () => answer(200, { tables: [] }));
-    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining("Enter it in the connector's settings") });
+  test('asks for the namespace if the account has no upload', () => {
+    const { outcome } = drive(dune, { apiKey: 'dune-secret' }, [settled], () => vendorResponse(200, { tables: [] }));
+    expect(outcome).toMatchObject({
+      kind: 'pause',
+      reason: expect.stringContaining("Enter it in the connector's settings"),
+    });
   });
 
-  it('does not make the table public on its own when the plan has no private ones', () => {
-    const { outcome } = drive(dune, config, [settled], () => answer(403, { error: 'Private tables require a plan' }));
+  test('never makes the table public on its own if the plan has no private tables', () => {
+    const { outcome } = drive(dune, config, [settled], () =>
+      vendorResponse(403, { error: 'Private tables require a plan' }),
+    );
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('set visibility to public') });
   });
 
-  it('makes the table anew when it was deleted, and does not run in circles', () => {
-    const missing = answer(404, { error: 'This table was not found' });
+  test('recreates a deleted table without looping', () => {
+    const missing = vendorResponse(404, { error: 'This table was not found' });
     const { outcome, steps } = drive(
       dune,
       config,
@@ -153,33 +158,33 @@ describe('the first delivery', () => {
   });
 });
 
-describe('what an answer means', () => {
-  it.each([
+describe('what a response means', () => {
+  test.each([
     ['rows written', inserted, 'delivered'],
-    ['rows that do not match the schema', answer(400, { error: 'column mismatch' }), 'drop'],
-    ['a refused key', answer(401, { error: 'invalid API Key' }), 'pause'],
-    ['a key that may only read', answer(403, { error: 'forbidden' }), 'pause'],
-    ['no credits', answer(402, { error: 'quota reached' }), 'pause'],
-    ['another write under way', answer(409, { error: 'conflict' }), 'retry'],
-    ['429', answer(429), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['a redirect', answer(307), 'drop'],
+    ['rows that do not match the schema', vendorResponse(400, { error: 'column mismatch' }), 'drop'],
+    ['a refused key', vendorResponse(401, { error: 'invalid API Key' }), 'pause'],
+    ['a key that may only read', vendorResponse(403, { error: 'forbidden' }), 'pause'],
+    ['no credits', vendorResponse(402, { error: 'quota reached' }), 'pause'],
+    ['another write under way', vendorResponse(409, { error: 'conflict' }), 'retry'],
+    ['429', vendorResponse(429), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['a redirect', vendorResponse(307), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('never repeats the key', () => {
-    expect(JSON.stringify(classify(answer(400, { error: 'bad dune-secret' })))).not.toContain('dune-secret');
+  test('never repeats the key', () => {
+    expect(JSON.stringify(classify(vendorResponse(400, { error: 'bad dune-secret' })))).not.toContain('dune-secret');
   });
 });
 
-it('gathers events for minutes, because every insert costs a credit', () => {
+test('collects events for minutes, because every insert costs a credit', () => {
   expect(dune.batch).toEqual({ maxEvents: 1000, windowSeconds: 300 });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ namespace: undefined }, true],
     [{ table: 'sales_2026', visibility: 'public' }, true],
@@ -197,10 +202,10 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  const probe = (response: ReturnType<typeof answer>, overrides = {}) =>
+  const probe = (response: ReturnType<typeof vendorResponse>, overrides = {}) =>
     dune.probe?.classify(response, { apiKey: 'dune-secret', ...overrides }, 'namespace');
 
-  it('lists one upload', () => {
+  test('lists one upload', () => {
     expect(dune.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://api.dune.com/api/v1/uploads?limit=1',
@@ -208,9 +213,9 @@ describe('the probe', () => {
     });
   });
 
-  it('tells a good key from a bad one, and asks for a namespace where it is needed', () => {
-    expect(probe(answer(200, { tables: [] }), { namespace: 'my_team' })).toMatchObject({ ok: true });
-    expect(probe(answer(200, { tables: [] }))).toMatchObject({ ok: false });
-    expect(probe(answer(401))).toMatchObject({ ok: false });
+  test('recognizes good and bad keys, and asks for a namespace if needed', () => {
+    expect(probe(vendorResponse(200, { tables: [] }), { namespace: 'my_team' })).toMatchObject({ ok: true });
+    expect(probe(vendorResponse(200, { tables: [] }))).toMatchObject({ ok: false });
+    expect(probe(vendorResponse(401))).toMatchObject({ ok: false });
   });
 });

@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { email } from '../../../src/connectors/types/email.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const apiKey = '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';
@@ -19,7 +19,7 @@ const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', '"Doe, J
 const settled = sampleEvent('payment.settled');
 
 describe('what is sent', () => {
-  it('sends each recipient a mail of their own, text before HTML', () => {
+  test('sends each recipient a separate email, with text before HTML', () => {
     const request = requestOf(email.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -39,22 +39,22 @@ describe('what is sent', () => {
     });
   });
 
-  it('goes to the region of the account', () => {
+  test('sends to the region of the account', () => {
     const request = requestOf(email.build([settled], { ...config, region: 'eu' }, sampleContext()));
     expect(request.url).toBe('https://api.eu.sendgrid.com/v3/mail/send');
     expect(email.probe!.build({ ...config, region: 'eu' }).url).toBe('https://api.eu.sendgrid.com/v3/scopes');
   });
 
-  it.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('carries %s', (kind) => {
     expect(email.carries(kind, new Set())).toBe(true);
     expect(builtJson(email, config, sampleEvent(kind)).subject).toMatch(/^[A-Z][a-z ]+: \S/);
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     expect(builtJson(email, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
   });
 
-  it.each(EVENT_KINDS)('%s lets no header or markup through', (kind) => {
+  test.each(EVENT_KINDS)("%s doesn't allow headers or markup", (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(email, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.subject).not.toMatch(/\p{Cc}/u);
@@ -64,13 +64,13 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, settled);
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
-    email.classify(answer(statusCode, body, headers), context);
+    email.classify(vendorResponse(statusCode, body, headers), context);
   const error = (message: string, field: string | null = null) => ({ errors: [{ message, field, help: null }] });
 
-  it.each([
+  test.each([
     [202, '', 'delivered'],
     [200, '', 'drop'],
     [204, '', 'drop'],
@@ -87,7 +87,7 @@ describe('what an answer means', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  it('waits until the rate limit is reset', () => {
+  test('waits until the rate limit resets', () => {
     const resetAt = Math.floor(context.now.getTime() / 1000) + 40;
     expect(outcomeOf(429, '', { 'x-ratelimit-reset': String(resetAt) })).toMatchObject({ afterSeconds: 40 });
     expect(outcomeOf(429, '', { 'x-ratelimit-reset': '0' })).toMatchObject({ afterSeconds: 0 });
@@ -95,11 +95,11 @@ describe('what an answer means', () => {
     expect(outcomeOf(429, '', { 'retry-after': '9' })).toMatchObject({ afterSeconds: 9 });
   });
 
-  it('waits hours when the mails of the plan are used up', () => {
+  test('waits hours when the plan has no emails left', () => {
     expect(outcomeOf(401, error('Maximum credits exceeded'))).toMatchObject({ afterSeconds: 14_400 });
   });
 
-  it('passes on what SendGrid says, but never the key', () => {
+  test("passes on SendGrid's message without revealing the key", () => {
     expect(outcomeOf(403, error('The from address does not match a verified Sender Identity.'))).toMatchObject({
       reason: expect.stringContaining('verified Sender Identity'),
     });
@@ -108,7 +108,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ to: ['a@x.example'] }, true],
     [{ region: 'eu' }, true],
@@ -128,14 +128,14 @@ describe('the config', () => {
     expect(accepts(email, { ...config, ...change })).toBe(isAccepted);
   });
 
-  it('points a Resend key to the other type', () => {
+  test('points to the Resend connector if given a Resend key', () => {
     const result = email.config.safeParse({ ...config, apiKey: 're_123456789' });
     expect(result.error?.issues[0]?.message).toContain('use the Resend connector');
   });
 });
 
 describe('the probe', () => {
-  it('reads the scopes of the key', () => {
+  test('reads the scopes of the key', () => {
     expect(email.probe!.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://api.sendgrid.com/v3/scopes',
@@ -143,13 +143,13 @@ describe('the probe', () => {
     });
   });
 
-  it.each([
+  test.each([
     [200, { scopes: ['mail.send', 'user.email.read'] }, true],
     [200, { scopes: ['user.email.read'] }, false],
     [200, '<html>', false],
     [401, { errors: [{ message: 'authorization required' }] }, false],
     [403, {}, false],
   ])('%i %j: works is %s', (statusCode, body, ok) => {
-    expect(email.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+    expect(email.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ga4 } from '../../../src/connectors/types/ga4.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   EVENT_TIME,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { measurementId: 'G-1A2B3C4D5E', apiSecret: 'x-YcqXVVQ6mRUUf5WmyV3g' };
@@ -28,7 +28,7 @@ const NAMES: Record<EventKind, string> = {
 };
 
 describe('what is sent', () => {
-  it('sends a settled payment as a purchase', () => {
+  test('sends a settled payment as a purchase', () => {
     const request = requestOf(ga4.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -66,8 +66,8 @@ describe('what is sent', () => {
     });
   });
 
-  it.each(EVENT_KINDS.filter((kind) => kind !== 'payment.settled'))(
-    'sends %s under a legal name, without money',
+  test.each(EVENT_KINDS.filter((kind) => kind !== 'payment.settled'))(
+    'sends %s under a valid name and without revenue',
     (kind) => {
       const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
       expect(event.name).toBe(NAMES[kind]);
@@ -77,7 +77,7 @@ describe('what is sent', () => {
   );
 
   // https://developers.google.com/analytics/devguides/collection/protocol/ga4/reference
-  it.each(EVENT_KINDS)('keeps %s within the limits Google publishes', (kind) => {
+  test.each(EVENT_KINDS)('keeps %s within the limits Google publishes', (kind) => {
     const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
     const reserved = /^(_|firebase_|ga_|google_|gtag\.)/;
     expect(event.name).toMatch(/^[A-Za-z]\w{0,39}$/);
@@ -90,14 +90,14 @@ describe('what is sent', () => {
     }
   });
 
-  it('never sends a wallet: Google forbids personal data', () => {
+  test('never sends a wallet, because Google forbids personal data', () => {
     for (const kind of EVENT_KINDS) {
       const { body = '' } = requestOf(ga4.build([sampleEvent(kind)], config, sampleContext()));
       expect(body.toLowerCase()).not.toContain(payer);
     }
   });
 
-  it('knows the same payer again, and tells payers apart', () => {
+  test('identifies payers consistently', () => {
     const idOf = (event: Parameters<typeof builtJson>[2]) => builtJson(ga4, config, event).client_id;
     const settled = idOf(sampleEvent('payment.settled'));
     expect(idOf(sampleEvent('customer.milestone'))).toBe(settled);
@@ -106,16 +106,16 @@ describe('what is sent', () => {
     expect(idOf(sampleEvent('endpoint.created'))).not.toBe(settled);
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => ga4.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it('goes to the European address when told so', () => {
+  test('goes to the European address when told so', () => {
     const built = ga4.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext());
     expect(new URL(requestOf(built).url).host).toBe('region1.google-analytics.com');
   });
 
-  it('sends the same bytes on a retry and nothing after 72 hours', () => {
+  test('sends the same bytes on a retry, and nothing after 72 hours', () => {
     const event = sampleEvent('payment.settled');
     const builtAfter = (hours: number) =>
       ga4.build([event], config, sampleContext({ now: new Date(Date.parse(EVENT_TIME) + hours * 3_600_000) }));
@@ -123,13 +123,13 @@ describe('what is sent', () => {
     expect(builtAfter(72.1)).toEqual({ skip: expect.stringContaining('72 hours') });
   });
 
-  it('marks a test event and books nothing for it', () => {
+  test('marks a test event, without revenue', () => {
     const [event] = builtJson(ga4, config, testEvent()).events;
     expect(event).toMatchObject({ name: 'connector_test', params: { test: true, debug_mode: 1 } });
     for (const name of ['value', 'currency', 'items', 'transaction_id']) expect(event.params).not.toHaveProperty(name);
   });
 
-  it.each(HOSTILE_TEXTS)('sends %j as plain text of at most 100 characters', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as plain text of at most 100 characters', (text) => {
     const [event] = builtJson(ga4, config, sampleEvent('payment.settled', { endpointPath: text })).events;
     for (const value of [event.params.endpoint_path, event.params.items[0].item_name]) {
       expect(value.length).toBeLessThanOrEqual(100);
@@ -138,37 +138,39 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const purchase = classifyContext(config, sampleEvent('payment.settled'));
   const other = classifyContext(config, sampleEvent('payment.failed'));
-  it.each([
-    ['the 204 that everything gets', answer(204), 'delivered', 'delivered'],
-    ['200', answer(200), 'delivered', 'delivered'],
-    ['500, where a copy of a purchase does no harm', answer(500), 'retry', 'drop'],
-    ['502', answer(502), 'retry', 'drop'],
-    ['503, which turned the event away', answer(503), 'retry', 'retry'],
-    ['429', answer(429), 'retry', 'retry'],
-    ['408', answer(408), 'retry', 'retry'],
-    ['400', answer(400), 'drop', 'drop'],
-    ['403', answer(403), 'pause', 'pause'],
-    ['413', answer(413), 'drop', 'drop'],
-    ['a redirect', answer(302), 'drop', 'drop'],
+  test.each([
+    ['the 204 that everything gets', vendorResponse(204), 'delivered', 'delivered'],
+    ['200', vendorResponse(200), 'delivered', 'delivered'],
+    ['500, where a copy of a purchase does no harm', vendorResponse(500), 'retry', 'drop'],
+    ['502', vendorResponse(502), 'retry', 'drop'],
+    ['503, which turned the event away', vendorResponse(503), 'retry', 'retry'],
+    ['429', vendorResponse(429), 'retry', 'retry'],
+    ['408', vendorResponse(408), 'retry', 'retry'],
+    ['400', vendorResponse(400), 'drop', 'drop'],
+    ['403', vendorResponse(403), 'pause', 'pause'],
+    ['413', vendorResponse(413), 'drop', 'drop'],
+    ['a redirect', vendorResponse(302), 'drop', 'drop'],
   ])('%s', (_title, response, forPurchase, forOther) => {
     expect(ga4.classify(response, purchase).kind).toBe(forPurchase);
     expect(ga4.classify(response, other).kind).toBe(forOther);
   });
 
-  it('does not promise more than a 204 says', () => {
-    expect(ga4.classify(answer(204), purchase)).toMatchObject({ note: expect.stringContaining('even if the API secret is wrong') });
+  test("warns that a 204 doesn't prove anything", () => {
+    expect(ga4.classify(vendorResponse(204), purchase)).toMatchObject({
+      note: expect.stringContaining('even if the API secret is wrong'),
+    });
   });
 
-  it('takes a test event for no purchase', () => {
-    expect(ga4.classify(answer(500), classifyContext(config, testEvent())).kind).toBe('drop');
+  test("doesn't treat a test event as a purchase", () => {
+    expect(ga4.classify(vendorResponse(500), classifyContext(config, testEvent())).kind).toBe('drop');
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [{ ...config, region: 'eu' }, true],
     [{ ...config, region: 'us' }, false],
@@ -185,7 +187,7 @@ describe('the settings', () => {
 });
 
 describe('the probe', () => {
-  it('has the validation server check the shape of a purchase, which records nothing', () => {
+  test("lets the validation server check a purchase, which isn't recorded", () => {
     const request = ga4.probe?.build(config);
     expect(request?.url).toMatch(/^https:\/\/www\.google-analytics\.com\/debug\/mp\/collect\?measurement_id=G-/);
     const body = JSON.parse(request?.body ?? '');
@@ -193,21 +195,21 @@ describe('the probe', () => {
     expect(body).not.toHaveProperty('timestamp_micros');
   });
 
-  it('says that a good shape proves nothing about the secret', () => {
-    expect(ga4.probe?.classify(answer(200, { validationMessages: [] }), config, 'send')).toEqual({
+  test("warns that a valid format doesn't prove that the secret is right", () => {
+    expect(ga4.probe?.classify(vendorResponse(200, { validationMessages: [] }), config, 'send')).toEqual({
       ok: true,
       message: expect.stringContaining("doesn't check the ID and secret"),
     });
   });
 
-  it('passes on what Google found, without the secret', () => {
+  test("passes on Google's message without revealing the secret", () => {
     const body = { validationMessages: [{ description: `NAME_INVALID ${config.apiSecret}\nmore` }] };
-    const outcome = ga4.probe?.classify(answer(200, body), config, 'send');
+    const outcome = ga4.probe?.classify(vendorResponse(200, body), config, 'send');
     expect(outcome).toMatchObject({ ok: false, message: expect.stringContaining('NAME_INVALID') });
     expect(JSON.stringify(outcome)).not.toContain(config.apiSecret);
   });
 
-  it('is not ok when Google does not answer as it should', () => {
-    expect(ga4.probe?.classify(answer(500), config, 'send')).toMatchObject({ ok: false });
+  test('fails on an unexpected response from Google', () => {
+    expect(ga4.probe?.classify(vendorResponse(500), config, 'send')).toMatchObject({ ok: false });
   });
 });

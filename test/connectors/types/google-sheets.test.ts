@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms', accessToken: 'ya29.token' };
@@ -21,14 +21,14 @@ const first = sampleEvent('payment.settled', {}, { id: 'evt_1' });
 const second = sampleEvent('payment.settled', {}, { id: 'evt_2' });
 const third = sampleEvent('payment.settled', {}, { id: 'evt_3' });
 const appended = (updatedRows: number, updatedRange = 'Sheet1!A10:J12') =>
-  answer(200, { spreadsheetId: config.spreadsheetId, updates: { updatedRange, updatedRows } });
+  vendorResponse(200, { spreadsheetId: config.spreadsheetId, updates: { updatedRange, updatedRows } });
 const failure = (code: number, status: string, message = 'Some message') =>
-  answer(code, { error: { code, message, status } });
-const classify = (response: ReturnType<typeof answer>, step = 'append') =>
+  vendorResponse(code, { error: { code, message, status } });
+const classify = (response: ReturnType<typeof vendorResponse>, step = 'append') =>
   googleSheets.classify(response, classifyContext(config, first, { step }));
 
 describe('what is sent', () => {
-  it('appends one row of fixed columns, as raw values', () => {
+  test('appends one row of fixed columns, as raw values', () => {
     const request = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect({ ...request, url: decodeURIComponent(request.url) }).toMatchObject({
       method: 'POST',
@@ -54,37 +54,37 @@ describe('what is sent', () => {
     });
   });
 
-  it('writes the events of a batch in one call and in their order', () => {
+  test('writes the events of a batch in one call and in their order', () => {
     const built = googleSheets.build([first, second, third], config, sampleContext());
     const { values } = JSON.parse(requestOf(built).body ?? '');
     expect(values.map((row: string[]) => row[0])).toEqual(['evt_1', 'evt_2', 'evt_3']);
   });
 
-  it.each(EVENT_KINDS)('carries %s as ten cells', (kind) => {
+  test.each(EVENT_KINDS)('carries %s as ten cells', (kind) => {
     const [row] = builtJson(googleSheets, config, sampleEvent(kind)).values;
     expect(row).toHaveLength(10);
     expect(row[1]).toBe(kind);
     expect(row[9]).not.toBe('');
   });
 
-  it('leaves blank what a kind does not have', () => {
+  test('leaves cells blank if an event type has no value for them', () => {
     const [row] = builtJson(googleSheets, config, sampleEvent('revenue.daily_summary')).values;
     expect(row.slice(2, 9)).toEqual(['2026-01-02T23:59:59.999Z', '', '', '', '', '', '']);
   });
 
-  it('marks a test event and gives it no amount', () => {
+  test('marks a test event and gives it no amount', () => {
     const [row] = builtJson(googleSheets, config, testEvent()).values;
     expect([row[1], row[5], row[9]]).toEqual(['test.payment.settled', '', '[Test] Payment settled: 0.01 USDC']);
   });
 
-  it('quotes a tab name with spaces and apostrophes', () => {
+  test('quotes a tab name with spaces and apostrophes', () => {
     const odd = { ...config, sheetName: "Bob's sales/2026" };
     expect(requestOf(googleSheets.build([first], odd, sampleContext())).url).toContain(
       `/values/${encodeURIComponent("'Bob''s sales/2026'!A1")}:append?`,
     );
   });
 
-  it.each(HOSTILE_TEXTS)('never starts a cell as a formula would: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('never starts a cell like a formula: %j', (text) => {
     const events = [
       sampleEvent('payment.failed', { reason: text, message: text, network: text, endpointPath: text }),
       sampleEvent('endpoint.created', { path: text, description: text }),
@@ -99,15 +99,16 @@ describe('what is sent', () => {
   });
 });
 
-describe('a later try', () => {
+describe('a retry', () => {
   const steps = (vendor: Parameters<typeof drive>[3], overrides = {}) =>
     drive(googleSheets, config, [first, second], vendor, { attemptNumber: 2, ...overrides });
-  const grid = answer(200, {
+  const grid = vendorResponse(200, {
     sheets: [{ properties: { title: 'Sheet1', gridProperties: { rowCount: 5000 } } }],
   });
-  const ids = (...values: string[]) => answer(200, `{"majorDimension":"COLUMNS","values":[${JSON.stringify(values)}]}`);
+  const ids = (...values: string[]) =>
+    vendorResponse(200, `{"majorDimension":"COLUMNS","values":[${JSON.stringify(values)}]}`);
 
-  it('first reads the ids below the last known row, and appends only what is missing', () => {
+  test('first reads the ids below the last known row, and appends only what is missing', () => {
     const memory = { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' };
     const { outcome, requests } = steps((_request, index) => (index === 0 ? ids('evt_1') : appended(1)), {
       memory,
@@ -122,43 +123,46 @@ describe('a later try', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('writes nothing when every row is there', () => {
+  test('writes nothing when every row is there', () => {
     const { outcome, steps: taken } = steps((_request, index) => (index === 0 ? grid : ids('evt_0', 'evt_1', 'evt_2')));
     expect(taken).toEqual(['grid', 'read-back']);
     expect(outcome).toEqual({ kind: 'delivered', note: 'The rows already existed.' });
   });
 
-  it('looks at the end of the grid when it does not know the last row', () => {
-    const { requests } = steps((_request, index) => [grid, ids(), appended(2)][index] ?? answer(500));
+  test('looks at the end of the grid if the last row is unknown', () => {
+    const { requests } = steps((_request, index) => [grid, ids(), appended(2)][index] ?? vendorResponse(500));
     expect(decodeURIComponent(requests[1]?.url ?? '')).toContain("/values/'Sheet1'!A3100:A?");
   });
 
-  it('looks again from the end of the grid when the sheet has become shorter', () => {
+  test('looks at the end of the grid if the sheet has become shorter', () => {
     const beyond = failure(400, 'INVALID_ARGUMENT', 'Range (Sheet1!A3321:A) exceeds grid limits. Max rows: 1000');
-    const { steps: taken } = steps((_request, index) => [beyond, grid, ids(), appended(2)][index] ?? answer(500), {
-      memory: { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' },
-    });
+    const { steps: taken } = steps(
+      (_request, index) => [beyond, grid, ids(), appended(2)][index] ?? vendorResponse(500),
+      {
+        memory: { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' },
+      },
+    );
     expect(taken).toEqual(['read-back', 'grid', 'read-back', 'append-missing']);
   });
 
-  it('finds an id in a list that was cut off', () => {
+  test('finds an id in a list that was cut off', () => {
     const { outcome } = steps((_request, index) =>
-      index === 0 ? grid : answer(200, '{"values":[["evt_1","evt_2","ev'),
+      index === 0 ? grid : vendorResponse(200, '{"values":[["evt_1","evt_2","ev'),
     );
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('remembers the last row it wrote', () => {
+  test('remembers the last row it wrote', () => {
     const { memory } = drive(googleSheets, config, [first], () => appended(1));
     expect(memory).toEqual({ [`lastRow:${config.spreadsheetId}:Sheet1`]: '12' });
   });
 });
 
-describe('what an answer means', () => {
-  it.each([
+describe('what a response means', () => {
+  test.each([
     ['every row confirmed', appended(1), 'delivered'],
     ['fewer rows than sent', appended(0), 'retry'],
-    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['an expired token', failure(401, 'UNAUTHENTICATED'), 'pause'],
     ['no right', failure(403, 'PERMISSION_DENIED'), 'pause'],
     ['a spreadsheet that is gone', failure(404, 'NOT_FOUND'), 'disable'],
@@ -174,25 +178,25 @@ describe('what an answer means', () => {
     ],
     ['another bad request', failure(400, 'INVALID_ARGUMENT'), 'drop'],
     ['a used-up quota', failure(429, 'RESOURCE_EXHAUSTED'), 'retry'],
-    ['500', answer(500), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
     ['503', failure(503, 'UNAVAILABLE'), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('waits for the next minute of the quota', () => {
+  test('waits for the next minute of the quota', () => {
     expect(classify(failure(429, 'RESOURCE_EXHAUSTED'))).toMatchObject({ afterSeconds: 60 });
   });
 
-  it('does not take half a batch for the whole', () => {
+  test("doesn't accept half a batch as complete", () => {
     const context = { ...classifyContext(config, first, { step: 'append' }), events: [first, second] };
     expect(googleSheets.classify(appended(1), context).kind).toBe('retry');
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ sheetName: 'Zahlungen 2026' }, true],
     [{ spreadsheetId: 'short' }, false],
@@ -210,9 +214,9 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  const probe = (response: ReturnType<typeof answer>) => googleSheets.probe?.classify(response, config, 'send');
+  const probe = (response: ReturnType<typeof vendorResponse>) => googleSheets.probe?.classify(response, config, 'send');
 
-  it('reads the titles of the tabs', () => {
+  test('reads the titles of the sheets', () => {
     const request = googleSheets.probe?.build(config);
     expect(decodeURIComponent(request?.url ?? '')).toBe(
       `${sheetUrl}?fields=spreadsheetId,sheets.properties(title,gridProperties.rowCount)`,
@@ -220,8 +224,8 @@ describe('the probe', () => {
     expect(request?.method).toBe('GET');
   });
 
-  it('says when the tab is not there', () => {
-    const tabs = (title: string) => answer(200, { sheets: [{ properties: { title } }] });
+  test('reports a missing sheet', () => {
+    const tabs = (title: string) => vendorResponse(200, { sheets: [{ properties: { title } }] });
     expect(probe(tabs('Sheet1'))).toMatchObject({ ok: true });
     expect(probe(tabs('Tabelle1'))).toMatchObject({ ok: false, message: expect.stringContaining('"Sheet1"') });
     expect(probe(failure(401, 'UNAUTHENTICATED'))).toMatchObject({ ok: false });

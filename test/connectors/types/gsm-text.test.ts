@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cutGsmText, gsmLength, toGsmText } from '../../../src/connectors/types/gsm-text.ts';
 
 describe('text for an SMS', () => {
-  it.each([
+  test.each([
     ['Café “Größe” — 5€…', 'Cafe "Grosse" - 5EUR...'],
     ['0x1F98…F984 → ₿', '0x1F98...F984 -> BTC'],
     ['`code` 😀 日本', "'code' ? ?"],
@@ -11,11 +11,11 @@ describe('text for an SMS', () => {
     expect(toGsmText(text)).toBe(sms);
   });
 
-  it('only ever holds characters of the 7-bit alphabet', () => {
+  test('only contains characters of the 7-bit alphabet', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => /^[\x20-\x5f\x61-\x7e\n]*$/.test(toGsmText(text))));
   });
 
-  it('counts the characters of the extension table twice', () => {
+  test('counts the characters of the extension table twice', () => {
     expect(gsmLength('[a]')).toBe(5);
     expect(cutGsmText('[[[[[[', 9)).toBe('[[[...');
     expect(cutGsmText('abc', 3)).toBe('abc');

@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/types/hubspot.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,26 +11,32 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { accessToken: 'pat-eu1-secret' };
 const wallet = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 const first = sampleEvent('customer.first_payment');
 const milestone = sampleEvent('customer.milestone');
-const written = answer(200, { status: 'COMPLETE', results: [{ id: '101', new: true }] });
-const unknownProperty = answer(400, {
+const written = vendorResponse(200, { status: 'COMPLETE', results: [{ id: '101', new: true }] });
+const unknownProperty = vendorResponse(400, {
   status: 'error',
   message: 'Property values were not valid',
   category: 'VALIDATION_ERROR',
   errors: [{ code: 'PROPERTY_DOESNT_EXIST', message: 'Property "x402_wallet" does not exist' }],
 });
 const partial = (category: string, message = 'Some message') =>
-  answer(207, { status: 'COMPLETE', results: [], numErrors: 1, errors: [{ status: 'error', category, message }] });
-const classify = (response: ReturnType<typeof answer>, overrides = {}) =>
+  vendorResponse(207, {
+    status: 'COMPLETE',
+    results: [],
+    numErrors: 1,
+    errors: [{ status: 'error', category, message }],
+  });
+const classify = (response: ReturnType<typeof vendorResponse>, overrides = {}) =>
   hubspot.classify(response, classifyContext(config, milestone, { step: 'upsert', ...overrides }));
 
 describe('what is sent', () => {
-  it('upserts the contact of a first payment by its wallet, without a total', () => {
+  test('upserts the contact of a first payment by its wallet, without a total', () => {
     const request = requestOf(hubspot.build([first], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -50,7 +55,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('writes the running totals of a milestone as text', () => {
+  test('writes the running totals of a milestone as text', () => {
     expect(builtJson(hubspot, config, milestone).inputs[0].properties).toEqual({
       x402_wallet: wallet,
       x402_total_usd: '100.25',
@@ -59,7 +64,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('carries the two kinds about a customer and skips the others and every test event', () => {
+  test('carries the two event types about customers and skips everything else, including tests', () => {
     const carried = EVENT_KINDS.filter((kind) => hubspot.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['customer.first_payment', 'customer.milestone']);
     for (const kind of EVENT_KINDS) {
@@ -69,19 +74,20 @@ describe('what is sent', () => {
     }
   });
 
-  it.each(HOSTILE_TEXTS)('sends hostile text as a plain value: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('sends hostile text as a plain value: %j', (text) => {
     const event = sampleEvent('customer.milestone', { totalUsd: text });
     expect(builtJson(hubspot, config, event).inputs[0].properties.x402_total_usd).toBe(text);
   });
 });
 
 describe('an account without the properties', () => {
-  it('gets them, and the contact after that', () => {
+  test('gets them, and then the contact', () => {
     const { outcome, steps, requests } = drive(
       hubspot,
       config,
       [first],
-      (_request, index) => [unknownProperty, answer(201, { status: 'COMPLETE' }), written][index] ?? answer(500),
+      (_request, index) =>
+        [unknownProperty, vendorResponse(201, { status: 'COMPLETE' }), written][index] ?? vendorResponse(500),
     );
     expect(steps).toEqual(['upsert', 'create-properties', 'upsert-again']);
     expect(requests[1]).toMatchObject({
@@ -100,62 +106,70 @@ describe('an account without the properties', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('is tried once only, then the seller is asked', () => {
+  test('is retried once, then the seller is asked', () => {
     const { outcome, steps } = drive(hubspot, config, [first], (request) =>
-      request.step === 'create-properties' ? answer(207, { status: 'COMPLETE', numErrors: 5 }) : unknownProperty,
+      request.step === 'create-properties'
+        ? vendorResponse(207, { status: 'COMPLETE', numErrors: 5 })
+        : unknownProperty,
     );
     expect(steps).toHaveLength(3);
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Create them') });
   });
 
-  it('pauses when the token may not make properties', () => {
+  test("pauses if the token can't create properties", () => {
     const { outcome } = drive(hubspot, config, [first], (request) =>
-      request.step === 'upsert' ? unknownProperty : answer(403, { category: 'MISSING_SCOPES', message: 'scopes' }),
+      request.step === 'upsert'
+        ? unknownProperty
+        : vendorResponse(403, { category: 'MISSING_SCOPES', message: 'scopes' }),
     );
     expect(outcome.kind).toBe('pause');
   });
 });
 
-describe('what an answer means', () => {
-  it.each([
+describe('what a response means', () => {
+  test.each([
     ['a contact written', written, 'delivered'],
     ['207 with a value that is refused', partial('VALIDATION_ERROR'), 'drop'],
     ['207 with a conflict', partial('CONFLICT'), 'retry'],
     ['207 with a rate limit', partial('RATE_LIMITS'), 'retry'],
-    ['200 that counts an error', answer(200, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] }), 'drop'],
-    ['a value that is refused', answer(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'drop'],
-    ['an expired token', answer(401, { category: 'INVALID_AUTHENTICATION', message: 'expired' }), 'pause'],
-    ['a missing scope', answer(403, { category: 'MISSING_SCOPES', message: 'scopes' }), 'pause'],
-    ['a locked account', answer(423), 'retry'],
-    ['an account on the move', answer(477), 'retry'],
-    ['429', answer(429, { policyName: 'TEN_SECONDLY_ROLLING' }), 'retry'],
-    ['502', answer(502), 'retry'],
-    ['a path that is gone', answer(404, '<html>'), 'disable'],
-    ['a redirect', answer(302), 'drop'],
+    [
+      '200 that counts an error',
+      vendorResponse(200, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] }),
+      'drop',
+    ],
+    ['a value that is refused', vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'drop'],
+    ['an expired token', vendorResponse(401, { category: 'INVALID_AUTHENTICATION', message: 'expired' }), 'pause'],
+    ['a missing scope', vendorResponse(403, { category: 'MISSING_SCOPES', message: 'scopes' }), 'pause'],
+    ['a locked account', vendorResponse(423), 'retry'],
+    ['an account on the move', vendorResponse(477), 'retry'],
+    ['429', vendorResponse(429, { policyName: 'TEN_SECONDLY_ROLLING' }), 'retry'],
+    ['502', vendorResponse(502), 'retry'],
+    ['a path that is gone', vendorResponse(404, '<html>'), 'disable'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('tries a conflict a second time and no more', () => {
-    const conflict = answer(409, { category: 'CONFLICT', message: 'conflict' });
+  test('retries a conflict only once', () => {
+    const conflict = vendorResponse(409, { category: 'CONFLICT', message: 'conflict' });
     expect(classify(conflict).kind).toBe('retry');
     expect(classify(conflict, { attemptNumber: 2 }).kind).toBe('drop');
   });
 
-  it('waits seconds for a burst and an hour for the daily limit', () => {
-    expect(classify(answer(429, { policyName: 'TEN_SECONDLY_ROLLING' }))).toMatchObject({ afterSeconds: 10 });
-    expect(classify(answer(429, { policyName: 'DAILY' }))).toMatchObject({ afterSeconds: 3600 });
-    expect(classify(answer(429, {}, { 'retry-after': '7' }))).toMatchObject({ afterSeconds: 7 });
+  test('waits seconds for a burst and an hour for the daily limit', () => {
+    expect(classify(vendorResponse(429, { policyName: 'TEN_SECONDLY_ROLLING' }))).toMatchObject({ afterSeconds: 10 });
+    expect(classify(vendorResponse(429, { policyName: 'DAILY' }))).toMatchObject({ afterSeconds: 3600 });
+    expect(classify(vendorResponse(429, {}, { 'retry-after': '7' }))).toMatchObject({ afterSeconds: 7 });
   });
 
-  it('never repeats the token', () => {
-    const response = answer(400, { category: 'VALIDATION_ERROR', message: 'token pat-eu1-secret is odd' });
+  test('never repeats the token', () => {
+    const response = vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'token pat-eu1-secret is odd' });
     expect(JSON.stringify(classify(response))).not.toContain('pat-eu1-secret');
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ accessToken: '' }, false],
     [{ accessToken: 'two words' }, false],
@@ -168,19 +182,19 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  const probe = (response: ReturnType<typeof answer>) => hubspot.probe?.classify(response, config, 'send');
+  const probe = (response: ReturnType<typeof vendorResponse>) => hubspot.probe?.classify(response, config, 'send');
 
-  it('asks for the wallet property', () => {
+  test('asks for the wallet property', () => {
     expect(hubspot.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://api.hubapi.com/crm/properties/2026-03/contacts/x402_wallet',
     });
   });
 
-  it('takes a missing property for a good token, and 401 for a bad one', () => {
-    expect(probe(answer(200, { name: 'x402_wallet' }))).toMatchObject({ ok: true });
-    expect(probe(answer(404, { message: 'Property does not exist' }))).toMatchObject({ ok: true });
-    expect(probe(answer(401, { message: 'expired' }))).toMatchObject({ ok: false });
-    expect(probe(answer(403, { category: 'MISSING_SCOPES' }))).toMatchObject({ ok: false });
+  test('accepts a token if the property is missing, but not on a 401', () => {
+    expect(probe(vendorResponse(200, { name: 'x402_wallet' }))).toMatchObject({ ok: true });
+    expect(probe(vendorResponse(404, { message: 'Property does not exist' }))).toMatchObject({ ok: true });
+    expect(probe(vendorResponse(401, { message: 'expired' }))).toMatchObject({ ok: false });
+    expect(probe(vendorResponse(403, { category: 'MISSING_SCOPES' }))).toMatchObject({ ok: false });
   });
 });

@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { linear } from '../../../src/connectors/types/linear.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   EVENT_TIME,
@@ -12,24 +11,26 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { apiKey: 'lin_api_secret', teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' };
 const failed = sampleEvent('payment.failed');
-const classify = (response: ReturnType<typeof answer>) => linear.classify(response, classifyContext(config, failed));
+const classify = (response: ReturnType<typeof vendorResponse>) =>
+  linear.classify(response, classifyContext(config, failed));
 const input = (...args: Parameters<typeof sampleEvent>) =>
   builtJson(linear, config, sampleEvent(...args)).variables.input;
-const created = answer(200, {
+const created = vendorResponse(200, {
   data: { issueCreate: { success: true, issue: { id: 'x', identifier: 'ENG-42', url: 'https://linear.app/x' } } },
 });
 const problem = (statusCode: number, type: string, code: string, message = 'Some message') =>
-  answer(statusCode, {
+  vendorResponse(statusCode, {
     data: null,
     errors: [{ message, extensions: { type, code, userPresentableMessage: message } }],
   });
 
 describe('what is sent', () => {
-  it('creates an urgent issue for a failed payment', () => {
+  test('creates a high-priority issue for a failed payment', () => {
     const request = requestOf(
       linear.build([failed], config, sampleContext({ consoleUrl: 'https://console.example/e/1' })),
     );
@@ -66,7 +67,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('gives milestones and price changes a low priority', () => {
+  test('gives milestones and price changes a low priority', () => {
     expect(input('customer.milestone')).toMatchObject({
       title: 'Customer milestone: 0x1F98…F984 reached 100.00 USD',
       priority: 4,
@@ -77,7 +78,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('carries what needs a person, and nothing else', () => {
+  test('carries only what needs a person', () => {
     expect(EVENT_KINDS.filter((kind) => linear.carries(kind, new Set(EVENT_KINDS)))).toEqual([
       'payment.failed',
       'customer.milestone',
@@ -85,12 +86,12 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('sends an OAuth token as a bearer token', () => {
+  test('sends an OAuth token as a bearer token', () => {
     const built = linear.build([failed], { ...config, apiKey: 'lin_oauth_x' }, sampleContext());
     expect(requestOf(built).headers.authorization).toBe('Bearer lin_oauth_x');
   });
 
-  it('gives the failures of one endpoint, reason and day one issue', () => {
+  test('groups failures of an endpoint by reason and day', () => {
     const id = (data: Parameters<typeof sampleEvent<'payment.failed'>>[1], envelope = {}) =>
       input('payment.failed', data as object, { id: `evt_${Math.random()}`, ...envelope }).id;
     expect(id({ paymentId: 'pay_2', message: 'other words' })).toBe(id({}));
@@ -99,18 +100,18 @@ describe('what is sent', () => {
     expect(id({}, { timestamp: '2026-01-03T00:00:00.000Z' })).not.toBe(id({}));
   });
 
-  it('gives another connector another issue', () => {
+  test('creates a separate issue for another connector', () => {
     const other = sampleContext({ connectorId: 'con_2' });
     expect(builtJson(linear, config, failed, other).variables.input.id).not.toBe(input('payment.failed').id);
   });
 
-  it('marks a test event, which is an issue of its own', () => {
+  test('marks a test event, which gets its own issue', () => {
     const { title, priority, id } = builtJson(linear, config, testEvent('payment.failed')).variables.input;
     expect({ title, priority }).toEqual({ title: '[Test] Payment failed: insufficient funds (/weather)', priority: 4 });
     expect(id).not.toBe(input('payment.failed').id);
   });
 
-  it.each(HOSTILE_TEXTS)('keeps hostile text in its code span: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('keeps hostile text in its code span: %j', (text) => {
     const { title, description } = input('payment.failed', {
       reason: text,
       message: text,
@@ -124,8 +125,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
-  it.each([
+describe('what a response means', () => {
+  test.each([
     ['an issue made', created, 'delivered'],
     [
       'the issue open already',
@@ -142,10 +143,10 @@ describe('what an answer means', () => {
       ),
       'delivered',
     ],
-    ['success that is none', answer(200, { data: { issueCreate: { success: false } } }), 'drop'],
-    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['success that is none', vendorResponse(200, { data: { issueCreate: { success: false } } }), 'drop'],
+    ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['a rate limit that comes as 400', problem(400, 'ratelimited', 'RATELIMITED'), 'retry'],
-    ['429', answer(429), 'retry'],
+    ['429', vendorResponse(429), 'retry'],
     ['a refused key with 200', problem(200, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
     ['a refused key with 401', problem(401, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
     ['a refused key with 400', problem(400, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
@@ -160,15 +161,15 @@ describe('what an answer means', () => {
     ['a feature of another plan', problem(200, 'feature not accessible', 'FEATURE_NOT_ACCESSIBLE'), 'drop'],
     ['an internal error with 200', problem(200, 'internal error', 'INTERNAL_SERVER_ERROR'), 'retry'],
     ['a lock timeout', problem(200, 'lock timeout', 'LOCK_TIMEOUT'), 'retry'],
-    ['400 without an error', answer(400), 'drop'],
-    ['500', answer(500), 'retry'],
-    ['503', answer(503, '<html>'), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+    ['400 without an error', vendorResponse(400), 'drop'],
+    ['500', vendorResponse(500), 'retry'],
+    ['503', vendorResponse(503, '<html>'), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('waits as long as the headers say', () => {
+  test('waits as long as the headers say', () => {
     const limited = (headers: Record<string, string>) =>
       classify({ ...problem(400, 'ratelimited', 'RATELIMITED'), headers });
     const reset = String(Date.parse(EVENT_TIME) + 2000 + 90_000);
@@ -177,14 +178,14 @@ describe('what an answer means', () => {
     expect(limited({})).toMatchObject({ afterSeconds: 300 });
   });
 
-  it('names the issue, and never repeats the key', () => {
+  test('names the issue without revealing the key', () => {
     expect(classify(created)).toEqual({ kind: 'delivered', note: 'Issue ENG-42.' });
     expect(JSON.stringify(classify(problem(200, 'other', 'OTHER', 'lin_api_secret')))).not.toContain('lin_api_secret');
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ teamId: 'ENG' }, false],
     [{ teamId: '' }, false],
@@ -198,21 +199,21 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  const probe = (response: ReturnType<typeof answer>) => linear.probe?.classify(response, config, 'send');
+  const probe = (response: ReturnType<typeof vendorResponse>) => linear.probe?.classify(response, config, 'send');
 
-  it('looks the team up', () => {
+  test('looks up the team', () => {
     expect(JSON.parse(linear.probe?.build(config).body ?? '')).toEqual({
       query: 'query($id:String!){viewer{id} team(id:$id){id key name}}',
       variables: { id: config.teamId },
     });
   });
 
-  it('tells a good key from a bad one and a team that is not there', () => {
-    const found = answer(200, {
+  test('recognizes good keys, bad keys and missing teams', () => {
+    const found = vendorResponse(200, {
       data: { viewer: { id: 'u' }, team: { id: config.teamId, key: 'ENG', name: 'Eng\nine' } },
     });
     expect(probe(found)).toEqual({ ok: true, message: 'The key works and has access to the team Eng ine.' });
-    expect(probe(answer(200, { data: { viewer: { id: 'u' }, team: null } }))).toMatchObject({ ok: false });
+    expect(probe(vendorResponse(200, { data: { viewer: { id: 'u' }, team: null } }))).toMatchObject({ ok: false });
     expect(probe(problem(400, 'authentication error', 'AUTHENTICATION_ERROR'))).toMatchObject({ ok: false });
   });
 });

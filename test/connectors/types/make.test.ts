@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { make } from '../../../src/connectors/types/make.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,13 +11,14 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const path = 'abcdefghijklmnopqrstuvwxyz012345';
 const config = { webhookUrl: `https://hook.eu2.make.com/${path}` };
 
 describe('what is sent', () => {
-  it.each(EVENT_KINDS)('posts %s in the one envelope all kinds share', (kind) => {
+  test.each(EVENT_KINDS)('posts %s in the envelope that all event types share', (kind) => {
     const request = requestOf(make.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -35,80 +35,82 @@ describe('what is sent', () => {
     });
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => make.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it('gives a test event the same envelope and a type that no scenario takes for a payment', () => {
+  test('gives a test event a type that no scenario mistakes for a payment', () => {
     const body = builtJson(make, config, testEvent());
     expect(body).toMatchObject({ type: 'connector.test', test: true });
     expect(Object.keys(body)).toEqual(Object.keys(builtJson(make, config, sampleEvent('payment.settled'))));
   });
 
-  it('sends the same bytes on a retry', () => {
+  test('sends the same bytes on a retry', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(make.build([event], config, later)).toEqual(make.build([event], config, sampleContext()));
   });
 
-  it.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
     expect(builtJson(make, config, sampleEvent('payment.failed', { message: text })).data.message).toBe(text);
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
-  it.each([
-    ['queued', answer(200, 'Accepted'), 'delivered'],
-    ['what a Webhook response module answers', answer(201, { any: 'thing' }), 'delivered'],
-    ['a full queue, which is a 400', answer(400, 'Queue is full.'), 'retry'],
-    ['another 400', answer(400, 'Validation failed for 2 parameters.'), 'drop'],
-    ['401', answer(401, 'Unauthorized'), 'pause'],
-    ['404', answer(404), 'disable'],
-    ['410, a scenario that is switched off', answer(410, 'Gone'), 'retry'],
-    ['413', answer(413), 'drop'],
-    ['429', answer(429, 'Too many requests'), 'retry'],
-    ['a failed run', answer(500, 'Scenario failed to complete.'), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+  test.each([
+    ['queued', vendorResponse(200, 'Accepted'), 'delivered'],
+    ['what a Webhook response module answers', vendorResponse(201, { any: 'thing' }), 'delivered'],
+    ['a full queue, which is a 400', vendorResponse(400, 'Queue is full.'), 'retry'],
+    ['another 400', vendorResponse(400, 'Validation failed for 2 parameters.'), 'drop'],
+    ['401', vendorResponse(401, 'Unauthorized'), 'pause'],
+    ['404', vendorResponse(404), 'disable'],
+    ['410, a scenario that is switched off', vendorResponse(410, 'Gone'), 'retry'],
+    ['413', vendorResponse(413), 'drop'],
+    ['429', vendorResponse(429, 'Too many requests'), 'retry'],
+    ['a failed run', vendorResponse(500, 'Scenario failed to complete.'), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(make.classify(response, context).kind).toBe(kind);
   });
 
-  it('comes back slowly to a scenario that is switched off, and says so', () => {
-    expect(make.classify(answer(410), context)).toMatchObject({
+  test('retries slowly while a scenario is turned off, and says so', () => {
+    expect(make.classify(vendorResponse(410), context)).toMatchObject({
       afterSeconds: 3600,
       reason: expect.stringContaining('turned off'),
     });
   });
 
-  it('waits as long as the limit asks for', () => {
-    expect(make.classify(answer(400, 'Queue is full.'), context)).toMatchObject({ afterSeconds: 60 });
-    expect(make.classify(answer(429), context)).toMatchObject({ afterSeconds: 10 });
-    expect(make.classify(answer(429, '', { 'retry-after': '42' }), context)).toMatchObject({ afterSeconds: 42 });
+  test('waits as long as the rate limit asks for', () => {
+    expect(make.classify(vendorResponse(400, 'Queue is full.'), context)).toMatchObject({ afterSeconds: 60 });
+    expect(make.classify(vendorResponse(429), context)).toMatchObject({ afterSeconds: 10 });
+    expect(make.classify(vendorResponse(429, '', { 'retry-after': '42' }), context)).toMatchObject({
+      afterSeconds: 42,
+    });
   });
 
-  it('gives up on an event that made the scenario fail three times, but not on an outage', () => {
-    expect(make.classify(answer(500, 'Scenario failed to complete.'), tried).kind).toBe('drop');
-    expect(make.classify(answer(503), tried).kind).toBe('retry');
+  test('gives up after the scenario failed three times, but not during an outage', () => {
+    expect(make.classify(vendorResponse(500, 'Scenario failed to complete.'), tried).kind).toBe('drop');
+    expect(make.classify(vendorResponse(503), tried).kind).toBe('retry');
   });
 
-  it('says that the scenario may not have run', () => {
-    expect(make.classify(answer(200, 'Accepted'), context)).toMatchObject({
+  test('warns that the scenario may not have run', () => {
+    expect(make.classify(vendorResponse(200, 'Accepted'), context)).toMatchObject({
       note: expect.stringContaining('to see whether it ran'),
     });
   });
 
-  it('never repeats the address', () => {
+  test('never reveals the URL', () => {
     for (const body of [config.webhookUrl, `unknown hook ${path}`]) {
-      expect(JSON.stringify(make.classify(answer(400, body), context))).not.toContain(path);
+      expect(JSON.stringify(make.classify(vendorResponse(400, body), context))).not.toContain(path);
     }
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [`https://hook.eu1.make.com/${path}`, true],
     [`https://hook.us2.make.com/${path}`, true],
     [`https://hook.eu1.make.celonis.com/${path}`, true],
@@ -129,11 +131,11 @@ describe('the settings', () => {
     expect(accepts(make, { webhookUrl })).toBe(accepted);
   });
 
-  it('takes nothing but the URL', () => {
+  test('accepts nothing but the URL', () => {
     expect(accepts(make, { ...config, apiKey: 'x' })).toBe(false);
   });
 });
 
-it('waits longer than usual, because a scenario may answer only when it has run', () => {
+test('waits longer than usual, because a scenario may respond only after it has run', () => {
   expect(make.timeoutSeconds).toBe(30);
 });

@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { mixpanel } from '../../../src/connectors/types/mixpanel.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -11,13 +10,14 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { projectToken: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 
 describe('what is sent', () => {
-  it('imports a settled payment with its amount', () => {
+  test('imports a settled payment with its amount', () => {
     const request = requestOf(mixpanel.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -53,7 +53,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['payment.verified', 'Payment Verified', payer],
     ['payment.failed', 'Payment Failed', payer],
     ['customer.first_payment', 'First Payment', payer],
@@ -72,32 +72,32 @@ describe('what is sent', () => {
     expect(numbers.map(([name]) => name).filter((name) => !counts.includes(name))).toEqual([]);
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => mixpanel.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it.each([
+  test.each([
     ['us', 'api.mixpanel.com'],
     ['eu', 'api-eu.mixpanel.com'],
     ['in', 'api-in.mixpanel.com'],
-  ] as const)('goes to the %s host', (region, host) => {
+  ] as const)('sends to the %s host', (region, host) => {
     const request = requestOf(mixpanel.build([sampleEvent('payment.settled')], { ...config, region }, sampleContext()));
     expect(new URL(request.url).host).toBe(host);
   });
 
-  it('sends the same time and id on a retry, which is what Mixpanel recognises a copy by', () => {
+  test('sends the same time and id on a retry, so that Mixpanel can deduplicate', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(mixpanel.build([event], config, later)).toEqual(mixpanel.build([event], config, sampleContext()));
   });
 
-  it('marks a test event, gives it nobody and no amount', () => {
+  test('marks a test event, without a user or an amount', () => {
     const [record] = builtJson(mixpanel, config, testEvent());
     expect(record).toMatchObject({ event: 'Connector Test', properties: { test: true, distinct_id: '' } });
     expect(record.properties).not.toHaveProperty('amount');
   });
 
-  it.each(HOSTILE_TEXTS)('sends %j as plain text of at most 255 characters and never as the token', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as plain text of at most 255 characters and never as the token', (text) => {
     const event = sampleEvent('payment.settled', { endpointPath: text, method: text, asset: text });
     const [{ properties }] = builtJson(mixpanel, config, event);
     expect(properties.endpoint_path.length).toBeLessThanOrEqual(255);
@@ -106,7 +106,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const imported = { code: 200, num_records_imported: 1, status: 'OK' };
   const failed = {
@@ -115,36 +115,36 @@ describe('what an answer means', () => {
     status: 'Bad Request',
     failed_records: [{ index: 0, $insert_id: 'x', field: 'properties.time', message: 'too old' }],
   };
-  it.each([
-    ['one record imported', answer(200, imported), 'delivered'],
-    ['200 with no record imported', answer(200, { ...imported, num_records_imported: 0 }), 'drop'],
-    ['200 of the `/track` kind', answer(200, '1'), 'drop'],
-    ['a record refused', answer(400, failed), 'drop'],
-    ['a bad token', answer(401, { error: 'Invalid credentials', status: 0 }), 'pause'],
-    ['403', answer(403), 'pause'],
-    ['too large', answer(413), 'drop'],
-    ['429', answer(429, { error: 'rate limit' }), 'retry'],
-    ['502', answer(502), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['a redirect', answer(307), 'drop'],
+  test.each([
+    ['one record imported', vendorResponse(200, imported), 'delivered'],
+    ['200 with no record imported', vendorResponse(200, { ...imported, num_records_imported: 0 }), 'drop'],
+    ['200 of the `/track` kind', vendorResponse(200, '1'), 'drop'],
+    ['a record refused', vendorResponse(400, failed), 'drop'],
+    ['a bad token', vendorResponse(401, { error: 'Invalid credentials', status: 0 }), 'pause'],
+    ['403', vendorResponse(403), 'pause'],
+    ['too large', vendorResponse(413), 'drop'],
+    ['429', vendorResponse(429, { error: 'rate limit' }), 'retry'],
+    ['502', vendorResponse(502), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['a redirect', vendorResponse(307), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(mixpanel.classify(response, context).kind).toBe(kind);
   });
 
-  it('names the field that was refused', () => {
-    expect(mixpanel.classify(answer(400, failed), context)).toMatchObject({
+  test('names the rejected field', () => {
+    expect(mixpanel.classify(vendorResponse(400, failed), context)).toMatchObject({
       reason: expect.stringContaining('properties.time: too old'),
     });
   });
 
-  it('never repeats the token', () => {
-    const outcome = mixpanel.classify(answer(401, { error: `token ${config.projectToken} unknown` }), context);
+  test('never repeats the token', () => {
+    const outcome = mixpanel.classify(vendorResponse(401, { error: `token ${config.projectToken} unknown` }), context);
     expect(JSON.stringify(outcome)).not.toContain(config.projectToken);
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [{ ...config, region: 'in' }, true],
     [{ ...config, region: 'mars' }, false],
@@ -159,7 +159,7 @@ describe('the settings', () => {
 });
 
 describe('the probe', () => {
-  it('has Mixpanel check the token', () => {
+  test('lets Mixpanel check the token', () => {
     expect(mixpanel.probe?.build(config)).toEqual({
       method: 'POST',
       url: 'https://mixpanel.com/api/app/validate-project-credentials/',
@@ -168,14 +168,14 @@ describe('the probe', () => {
     });
   });
 
-  it.each([
+  test.each([
     [200, true, 'is valid'],
     [400, false, "isn't valid"],
     [401, false, "isn't valid"],
     [429, false, "couldn't check"],
     [500, false, "couldn't check"],
   ])('takes HTTP %i for ok: %s', (statusCode, ok, words) => {
-    expect(mixpanel.probe?.classify(answer(statusCode), config, 'send')).toEqual({
+    expect(mixpanel.probe?.classify(vendorResponse(statusCode), config, 'send')).toEqual({
       ok,
       message: expect.stringContaining(words),
     });

@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { n8n } from '../../../src/connectors/types/n8n.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -13,13 +12,14 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const path = '0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11';
 const config = { webhookUrl: `https://example.app.n8n.cloud/webhook/${path}` };
 
 describe('what is sent', () => {
-  it.each(EVENT_KINDS)('posts %s in the one envelope all kinds share', (kind) => {
+  test.each(EVENT_KINDS)('posts %s in the envelope that all event types share', (kind) => {
     const request = requestOf(n8n.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: config.webhookUrl });
     expect(request.headers).toEqual({
@@ -36,11 +36,11 @@ describe('what is sent', () => {
     });
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => n8n.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it('sends the header the node asks for', () => {
+  test('sends the header the node asks for', () => {
     const headersFor = (settings: object) =>
       requestOf(n8n.build([sampleEvent('payment.settled')], { ...config, ...settings }, sampleContext())).headers;
     expect(headersFor({ authHeaderName: 'X-Api-Key', authHeaderValue: 's3cret' })).toMatchObject({
@@ -52,74 +52,74 @@ describe('what is sent', () => {
     expect(headersFor({ authHeaderName: 'X-Api-Key' })).not.toHaveProperty('x-api-key');
   });
 
-  it('signs the exact bytes of the body when given a secret', () => {
+  test('signs the exact bytes of the body if there is a signing secret', () => {
     const settings = { ...config, signingSecret: 'shared secret' };
     const { headers, body = '' } = requestOf(n8n.build([sampleEvent('payment.settled')], settings, sampleContext()));
     const expected = createHmac('sha256', 'shared secret').update(body).digest('hex');
     expect(headers['x-event-signature']).toBe(`sha256=${expected}`);
   });
 
-  it('gives a test event a type that no workflow takes for a payment', () => {
+  test('gives a test event a type that no workflow mistakes for a payment', () => {
     expect(builtJson(n8n, config, testEvent())).toMatchObject({ type: 'connector.test', test: true });
   });
 
-  it('sends the same bytes on a retry', () => {
+  test('sends the same bytes on a retry', () => {
     const event = sampleEvent('payment.settled');
     const settings = { ...config, signingSecret: 'shared secret' };
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(n8n.build([event], settings, later)).toEqual(n8n.build([event], settings, sampleContext()));
   });
 
-  it.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
     expect(builtJson(n8n, config, sampleEvent('payment.failed', { message: text })).data.message).toBe(text);
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const notRegistered = { code: 404, message: `The requested webhook "POST ${path}" is not registered.`, hint: '…' };
   const wrongMethod = {
     code: 404,
     message: 'This webhook is not registered for POST requests. Did you mean to make a GET request?',
   };
-  it.each([
-    ['started', answer(200, { message: 'Workflow was started' }), 'delivered'],
-    ['whatever the author answers', answer(201, 'thanks'), 'delivered'],
-    ['no content', answer(204), 'delivered'],
-    ['a workflow that is switched off', answer(404, notRegistered), 'retry'],
-    ['a node that takes GET', answer(404, wrongMethod), 'retry'],
-    ['400', answer(400), 'drop'],
-    ['401', answer(401, 'Authorization is required!'), 'pause'],
-    ['403', answer(403, 'Authorization data is wrong!'), 'pause'],
-    ['410', answer(410), 'disable'],
-    ['413', answer(413), 'drop'],
-    ['429', answer(429), 'retry'],
-    ['a failed run', answer(500, { message: 'Error in workflow' }), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['a redirect', answer(301), 'drop'],
+  test.each([
+    ['started', vendorResponse(200, { message: 'Workflow was started' }), 'delivered'],
+    ['whatever the author answers', vendorResponse(201, 'thanks'), 'delivered'],
+    ['no content', vendorResponse(204), 'delivered'],
+    ['a workflow that is switched off', vendorResponse(404, notRegistered), 'retry'],
+    ['a node that takes GET', vendorResponse(404, wrongMethod), 'retry'],
+    ['400', vendorResponse(400), 'drop'],
+    ['401', vendorResponse(401, 'Authorization is required!'), 'pause'],
+    ['403', vendorResponse(403, 'Authorization data is wrong!'), 'pause'],
+    ['410', vendorResponse(410), 'disable'],
+    ['413', vendorResponse(413), 'drop'],
+    ['429', vendorResponse(429), 'retry'],
+    ['a failed run', vendorResponse(500, { message: 'Error in workflow' }), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['a redirect', vendorResponse(301), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(n8n.classify(response, context).kind).toBe(kind);
   });
 
-  it('passes on what n8n says, and comes back in an hour', () => {
-    expect(n8n.classify(answer(404, wrongMethod), context)).toMatchObject({
+  test("passes on n8n's message and retries in an hour", () => {
+    expect(n8n.classify(vendorResponse(404, wrongMethod), context)).toMatchObject({
       afterSeconds: 3600,
       reason: expect.stringContaining('Did you mean to make a GET request?'),
     });
   });
 
-  it('gives up on an event that made the workflow fail three times, but not on an outage', () => {
+  test('gives up after the workflow failed three times, but not during an outage', () => {
     const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
-    expect(n8n.classify(answer(500), tried).kind).toBe('drop');
-    expect(n8n.classify(answer(502), tried).kind).toBe('retry');
+    expect(n8n.classify(vendorResponse(500), tried).kind).toBe('drop');
+    expect(n8n.classify(vendorResponse(502), tried).kind).toBe('retry');
   });
 
-  it('never repeats the path, the header or the signing secret', () => {
+  test('never reveals the path, the header or the signing secret', () => {
     const settings = { ...config, authHeaderValue: 'header-canary', signingSecret: 'signing-canary' };
     const message = `${notRegistered.message} header-canary signing-canary ${config.webhookUrl}`;
     for (const statusCode of [400, 401, 404, 500]) {
       const outcome = n8n.classify(
-        answer(statusCode, { message }),
+        vendorResponse(statusCode, { message }),
         classifyContext(settings, sampleEvent('payment.settled')),
       );
       expect(JSON.stringify(outcome)).not.toMatch(new RegExp(`${path}|canary`));
@@ -128,7 +128,7 @@ describe('what an answer means', () => {
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config.webhookUrl, true],
     ['https://n8n.example.com/webhook/orders', true],
     ['https://n8n.example.com:5678/custom/prefix/webhook/orders?team=1', true],
@@ -145,7 +145,7 @@ describe('the settings', () => {
     expect(accepts(n8n, { webhookUrl })).toBe(accepted);
   });
 
-  it.each([
+  test.each([
     [{ authHeaderName: 'X-Api-Key', authHeaderValue: 's3cret' }, true],
     [{ authHeaderValue: 'Bearer abc' }, true],
     [{ signingSecret: 'a shared secret phrase' }, true],
@@ -167,6 +167,6 @@ describe('the settings', () => {
   });
 });
 
-it('waits longer than usual, because a workflow may answer only when it has run', () => {
+test('waits longer than usual, because a workflow may respond only after it has run', () => {
   expect(n8n.timeoutSeconds).toBe(30);
 });

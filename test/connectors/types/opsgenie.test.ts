@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorRequest, Outcome } from '../../../src/connectors/definition.ts';
 import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   CONNECTOR_ID,
   classifyContext,
@@ -14,13 +13,18 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { apiKey: 'eb243592-faa2-4ba2-a551q-1afdf565c889' };
 const endpointId = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 const alias = `tollgate:${endpointId}:payment_failed`;
 const openKey = `open:${endpointId}`;
-const accepted = answer(202, { result: 'Request will be processed', took: 0.3, requestId: '43a29c5c-3dbf-4fa4' });
+const accepted = vendorResponse(202, {
+  result: 'Request will be processed',
+  took: 0.3,
+  requestId: '43a29c5c-3dbf-4fa4',
+});
 const failed = sampleEvent('payment.failed');
 
 function nextOf(outcome: Outcome): ConnectorRequest {
@@ -29,7 +33,7 @@ function nextOf(outcome: Outcome): ConnectorRequest {
 }
 
 describe('what is sent', () => {
-  it('opens one alert an endpoint for failed payments', () => {
+  test('opens one alert per endpoint for failed payments', () => {
     const request = requestOf(opsgenie.build([failed], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -48,7 +52,7 @@ describe('what is sent', () => {
     });
   });
 
-  it.each([
+  test.each([
     [{ stage: 'verify', reason: 'facilitator_unavailable' }, 'opens an alert'],
     [{ stage: 'verify', reason: 'insufficient_funds' }, 'the buyer caused this failure'],
     [{ stage: 'upstream', reason: 'upstream_error', upstreamStatusCode: 404 }, 'the buyer caused this failure'],
@@ -61,7 +65,7 @@ describe('what is sent', () => {
     expect(skipped || 'opens an alert').toContain(expected);
   });
 
-  it('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
+  test('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
     const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
     const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
     const opens = (seconds: number[], memory = {}, settings = {}) => {
@@ -77,7 +81,7 @@ describe('what is sent', () => {
     expect(opens([0, -3000], {}, { upstreamFailureCount: '2', upstreamFailureMinutes: '60' })).toBe(true);
   });
 
-  it('closes the alert by the same alias once a payment settles', () => {
+  test('closes the alert by the same alias once a payment settles', () => {
     const context = sampleContext({ memory: { [openKey]: '2026-01-02T03:00:00.000Z' } });
     const request = requestOf(opsgenie.build([sampleEvent('payment.settled')], config, context));
     const encoded = `tollgate%3A${endpointId}%3Apayment_failed`;
@@ -88,7 +92,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('closes nothing it did not open, nor what failed after the payment', () => {
+  test("doesn't close alerts it didn't open, or for failures after the payment", () => {
     const built = (memory: Record<string, string>) =>
       opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory }));
     expect(built({})).toEqual({ skip: 'No alert is open for this endpoint.' });
@@ -96,12 +100,12 @@ describe('what is sent', () => {
     expect(built({ [openKey]: '2026-01-02T03:04:06.000Z' })).toEqual({ skip: expect.stringContaining('before') });
   });
 
-  it('carries failures and settlements only', () => {
+  test('carries failures and settlements only', () => {
     const carried = EVENT_KINDS.filter((kind) => opsgenie.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['payment.settled', 'payment.failed']);
   });
 
-  it.each([
+  test.each([
     ['us', {}, 'api.opsgenie.com/v2/alerts'],
     ['eu', {}, 'api.eu.opsgenie.com/v2/alerts'],
     ['jsm', {}, 'api.atlassian.com/jsm/ops/integration/v2/alerts'],
@@ -113,12 +117,12 @@ describe('what is sent', () => {
     expect(requestOf(opsgenie.build([failed], settings, sampleContext({ memory }))).url).toBe(`https://${address}`);
   });
 
-  it('sends the same bytes on a retry', () => {
+  test('sends the same bytes on a retry', () => {
     const later = sampleContext({ attemptNumber: 4, now: new Date('2026-01-05') });
     expect(opsgenie.build([failed], config, later)).toEqual(opsgenie.build([failed], config, sampleContext()));
   });
 
-  it.each(HOSTILE_TEXTS)('keeps %j within the limits and without markup', (text) => {
+  test.each(HOSTILE_TEXTS)('keeps %j within the limits and without markup', (text) => {
     const data = { endpointPath: text, message: text, reason: text, method: text };
     const body = builtJson(opsgenie, config, sampleEvent('payment.failed', data));
     expect(body.message.length).toBeLessThanOrEqual(130);
@@ -135,7 +139,7 @@ describe('what is sent', () => {
 });
 
 describe('a test event', () => {
-  it('is an alert of the lowest priority that is closed at once, in the region that took it', () => {
+  test('is a lowest-priority alert that is closed immediately, in the region that accepted it', () => {
     const event = testEvent('payment.failed');
     const first = requestOf(opsgenie.build([event], config, sampleContext()));
     expect(JSON.parse(first.body ?? '')).toMatchObject({
@@ -145,7 +149,7 @@ describe('a test event', () => {
       tags: ['tollgate', 'test'],
     });
     const step = (request: ConnectorRequest) => classifyContext(config, event, { step: request.step ?? '' });
-    const second = nextOf(opsgenie.classify(answer(401), step(first)));
+    const second = nextOf(opsgenie.classify(vendorResponse(401), step(first)));
     expect(second.url).toBe('https://api.eu.opsgenie.com/v2/alerts');
     expect(second.body).toBe(first.body);
     const third = nextOf(opsgenie.classify(accepted, step(second)));
@@ -154,56 +158,56 @@ describe('a test event', () => {
     expect(opsgenie.classify(accepted, step(third))).toMatchObject({ kind: 'delivered', remember: { region: 'eu' } });
   });
 
-  it('is not remembered as an open alert, and a settled one opens and closes likewise', () => {
+  test("isn't remembered as an open alert, whatever its event type", () => {
     const event = testEvent('payment.settled');
     const request = requestOf(opsgenie.build([event], { ...config, region: 'us' }, sampleContext()));
     const settings = { ...config, region: 'us' as const };
     const closing = nextOf(opsgenie.classify(accepted, classifyContext(settings, event, { step: request.step ?? '' })));
     const last = classifyContext(settings, event, { step: closing.step ?? '' });
     expect(opsgenie.classify(accepted, last)).toHaveProperty('remember', {});
-    expect(opsgenie.classify(answer(404), last).kind).toBe('delivered');
+    expect(opsgenie.classify(vendorResponse(404), last).kind).toBe('delivered');
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const settings = { ...config, region: 'us' as const };
   const context = classifyContext(settings, failed, { step: 'send:us' });
-  it.each([
+  test.each([
     ['queued', accepted, 'delivered'],
-    ['202 without a request id', answer(202, 'ok'), 'retry'],
-    ['200', answer(200, {}), 'drop'],
-    ['400', answer(400, { message: 'Body is not processable' }), 'drop'],
-    ['401', answer(401, { message: 'Could not authenticate' }), 'pause'],
-    ['403', answer(403, { message: 'You are not authorized' }), 'pause'],
-    ['404', answer(404), 'disable'],
-    ['a field refused', answer(422, { message: 'Request body is not processable.' }), 'drop'],
-    ['a malformed key, which is a 422', answer(422, { message: 'Key format is not valid!' }), 'pause'],
-    ['429', answer(429), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+    ['202 without a request id', vendorResponse(202, 'ok'), 'retry'],
+    ['200', vendorResponse(200, {}), 'drop'],
+    ['400', vendorResponse(400, { message: 'Body is not processable' }), 'drop'],
+    ['401', vendorResponse(401, { message: 'Could not authenticate' }), 'pause'],
+    ['403', vendorResponse(403, { message: 'You are not authorized' }), 'pause'],
+    ['404', vendorResponse(404), 'disable'],
+    ['a field refused', vendorResponse(422, { message: 'Request body is not processable.' }), 'drop'],
+    ['a malformed key, which is a 422', vendorResponse(422, { message: 'Key format is not valid!' }), 'pause'],
+    ['429', vendorResponse(429), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(opsgenie.classify(response, context).kind).toBe(kind);
   });
 
-  it('tries the other region before it takes the key for refused, and remembers the one that works', () => {
+  test('tries the other region before it gives up on the key, and remembers the one that works', () => {
     const first = classifyContext(config, failed, { step: 'send:us' });
-    const request = nextOf(opsgenie.classify(answer(401), first));
+    const request = nextOf(opsgenie.classify(vendorResponse(401), first));
     expect(request.url).toBe('https://api.eu.opsgenie.com/v2/alerts');
     const second = classifyContext(config, failed, { step: request.step ?? '' });
     expect(opsgenie.classify(accepted, second)).toMatchObject({ remember: { region: 'eu', [openKey]: EVENT_TIME } });
-    expect(opsgenie.classify(answer(401), second).kind).toBe('pause');
+    expect(opsgenie.classify(vendorResponse(401), second).kind).toBe('pause');
   });
 
-  it('finds a replaced key in the first region again', () => {
+  test('finds a replaced key in the first region again', () => {
     const memory = { region: 'eu' };
     const first = classifyContext(config, failed, { step: 'send:eu', memory });
-    const request = nextOf(opsgenie.classify(answer(403), first));
+    const request = nextOf(opsgenie.classify(vendorResponse(403), first));
     expect(request.url).toBe('https://api.opsgenie.com/v2/alerts');
     const second = classifyContext(config, failed, { step: request.step ?? '', memory });
     expect(opsgenie.classify(accepted, second)).toMatchObject({ remember: { region: 'us' } });
   });
 
-  it('remembers what it opened by the newest failure, and forgets what it closed', () => {
+  test('remembers what it opened by the newest failure, and forgets what it closed', () => {
     expect(opsgenie.classify(accepted, context)).toMatchObject({ remember: { [openKey]: EVENT_TIME } });
     const memory = { [openKey]: '2026-01-02T04:00:00.000Z' };
     expect(opsgenie.classify(accepted, { ...context, memory })).toMatchObject({ remember: memory });
@@ -211,30 +215,36 @@ describe('what an answer means', () => {
     expect(opsgenie.classify(accepted, settled)).toMatchObject({ remember: { [openKey]: '' } });
   });
 
-  it('takes an alert that is not there any more for closed', () => {
+  test('treats a missing alert as closed', () => {
     const settled = classifyContext(settings, sampleEvent('payment.settled'), { step: 'send:us' });
-    expect(opsgenie.classify(answer(404), settled)).toMatchObject({ kind: 'delivered', remember: { [openKey]: '' } });
+    expect(opsgenie.classify(vendorResponse(404), settled)).toMatchObject({
+      kind: 'delivered',
+      remember: { [openKey]: '' },
+    });
   });
 
-  it('waits as long as the throttle lasts', () => {
+  test('waits until the rate limit resets', () => {
     const throttled = { 'x-ratelimit-state': 'THROTTLED', 'x-ratelimit-period-in-sec': '45' };
-    expect(opsgenie.classify(answer(429, '', throttled), context)).toMatchObject({ afterSeconds: 45 });
-    expect(opsgenie.classify(answer(429, '', { ...throttled, 'retry-after': '5' }), context)).toMatchObject({
+    expect(opsgenie.classify(vendorResponse(429, '', throttled), context)).toMatchObject({ afterSeconds: 45 });
+    expect(opsgenie.classify(vendorResponse(429, '', { ...throttled, 'retry-after': '5' }), context)).toMatchObject({
       afterSeconds: 5,
     });
-    expect(opsgenie.classify(answer(429), context)).not.toHaveProperty('afterSeconds');
+    expect(opsgenie.classify(vendorResponse(429), context)).not.toHaveProperty('afterSeconds');
   });
 
-  it('never repeats the key', () => {
+  test('never repeats the key', () => {
     for (const statusCode of [400, 401, 422, 500]) {
-      const outcome = opsgenie.classify(answer(statusCode, { message: `Key ${config.apiKey} is bad` }), context);
+      const outcome = opsgenie.classify(
+        vendorResponse(statusCode, { message: `Key ${config.apiKey} is bad` }),
+        context,
+      );
       expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
     }
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [{ ...config, region: 'jsm' }, true],
     [{ ...config, region: 'ap' }, false],
@@ -249,27 +259,27 @@ describe('the settings', () => {
 });
 
 describe('the probe', () => {
-  it('lists one alert, in the other region when the first refuses', () => {
+  test('lists one alert, in the other region if the first rejects the key', () => {
     const first = opsgenie.probe?.build(config);
     expect(first).toMatchObject({
       method: 'GET',
       url: 'https://api.opsgenie.com/v2/alerts?limit=1',
       headers: { authorization: `GenieKey ${config.apiKey}` },
     });
-    const outcome = opsgenie.probe?.classify(answer(401), config, first?.step ?? '');
+    const outcome = opsgenie.probe?.classify(vendorResponse(401), config, first?.step ?? '');
     expect(outcome).toMatchObject({ next: { url: 'https://api.eu.opsgenie.com/v2/alerts?limit=1' } });
     const second = outcome && 'next' in outcome ? (outcome.next.step ?? '') : '';
-    expect(opsgenie.probe?.classify(answer(200), config, second)).toMatchObject({ ok: true });
-    expect(opsgenie.probe?.classify(answer(403), config, second)).toMatchObject({ ok: false });
+    expect(opsgenie.probe?.classify(vendorResponse(200), config, second)).toMatchObject({ ok: true });
+    expect(opsgenie.probe?.classify(vendorResponse(403), config, second)).toMatchObject({ ok: false });
   });
 
-  it('asks no other region when one is given', () => {
+  test("doesn't try another region if one is configured", () => {
     const settings = { ...config, region: 'us' as const };
-    expect(opsgenie.probe?.classify(answer(401), settings, 'probe:us')).toMatchObject({ ok: false });
+    expect(opsgenie.probe?.classify(vendorResponse(401), settings, 'probe:us')).toMatchObject({ ok: false });
   });
 
-  it('says when it could not find out', () => {
-    expect(opsgenie.probe?.classify(answer(404), { ...config, region: 'jsm' }, 'probe:jsm')).toEqual({
+  test("reports that it couldn't check the key", () => {
+    expect(opsgenie.probe?.classify(vendorResponse(404), { ...config, region: 'jsm' }, 'probe:jsm')).toEqual({
       ok: false,
       message: expect.stringContaining("couldn't check"),
     });

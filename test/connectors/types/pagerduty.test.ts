@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { pagerduty } from '../../../src/connectors/types/pagerduty.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   CONNECTOR_ID,
   classifyContext,
@@ -13,6 +12,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { routingKey: '0123456789abcdef0123456789abcdef' };
@@ -21,10 +21,10 @@ const endpointId = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 const dedupKey = `tollgate:${endpointId}:payment_failed`;
 const openKey = `open:${endpointId}`;
 const consoleUrl = 'https://console.example.com/events/evt_01jc9x2v5qe3w8k4m6n7p9r0st';
-const accepted = answer(202, { status: 'success', message: 'Event processed', dedup_key: dedupKey });
+const accepted = vendorResponse(202, { status: 'success', message: 'Event processed', dedup_key: dedupKey });
 
 describe('what is sent', () => {
-  it('triggers one alert an endpoint for failed payments', () => {
+  test('triggers one alert per endpoint for failed payments', () => {
     const context = sampleContext({ consoleUrl });
     const request = requestOf(pagerduty.build([sampleEvent('payment.failed')], config, context));
     expect(request).toMatchObject({
@@ -55,7 +55,7 @@ describe('what is sent', () => {
     });
   });
 
-  it.each([
+  test.each([
     [{ stage: 'verify', reason: 'facilitator_unavailable' }, 'opens an alert'],
     [{ stage: 'verify', reason: 'insufficient_funds' }, 'the buyer caused this failure'],
     [{ stage: 'upstream', reason: 'upstream_error', upstreamStatusCode: 404 }, 'the buyer caused this failure'],
@@ -68,7 +68,7 @@ describe('what is sent', () => {
     expect(skipped || 'opens an alert').toContain(expected);
   });
 
-  it('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
+  test('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
     const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
     const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
     const opens = (seconds: number[], memory = {}, settings = {}) => {
@@ -84,7 +84,7 @@ describe('what is sent', () => {
     expect(opens([0, -3000], {}, { upstreamFailureCount: '2', upstreamFailureMinutes: '60' })).toBe(true);
   });
 
-  it('resolves the alert with the same key once a payment settles', () => {
+  test('resolves the alert with the same key once a payment settles', () => {
     const context = sampleContext({ memory: { [openKey]: '2026-01-02T03:00:00.000Z' } });
     const request = requestOf(pagerduty.build([sampleEvent('payment.settled')], config, context));
     expect(request.url).toBe('https://events.pagerduty.com/v2/enqueue');
@@ -95,7 +95,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('resolves nothing it did not open, nor what failed after the payment', () => {
+  test("doesn't resolve alerts it didn't open, or for failures after the payment", () => {
     const settled = sampleEvent('payment.settled');
     const built = (memory: Record<string, string>) => pagerduty.build([settled], config, sampleContext({ memory }));
     expect(built({})).toEqual({ skip: 'No alert is open for this endpoint.' });
@@ -104,10 +104,10 @@ describe('what is sent', () => {
     expect(built({ [openKey]: '2026-01-02T03:04:06.000Z' })).toEqual({ skip: expect.stringContaining('before') });
   });
 
-  it.each([
+  test.each([
     ['endpoint.created', 'Endpoint created: /weather at 0.01 USD'],
     ['endpoint.pricing_changed', 'Price changed: /weather from 0.01 USD to 0.02 USD'],
-  ] as const)('records %s as a change', (kind, summary) => {
+  ] as const)('sends %s as a change event', (kind, summary) => {
     const request = requestOf(pagerduty.build([sampleEvent(kind)], config, sampleContext({ consoleUrl })));
     expect(request.url).toBe('https://events.pagerduty.com/v2/change/enqueue');
     expect(JSON.parse(request.body ?? '')).toEqual({
@@ -122,29 +122,29 @@ describe('what is sent', () => {
     });
   });
 
-  it('skips changes with a key of event rules, which does not take them', () => {
+  test("skips change events with a key of event rules, which doesn't accept them", () => {
     const built = pagerduty.build([sampleEvent('endpoint.created')], rulesetConfig, sampleContext());
     expect(built).toEqual({ skip: expect.stringContaining("don't accept change events") });
   });
 
-  it('carries failures, settlements and changes only', () => {
+  test('carries failures, settlements and changes only', () => {
     const carried = EVENT_KINDS.filter((kind) => pagerduty.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['payment.settled', 'payment.failed', 'endpoint.created', 'endpoint.pricing_changed']);
   });
 
-  it.each(['/v2/enqueue', '/v2/change/enqueue'])('goes to the European host for %s when told so', (path) => {
+  test.each(['/v2/enqueue', '/v2/change/enqueue'])('sends %s to the European host if configured', (path) => {
     const event = sampleEvent(path === '/v2/enqueue' ? 'payment.failed' : 'endpoint.created');
     const request = requestOf(pagerduty.build([event], { ...config, region: 'eu' }, sampleContext()));
     expect(request.url).toBe(`https://events.eu.pagerduty.com${path}`);
   });
 
-  it('sends the same bytes on a retry', () => {
+  test('sends the same bytes on a retry', () => {
     const later = sampleContext({ attemptNumber: 4, now: new Date('2026-01-05') });
     const event = sampleEvent('payment.failed');
     expect(pagerduty.build([event], config, later)).toEqual(pagerduty.build([event], config, sampleContext()));
   });
 
-  it.each(HOSTILE_TEXTS)('keeps %j on one line and within the limits', (text) => {
+  test.each(HOSTILE_TEXTS)('keeps %j on one line and within the limits', (text) => {
     const data = { endpointPath: text, message: text, reason: text, method: text };
     const { payload } = builtJson(pagerduty, config, sampleEvent('payment.failed', data));
     expect(payload.summary.length).toBeLessThanOrEqual(1024);
@@ -156,13 +156,13 @@ describe('what is sent', () => {
 });
 
 describe('a test event', () => {
-  it('is a change, which pages nobody, whatever its kind', () => {
+  test('is a change event, which pages nobody, whatever its type', () => {
     const request = requestOf(pagerduty.build([testEvent('payment.failed')], config, sampleContext()));
     expect(request.url).toBe('https://events.pagerduty.com/v2/change/enqueue');
     expect(JSON.parse(request.body ?? '').payload.summary).toMatch(/^\[Test\] /);
   });
 
-  it('is an info alert that is resolved at once where changes are not taken', () => {
+  test("is an info alert that is resolved immediately if change events aren't accepted", () => {
     const context = sampleContext();
     const request = requestOf(pagerduty.build([testEvent('payment.failed')], rulesetConfig, context));
     const key = `tollgate:test:${CONNECTOR_ID}`;
@@ -183,31 +183,35 @@ describe('a test event', () => {
     expect(pagerduty.classify(accepted, last).kind).toBe('delivered');
   });
 
-  it('is not remembered as an open alert', () => {
+  test("isn't remembered as an open alert", () => {
     const outcome = pagerduty.classify(accepted, classifyContext(config, testEvent('payment.failed')));
     expect(outcome).toEqual({ kind: 'delivered', note: expect.any(String), remember: {} });
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.failed'));
-  it.each([
+  test.each([
     ['accepted', accepted, 'delivered'],
-    ['202 that confirms nothing', answer(202, 'ok'), 'retry'],
-    ['200', answer(200, { status: 'success' }), 'drop'],
-    ['an invalid event', answer(400, { status: 'invalid event', errors: ["'payload.summary' is missing"] }), 'drop'],
-    ['an unknown key', answer(400, { status: 'invalid event', errors: ['Invalid routing key'] }), 'pause'],
-    ['a bad key', answer(400, { errors: ["Length of 'routing_key' is incorrect"] }), 'pause'],
-    ['401', answer(401), 'pause'],
-    ['413', answer(413), 'drop'],
-    ['429', answer(429), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+    ['202 that confirms nothing', vendorResponse(202, 'ok'), 'retry'],
+    ['200', vendorResponse(200, { status: 'success' }), 'drop'],
+    [
+      'an invalid event',
+      vendorResponse(400, { status: 'invalid event', errors: ["'payload.summary' is missing"] }),
+      'drop',
+    ],
+    ['an unknown key', vendorResponse(400, { status: 'invalid event', errors: ['Invalid routing key'] }), 'pause'],
+    ['a bad key', vendorResponse(400, { errors: ["Length of 'routing_key' is incorrect"] }), 'pause'],
+    ['401', vendorResponse(401), 'pause'],
+    ['413', vendorResponse(413), 'drop'],
+    ['429', vendorResponse(429), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(pagerduty.classify(response, context).kind).toBe(kind);
   });
 
-  it('remembers what it opened by the newest failure, and forgets what it resolved', () => {
+  test('remembers what it opened by the newest failure, and forgets what it resolved', () => {
     expect(pagerduty.classify(accepted, context)).toMatchObject({ remember: { [openKey]: EVENT_TIME } });
     const newer = '2026-01-02T04:00:00.000Z';
     const late = classifyContext(config, sampleEvent('payment.failed'), { memory: { [openKey]: newer } });
@@ -218,16 +222,16 @@ describe('what an answer means', () => {
     expect(pagerduty.classify(accepted, changed)).toHaveProperty('remember', {});
   });
 
-  it('backs off from half a minute to minutes, or as long as it is told', () => {
+  test('backs off from half a minute to minutes, or as long as it is asked to', () => {
     const afterSeconds = (attemptNumber: number, headers = {}) =>
-      pagerduty.classify(answer(429, '', headers), { ...context, attemptNumber });
+      pagerduty.classify(vendorResponse(429, '', headers), { ...context, attemptNumber });
     expect(afterSeconds(1)).toMatchObject({ afterSeconds: 30 });
     expect(afterSeconds(4)).toMatchObject({ afterSeconds: 300 });
     expect(afterSeconds(4, { 'retry-after': '7' })).toMatchObject({ afterSeconds: 7 });
   });
 
-  it('says what was wrong with the event, without the key', () => {
-    const response = answer(400, { errors: [`'payload.summary' is missing ${config.routingKey}`] });
+  test('reports what was wrong with the event without revealing the key', () => {
+    const response = vendorResponse(400, { errors: [`'payload.summary' is missing ${config.routingKey}`] });
     const outcome = pagerduty.classify(response, context);
     expect(outcome).toMatchObject({ reason: expect.stringContaining("'payload.summary' is missing") });
     expect(JSON.stringify(outcome)).not.toContain(config.routingKey);
@@ -235,7 +239,7 @@ describe('what an answer means', () => {
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [rulesetConfig, true],
     [{ ...config, region: 'eu' }, true],
@@ -251,6 +255,6 @@ describe('the settings', () => {
   });
 });
 
-it('offers no probe: the integration key can do nothing but send events', () => {
+test('has no probe, because the integration key can only send events', () => {
   expect(pagerduty.probe).toBeUndefined();
 });

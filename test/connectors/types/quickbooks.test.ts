@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
 import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
@@ -6,13 +6,13 @@ import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
-  answer,
   classifyContext,
   HOSTILE_TEXTS,
   requestOf,
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { accessToken: 'eyJ.qbo.token', realmId: '9130355377388383' };
@@ -23,16 +23,21 @@ const payment = sampleEvent('payment.settled');
 const numberOf = (event: typeof day) => (bookingOf(event) as { number: string }).number;
 const queryOf = ({ url }: ConnectorRequest) => new URL(url).searchParams.get('query');
 
-const nothing = answer(200, { QueryResponse: {}, time: '2026-01-03T00:00:10Z' });
-const receipts = (...list: object[]) => answer(200, { QueryResponse: { SalesReceipt: list } });
-const booked = answer(200, { SalesReceipt: { Id: '145', DocNumber: numberOf(day) }, time: '2026-01-03T00:00:10Z' });
+const nothing = vendorResponse(200, { QueryResponse: {}, time: '2026-01-03T00:00:10Z' });
+const receipts = (...list: object[]) => vendorResponse(200, { QueryResponse: { SalesReceipt: list } });
+const booked = vendorResponse(200, {
+  SalesReceipt: { Id: '145', DocNumber: numberOf(day) },
+  time: '2026-01-03T00:00:10Z',
+});
 const fault = (statusCode: number, type: string, code: string, Detail = 'Some detail') =>
-  answer(statusCode, { Fault: { Error: [{ Message: 'Some message', Detail, code }], type }, time: 'now' });
+  vendorResponse(statusCode, { Fault: { Error: [{ Message: 'Some message', Detail, code }], type }, time: 'now' });
 const preferences = (home: string, isMulti = false) =>
-  answer(200, { Preferences: { CurrencyPrefs: { HomeCurrency: { value: home }, MultiCurrencyEnabled: isMulti } } });
+  vendorResponse(200, {
+    Preferences: { CurrencyPrefs: { HomeCurrency: { value: home }, MultiCurrencyEnabled: isMulti } },
+  });
 
 const rate = (target: string, Rate: unknown) =>
-  answer(200, {
+  vendorResponse(200, {
     ExchangeRate: { AsOfDate: '2026-01-02', SourceCurrencyCode: 'USD', TargetCurrencyCode: target, Rate },
     time: '2026-01-03T00:00:10Z',
   });
@@ -42,15 +47,15 @@ function company(answers: Record<string, ConnectorResponse> = {}) {
   const all: Record<string, ConnectorResponse> = {
     check: nothing,
     preferences: preferences('USD'),
-    item: answer(200, { QueryResponse: { Item: [{ Id: '21' }] } }),
+    item: vendorResponse(200, { QueryResponse: { Item: [{ Id: '21' }] } }),
     send: booked,
     ...answers,
   };
-  return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? answer(500);
+  return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? vendorResponse(500);
 }
 
 describe('what is sent', () => {
-  it('books a day as one sales receipt, once the company and the item are known', () => {
+  test('books a day as one sales receipt, once the company and the item are known', () => {
     const { outcome, requests, steps } = drive(quickbooks, config, [day], company(), { memory });
     expect(steps).toEqual(['check', 'send']);
     const url = new URL(requests[1]?.url ?? '');
@@ -83,7 +88,7 @@ describe('what is sent', () => {
     expect(outcome).toEqual({ kind: 'delivered', note: `Sales receipt ${numberOf(day)}.` });
   });
 
-  it('first learns the currency and the item, and remembers both', () => {
+  test('first looks up the currency and the item, and remembers both', () => {
     const { steps, requests, memory: remembered } = drive(quickbooks, config, [day], company());
     expect(steps).toEqual(['check', 'preferences', 'item', 'send']);
     expect(requests[1]?.url).toBe(`${baseUrl}/preferences?minorversion=75`);
@@ -91,21 +96,21 @@ describe('what is sent', () => {
     expect(remembered).toEqual(memory);
   });
 
-  it('goes to the sandbox only when told so', () => {
+  test('sends to the sandbox only if configured', () => {
     const built = quickbooks.build([day], { ...config, environment: 'sandbox' }, sampleContext());
     expect(requestOf(built).url).toContain('https://sandbox-quickbooks.api.intuit.com/v3/company/');
   });
 
-  it('sends the same bytes on a later try', () => {
+  test('sends the same bytes on a retry', () => {
     const tries = [1, 5].map((attemptNumber) => drive(quickbooks, config, [day], company(), { memory, attemptNumber }));
     expect(tries[1]?.requests).toEqual(tries[0]?.requests);
   });
 
-  it.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
+  test.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
     expect(quickbooks.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
   });
 
-  it('books nothing for a day without a cent', () => {
+  test('books nothing for a day with less than a cent', () => {
     const built = quickbooks.build(
       [sampleEvent('revenue.daily_summary', { totalUsd: '0.004' })],
       config,
@@ -114,7 +119,7 @@ describe('what is sent', () => {
     expect(built).toEqual({ skip: 'Nothing to book: 0.004 USD rounds to 0.00.' });
   });
 
-  it.each(HOSTILE_TEXTS)('never lets hostile text out of the description: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('keeps hostile text inside the description: %j', (text) => {
     const event = sampleEvent('payment.settled', { endpointPath: text, transactionHash: text, paymentId: text });
     const { requests } = drive(quickbooks, config, [event], company(), { memory });
     expect(queryOf(requests[0]!)).toMatch(
@@ -132,44 +137,44 @@ describe('nothing is booked twice', () => {
     drive(quickbooks, config, [event], company(answers), { memory });
   const dayReceipt = { Id: '1', DocNumber: numberOf(day), PrivateNote: day.id };
 
-  it('looks for every document of the day before it books a day', () => {
+  test('looks for every document of the day before it books a day', () => {
     const request = requestOf(quickbooks.build([day], config, sampleContext()));
     expect(request.method).toBe('GET');
     expect(queryOf(request)).toBe(`select * from SalesReceipt where DocNumber like '${numberOf(day)}%' maxresults 5`);
   });
 
-  it('takes a receipt that is there for its own', () => {
+  test('recognizes its own receipt', () => {
     const { outcome, steps: taken } = steps(day, { check: receipts(dayReceipt) });
     expect(taken).toEqual(['check']);
     expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} is already booked.` });
   });
 
-  it('leaves a number alone that somebody else has used', () => {
+  test('leaves another document with the number alone', () => {
     const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'manually' }) });
     expect(outcome.kind).toBe('drop');
   });
 
-  it('does not book a payment whose day is booked', () => {
+  test("doesn't book a payment if its day is booked", () => {
     const { outcome, steps: taken } = steps(payment, { check: receipts(dayReceipt) });
     expect(taken).toEqual(['check']);
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('does not book a day of which payments are booked', () => {
+  test("doesn't book a day if some of its payments are booked", () => {
     const single = { Id: '2', DocNumber: numberOf(payment), PrivateNote: payment.id };
     const { outcome, steps: taken } = steps(day, { check: receipts(single) });
     expect(taken).toEqual(['check']);
     expect(outcome).toMatchObject({ kind: 'drop', reason: expect.stringContaining('manually') });
   });
 
-  it('compares again when QuickBooks says that the number exists', () => {
+  test('compares again if QuickBooks reports that the number exists', () => {
     const duplicate = fault(400, 'ValidationFault', '6140', 'Duplicate Document Number Error');
     expect(steps(day, { send: duplicate }).outcome).toMatchObject({ kind: 'retry', afterSeconds: 60 });
     const third = drive(quickbooks, config, [day], company({ send: duplicate }), { memory, attemptNumber: 3 });
     expect(third.outcome.kind).toBe('drop');
   });
 
-  it('uses one request id for a connector, event and item', () => {
+  test('uses one request id for a connector, event and item', () => {
     const requestId = (overrides: object) => {
       const { requests } = drive(quickbooks, config, [day], company(), { memory, ...overrides });
       return new URL(requests.at(-1)?.url ?? '').searchParams.get('requestid');
@@ -181,19 +186,19 @@ describe('nothing is booked twice', () => {
 });
 
 describe('the company', () => {
-  it('must have the item, because making it would choose an account', () => {
+  test('must have the item, because creating it would mean choosing an account', () => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ item: nothing }));
     expect(steps).toEqual(['check', 'preferences', 'item']);
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('"x402 API revenue"') });
   });
 
-  it('is asked to turn on multicurrency when its books are not in dollars', () => {
+  test("is asked to turn on multicurrency if its books aren't in dollars", () => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD') }));
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('CAD') });
     expect(steps).toEqual(['check', 'preferences']);
   });
 
-  it('with books in another currency is sent dollars at its own rate of that day', () => {
+  test('with books in another currency gets dollars at its own rate of that day', () => {
     const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
     const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
     const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);
@@ -215,14 +220,14 @@ describe('the company', () => {
     expect(next.requests[2]?.body).toBe(requests[4]?.body);
   });
 
-  it.each([
-    ['no rate', answer(200, { time: '2026-01-03T00:00:10Z' })],
+  test.each([
+    ['no rate', vendorResponse(200, { time: '2026-01-03T00:00:10Z' })],
     ['a rate of zero', rate('GBP', 0)],
     ['a rate that is no number', rate('GBP', '0.79')],
     ['a rate into another currency', rate('EUR', 0.9)],
     ['a fault', fault(400, 'ValidationFault', '2500', 'Invalid Reference Id')],
-    ['404', answer(404)],
-  ])('with books in another currency is not sent dollars when QuickBooks answers %s', (_case, response) => {
+    ['404', vendorResponse(404)],
+  ])('with books in another currency gets no dollars if QuickBooks responds with %s', (_case, response) => {
     const british = company({ preferences: preferences('GBP', true), rate: response });
     const { outcome, steps } = drive(quickbooks, config, [day], british);
     expect(steps.at(-1)).toBe('rate:GBP');
@@ -232,29 +237,29 @@ describe('the company', () => {
     });
   });
 
-  it('is asked again for its rate when the answer cannot be read', () => {
-    const answers = { preferences: preferences('GBP', true), rate: answer(200, '<html>') };
+  test("is asked again for its rate if the response can't be read", () => {
+    const answers = { preferences: preferences('GBP', true), rate: vendorResponse(200, '<html>') };
     expect(drive(quickbooks, config, [day], company(answers)).outcome.kind).toBe('retry');
   });
 
-  it.each([
-    ['names no currency', answer(200, { Preferences: { CurrencyPrefs: {} } }), 'pause'],
+  test.each([
+    ['names no currency', vendorResponse(200, { Preferences: { CurrencyPrefs: {} } }), 'pause'],
     ['names no currency that there is', preferences('pounds', true), 'pause'],
-    ['has no preferences to read', answer(404), 'pause'],
-    ['answers something else', answer(200, {}), 'retry'],
-  ])('is not taken for one with books in dollars when it %s', (_case, response, kind) => {
+    ['has no preferences to read', vendorResponse(404), 'pause'],
+    ['answers something else', vendorResponse(200, {}), 'retry'],
+  ])("isn't assumed to have books in dollars if it %s", (_case, response, kind) => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: response }));
     expect(steps).toEqual(['check', 'preferences']);
     expect(outcome.kind).toBe(kind);
   });
 
-  it.each(['home', 'foreign'])('is asked for its currency when all that is remembered of it is "%s"', (known) => {
+  test.each(['home', 'foreign'])('is asked for its currency if the remembered one is "%s"', (known) => {
     const older = { ...memory, 'currency:9130355377388383': known };
     const { steps } = drive(quickbooks, config, [day], company(), { memory: older });
     expect(steps).toEqual(['check', 'preferences', 'send']);
   });
 
-  it.each(['2500', '610'])('has its item looked up again after code %s', (code) => {
+  test.each(['2500', '610'])('has its item looked up again after code %s', (code) => {
     const { outcome, memory: remembered } = drive(
       quickbooks,
       config,
@@ -271,52 +276,52 @@ describe('the company', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     quickbooks.classify(response, classifyContext(config, day, { step, memory }));
 
-  it.each([
+  test.each([
     ['a receipt made', booked, 'delivered'],
     ['200 with a fault', fault(200, 'ValidationFault', '2010'), 'drop'],
-    ['200 without a receipt', answer(200, {}), 'retry'],
-    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['200 without a receipt', vendorResponse(200, {}), 'retry'],
+    ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['a refused value', fault(400, 'ValidationFault', '2010'), 'drop'],
     ['a closed period', fault(400, 'ValidationFault', '6210'), 'drop'],
     ['an ended subscription', fault(400, 'ValidationFault', '6190'), 'pause'],
     ['an expired token', fault(401, 'AUTHENTICATION', '3200'), 'pause'],
     [
       'an expired token in the words of the gateway',
-      answer(401, {
+      vendorResponse(401, {
         fault: { error: [{ message: 'message=AuthenticationFailed', code: '3200' }], type: 'AUTHENTICATION' },
       }),
       'pause',
     ],
     ['a padded code', fault(400, 'ValidationFault', '003200'), 'pause'],
     ['another company', fault(403, 'AuthorizationFault', '3100'), 'pause'],
-    ['403 without a body', answer(403), 'pause'],
-    ['429', answer(429), 'retry'],
+    ['403 without a body', vendorResponse(403), 'pause'],
+    ['429', vendorResponse(429), 'retry'],
     ['a throttle fault', fault(400, 'ThrottleFault', '003001'), 'retry'],
     ['a system fault', fault(400, 'SystemFault', '10000'), 'retry'],
     ['500', fault(500, 'SystemFault', '10000'), 'retry'],
-    ['503', answer(503, '<html>'), 'retry'],
-    ['404 without a fault', answer(404), 'disable'],
-    ['400 without a fault', answer(400), 'drop'],
-    ['201, which is not what was asked for', answer(201), 'drop'],
-    ['a redirect', answer(302), 'drop'],
+    ['503', vendorResponse(503, '<html>'), 'retry'],
+    ['404 without a fault', vendorResponse(404), 'disable'],
+    ['400 without a fault', vendorResponse(400), 'drop'],
+    ['201, which is not what was asked for', vendorResponse(201), 'drop'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('judges the questions before a booking in the same way', () => {
+  test('classifies the lookups before a booking in the same way', () => {
     for (const step of ['check', 'preferences', 'item', 'rate:GBP']) {
-      expect(classify(answer(401), step).kind).toBe('pause');
-      expect(classify(answer(503), step).kind).toBe('retry');
+      expect(classify(vendorResponse(401), step).kind).toBe('pause');
+      expect(classify(vendorResponse(503), step).kind).toBe('retry');
     }
   });
 
-  it('honours Retry-After, and never repeats the token', () => {
-    expect(classify(answer(429, '', { 'retry-after': '17' }))).toMatchObject({ afterSeconds: 17 });
-    expect(classify(answer(429))).toMatchObject({ afterSeconds: 60 });
+  test('honors Retry-After and never reveals the token', () => {
+    expect(classify(vendorResponse(429, '', { 'retry-after': '17' }))).toMatchObject({ afterSeconds: 17 });
+    expect(classify(vendorResponse(429))).toMatchObject({ afterSeconds: 60 });
     const echo = fault(400, 'ValidationFault', '2010', `eyJ.qbo.token ${'x'.repeat(500)}`);
     expect(classify(echo)).toMatchObject({
       reason: expect.stringMatching(/^QuickBooks rejected the receipt: •••• x{10}/),
@@ -325,7 +330,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ environment: 'sandbox' }, true],
     [{ environment: 'test' }, false],
@@ -343,13 +348,13 @@ describe('the config', () => {
 describe('the probe', () => {
   const probe = (response: ConnectorResponse, step: string) => quickbooks.probe?.classify(response, config, step);
 
-  it('asks for the company and then for its currency', () => {
+  test('asks for the company and then for its currency', () => {
     expect(quickbooks.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: `${baseUrl}/companyinfo/9130355377388383?minorversion=75`,
       step: 'company',
     });
-    expect(probe(answer(200, { CompanyInfo: { CompanyName: 'Acme' } }), 'company')).toMatchObject({
+    expect(probe(vendorResponse(200, { CompanyInfo: { CompanyName: 'Acme' } }), 'company')).toMatchObject({
       next: { method: 'GET', url: `${baseUrl}/preferences?minorversion=75` },
     });
     expect(probe(preferences('USD'), 'preferences')).toMatchObject({ ok: true });
@@ -361,8 +366,8 @@ describe('the probe', () => {
     expect(probe(rate('CAD', 0), 'rate:CAD')).toMatchObject({ ok: false, message: expect.stringContaining('CAD') });
   });
 
-  it('says what is wrong', () => {
-    expect(probe(answer(401), 'company')).toMatchObject({
+  test('reports what is wrong', () => {
+    expect(probe(vendorResponse(401), 'company')).toMatchObject({
       ok: false,
       message: expect.stringContaining('save a new one'),
     });

@@ -1,11 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { derivedId } from '../../../src/connectors/shared/derived-id.ts';
 import { resend } from '../../../src/connectors/types/resend.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   builtJson,
   CONNECTOR_ID,
   classifyContext,
@@ -14,6 +13,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const apiKey = 're_c1tpEyD8_NKFusih9vKVQknRAQfmFcWCv';
@@ -21,7 +21,7 @@ const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example'] };
 const settled = sampleEvent('payment.settled');
 
 describe('what is sent', () => {
-  it('sends one mail under a key that is the same on every try', () => {
+  test('sends one email with an idempotency key that is the same on every attempt', () => {
     const request = requestOf(resend.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -44,7 +44,7 @@ describe('what is sent', () => {
     expect(resend.build([settled], config, again)).toEqual(request);
   });
 
-  it.each([
+  test.each([
     ['a@x.example', ['a@x.example']],
     ['a@x.example, b@x.example', ['a@x.example', 'b@x.example']],
     ['"Doe, Jane" <j@x.example>,b@x.example', ['"Doe, Jane" <j@x.example>', 'b@x.example']],
@@ -53,16 +53,16 @@ describe('what is sent', () => {
     expect(builtJson(resend, { ...config, to }, settled).to).toEqual(recipients);
   });
 
-  it.each(EVENT_KINDS)('carries %s with a tag Resend accepts', (kind) => {
+  test.each(EVENT_KINDS)('carries %s with a tag Resend accepts', (kind) => {
     expect(resend.carries(kind, new Set())).toBe(true);
     expect(builtJson(resend, config, sampleEvent(kind)).tags[0].value).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     expect(builtJson(resend, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
   });
 
-  it.each(EVENT_KINDS)('%s lets no header or markup through', (kind) => {
+  test.each(EVENT_KINDS)("%s doesn't allow headers or markup", (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(resend, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.subject).not.toMatch(/\p{Cc}/u);
@@ -71,12 +71,12 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
-    resend.classify(answer(statusCode, body, headers), classifyContext(config, settled));
+    resend.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
   const error = (statusCode: number, name: string, message = 'No.') => ({ statusCode, name, message });
 
-  it.each([
+  test.each([
     [200, { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' }, 'delivered'],
     [200, {}, 'retry'],
     [200, '<html>', 'retry'],
@@ -100,7 +100,7 @@ describe('what an answer means', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  it('waits a moment for the rate and hours for a quota', () => {
+  test('waits briefly for the rate limit and hours for a quota', () => {
     const headers = { 'retry-after': '1' };
     expect(outcomeOf(429, error(429, 'rate_limit_exceeded'), headers)).toMatchObject({ afterSeconds: 1 });
     expect(outcomeOf(429, error(429, 'daily_quota_exceeded'), headers)).toMatchObject({ afterSeconds: 14_400 });
@@ -108,7 +108,7 @@ describe('what an answer means', () => {
     expect(outcomeOf(409, error(409, 'concurrent_idempotent_requests'), headers)).toMatchObject({ afterSeconds: 1 });
   });
 
-  it('passes on what Resend says, but never the key', () => {
+  test("passes on Resend's message without revealing the key", () => {
     expect(outcomeOf(403, error(403, 'validation_error', 'The domain is not verified.'))).toMatchObject({
       reason: expect.stringContaining('The domain is not verified.'),
     });
@@ -117,7 +117,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ to: ['a@x.example', 'Jane <j@x.example>'] }, true],
     [{ to: '' }, false],
@@ -138,7 +138,7 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  it('lists the domains', () => {
+  test('lists the domains', () => {
     expect(resend.probe!.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://api.resend.com/domains',
@@ -146,13 +146,13 @@ describe('the probe', () => {
     });
   });
 
-  it.each([
+  test.each([
     [200, { data: [] }, true],
     [401, { name: 'restricted_api_key' }, true],
     [401, { name: 'missing_api_key' }, false],
     [403, { name: 'invalid_api_key' }, false],
     [500, '', false],
   ])('%i %j: works is %s', (statusCode, body, ok) => {
-    expect(resend.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+    expect(resend.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

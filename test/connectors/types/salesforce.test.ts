@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { salesforce } from '../../../src/connectors/types/salesforce.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -11,17 +10,18 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { instanceUrl: 'https://acme.my.salesforce.com', accessToken: '00D5g!AQEAQ.token' };
 const settled = sampleEvent('payment.settled');
-const classify = (response: ReturnType<typeof answer>) =>
+const classify = (response: ReturnType<typeof vendorResponse>) =>
   salesforce.classify(response, classifyContext(config, settled));
 const errors = (statusCode: number, errorCode: string, message = 'Some message') =>
-  answer(statusCode, [{ errorCode, message, fields: [] }]);
+  vendorResponse(statusCode, [{ errorCode, message, fields: [] }]);
 
 describe('what is sent', () => {
-  it('upserts one record by the event id', () => {
+  test('upserts one record by the event id', () => {
     const request = requestOf(salesforce.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'PATCH',
@@ -40,19 +40,19 @@ describe('what is sent', () => {
     });
   });
 
-  it.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('carries %s', (kind) => {
     expect(salesforce.carries(kind, new Set([kind]))).toBe(true);
     expect(builtJson(salesforce, config, sampleEvent(kind)).Kind__c).toBe(kind);
   });
 
-  it('marks a test event and gives it no amount', () => {
+  test('marks a test event and gives it no amount', () => {
     expect(builtJson(salesforce, config, testEvent())).toMatchObject({
       Kind__c: 'test.payment.settled',
       Amount_USD__c: null,
     });
   });
 
-  it.each(HOSTILE_TEXTS)('fits hostile text into the long text field, as JSON: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('fits hostile text into the long text field, as JSON: %j', (text) => {
     const topEndpoints = Array.from({ length: 10 }, () => ({
       endpointId: 'ep',
       path: text,
@@ -70,13 +70,17 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
-  it.each([
-    ['a record made', answer(201, { id: 'a01', success: true, errors: [], created: true }), 'delivered'],
-    ['a record updated', answer(200, { id: 'a01', success: true, errors: [], created: false }), 'delivered'],
-    ['204', answer(204), 'delivered'],
-    ['success that is none', answer(200, { success: false, errors: [{ statusCode: 'X', message: 'no' }] }), 'drop'],
-    ['several records of one id', answer(300, ['/a', '/b']), 'pause'],
+describe('what a response means', () => {
+  test.each([
+    ['a record made', vendorResponse(201, { id: 'a01', success: true, errors: [], created: true }), 'delivered'],
+    ['a record updated', vendorResponse(200, { id: 'a01', success: true, errors: [], created: false }), 'delivered'],
+    ['204', vendorResponse(204), 'delivered'],
+    [
+      'success that is none',
+      vendorResponse(200, { success: false, errors: [{ statusCode: 'X', message: 'no' }] }),
+      'drop',
+    ],
+    ['several records of one id', vendorResponse(300, ['/a', '/b']), 'pause'],
     ['a missing field', errors(400, 'INVALID_FIELD', "No such column 'Kind__c'"), 'pause'],
     ['a full organisation', errors(400, 'STORAGE_LIMIT_EXCEEDED'), 'pause'],
     ['a field of theirs that is required', errors(400, 'REQUIRED_FIELD_MISSING'), 'drop'],
@@ -88,19 +92,19 @@ describe('what an answer means', () => {
     ['no right', errors(403, 'INSUFFICIENT_ACCESS_OR_READONLY'), 'pause'],
     ['an API that is turned off', errors(403, 'API_DISABLED_FOR_ORG'), 'pause'],
     ['a missing object', errors(404, 'NOT_FOUND', 'The requested resource does not exist'), 'disable'],
-    ['429', answer(429), 'retry'],
+    ['429', vendorResponse(429), 'retry'],
     ['500', errors(500, 'UNKNOWN_EXCEPTION'), 'retry'],
     ['503', errors(503, 'SERVER_UNAVAILABLE'), 'retry'],
-    ['a redirect to the login page', answer(302), 'drop'],
+    ['a redirect to the login page', vendorResponse(302), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('waits an hour for the daily limit', () => {
+  test('waits an hour for the daily limit', () => {
     expect(classify(errors(403, 'REQUEST_LIMIT_EXCEEDED'))).toMatchObject({ afterSeconds: 3600 });
   });
 
-  it('never repeats the token', () => {
+  test('never repeats the token', () => {
     for (const response of [errors(400, 'INVALID_FIELD', '00D5g!AQEAQ.token'), errors(400, 'X', '00D5g!AQEAQ.token')]) {
       expect(JSON.stringify(classify(response))).not.toContain('AQEAQ');
     }
@@ -108,7 +112,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ instanceUrl: 'https://acme.my.salesforce.com/' }, true],
     [{ instanceUrl: 'https://acme--dev.sandbox.my.salesforce.com' }, true],
@@ -136,36 +140,36 @@ describe('the probe', () => {
   const names = ['Kind__c', 'Occurred_At__c', 'Payment_Id__c', 'Endpoint__c', 'Customer__c', 'Amount_USD__c'];
   const fields = [...names, 'Tx_Hash__c', 'Payload__c'].map((name) => ({ name, createable: true }));
   const idField = { name: 'Event_Id__c', createable: true, externalId: true, unique: true };
-  const probe = (response: ReturnType<typeof answer>) => salesforce.probe?.classify(response, config, 'send');
+  const probe = (response: ReturnType<typeof vendorResponse>) => salesforce.probe?.classify(response, config, 'send');
 
-  it('describes the object', () => {
+  test('describes the object', () => {
     expect(salesforce.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://acme.my.salesforce.com/services/data/v66.0/sobjects/X402_Event__c/describe',
     });
   });
 
-  it('says which field is missing, read-only or not unique', () => {
-    expect(probe(answer(200, { fields: [...fields, idField] }))).toMatchObject({ ok: true });
-    expect(probe(answer(200, { fields }))).toMatchObject({
+  test('reports which field is missing, read-only or not unique', () => {
+    expect(probe(vendorResponse(200, { fields: [...fields, idField] }))).toMatchObject({ ok: true });
+    expect(probe(vendorResponse(200, { fields }))).toMatchObject({
       ok: false,
       message: expect.stringContaining('Event_Id__c'),
     });
-    expect(probe(answer(200, { fields: [...fields.slice(1), idField] }))).toMatchObject({
+    expect(probe(vendorResponse(200, { fields: [...fields.slice(1), idField] }))).toMatchObject({
       ok: false,
       message: expect.stringContaining('Kind__c'),
     });
-    expect(probe(answer(200, { fields: [...fields, { ...idField, unique: false }] }))).toMatchObject({
+    expect(probe(vendorResponse(200, { fields: [...fields, { ...idField, unique: false }] }))).toMatchObject({
       ok: false,
       message: 'Event_Id__c must be marked as External ID and Unique.',
     });
   });
 
-  it('is content with a description that was cut off', () => {
-    expect(probe(answer(200, '{"fields":[{"name":"Kind__'))).toMatchObject({ ok: true });
+  test('accepts a description that was cut off', () => {
+    expect(probe(vendorResponse(200, '{"fields":[{"name":"Kind__'))).toMatchObject({ ok: true });
   });
 
-  it('tells a missing object from an ended session', () => {
+  test('distinguishes a missing object from an expired session', () => {
     expect(probe(errors(404, 'NOT_FOUND'))).toMatchObject({
       ok: false,
       message: expect.stringContaining('X402_Event__c'),

@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { segment } from '../../../src/connectors/types/segment.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   CONNECTOR_ID,
   classifyContext,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { writeKey: 'wk0123456789abcdefghijABCDEFGHIJ' };
@@ -30,7 +30,7 @@ const payment = {
 const transaction_hash = `0x${'5e'.repeat(32)}`;
 
 describe('what is sent', () => {
-  it('sends a settled payment as an order with its revenue', () => {
+  test('sends a settled payment as an order with its revenue', () => {
     const request = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -104,24 +104,24 @@ describe('what is sent', () => {
       { ...common, date: '2026-01-02', payment_count: 1204, customer_count: 37, failed_count: 3 },
     ],
   ];
-  it.each(others)('sends %s as "%s" and without money', (kind, event, userId, properties) => {
+  test.each(others)('sends %s as "%s" without revenue', (kind, event, userId, properties) => {
     const body = builtJson(segment, config, sampleEvent(kind));
     expect(body).toMatchObject({ event, userId });
     expect(body.properties).toEqual({ ...properties, event_kind: kind });
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.filter((kind) => segment.carries(kind, new Set(EVENT_KINDS)))).toEqual(EVENT_KINDS);
   });
 
-  it('goes to the European address when told so', () => {
+  test('goes to the European address when told so', () => {
     const request = requestOf(
       segment.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext()),
     );
     expect(request.url).toBe('https://events.eu1.segmentapis.com/v1/track');
   });
 
-  it('sends the same bytes on a retry, and another id for another connector', () => {
+  test('sends the same bytes on a retry, but another id for another connector', () => {
     const event = sampleEvent('payment.settled');
     const first = segment.build([event], config, sampleContext());
     const later = sampleContext({ attemptNumber: 5, previousAttemptAmbiguous: true, now: new Date('2026-01-05') });
@@ -130,19 +130,19 @@ describe('what is sent', () => {
     expect(other.messageId).not.toBe(JSON.parse(requestOf(first).body ?? '').messageId);
   });
 
-  it('stands an unknown payer in by the payment, so that strangers are not one user', () => {
+  test("uses the payment as the user of an unknown payer, so that strangers aren't merged", () => {
     const event = sampleEvent('payment.verified', { payer: null, customerId: null });
     expect(builtJson(segment, config, event).userId).toBe(payment.payment_id);
   });
 
-  it('marks a test event and books nothing for it', () => {
+  test('marks a test event, without revenue', () => {
     const { event, userId, properties } = builtJson(segment, config, testEvent('payment.settled'));
     expect({ event, userId }).toEqual({ event: 'Connector Test', userId: common.project_id });
     expect(properties.test).toBe(true);
     expect(JSON.stringify(properties)).not.toMatch(/revenue|total|currency|order_id/);
   });
 
-  it.each(HOSTILE_TEXTS)('stays within 32 KB of plain text for %j', (text) => {
+  test.each(HOSTILE_TEXTS)('stays within 32 KB of plain text for %j', (text) => {
     const event = sampleEvent('payment.failed', { endpointPath: text, reason: text, method: text, asset: text });
     const request = requestOf(segment.build([event], config, sampleContext()));
     expect(Buffer.byteLength(request.body ?? '')).toBeLessThan(32 * 1024);
@@ -153,48 +153,50 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
-  it.each([
-    ['a confirmed event', answer(200, { success: true }), 'delivered'],
-    ['200 that confirms nothing', answer(200, { success: false }), 'retry'],
-    ['200 from something else', answer(200, '<html>'), 'retry'],
-    ['another 2xx', answer(204), 'drop'],
-    ['a redirect, which its library takes for success', answer(302), 'drop'],
-    ['bad JSON or too large', answer(400, { message: 'malformed JSON' }), 'drop'],
-    ['401', answer(401), 'pause'],
-    ['408', answer(408), 'retry'],
-    ['410, which its library repeats', answer(410), 'retry'],
-    ['429', answer(429), 'retry'],
-    ['460', answer(460), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['501', answer(501), 'drop'],
-    ['505', answer(505), 'drop'],
-    ['511', answer(511), 'drop'],
+  test.each([
+    ['a confirmed event', vendorResponse(200, { success: true }), 'delivered'],
+    ['200 that confirms nothing', vendorResponse(200, { success: false }), 'retry'],
+    ['200 from something else', vendorResponse(200, '<html>'), 'retry'],
+    ['another 2xx', vendorResponse(204), 'drop'],
+    ['a redirect, which its library takes for success', vendorResponse(302), 'drop'],
+    ['bad JSON or too large', vendorResponse(400, { message: 'malformed JSON' }), 'drop'],
+    ['401', vendorResponse(401), 'pause'],
+    ['408', vendorResponse(408), 'retry'],
+    ['410, which its library repeats', vendorResponse(410), 'retry'],
+    ['429', vendorResponse(429), 'retry'],
+    ['460', vendorResponse(460), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['501', vendorResponse(501), 'drop'],
+    ['505', vendorResponse(505), 'drop'],
+    ['511', vendorResponse(511), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(segment.classify(response, context).kind).toBe(kind);
   });
 
-  it('waits as long as it is asked to, and a minute when it is not told', () => {
-    expect(segment.classify(answer(429, '', { 'retry-after': '7' }), context)).toMatchObject({ afterSeconds: 7 });
-    expect(segment.classify(answer(429), context)).toMatchObject({ afterSeconds: 60 });
+  test('waits as long as it is asked to, or else a minute', () => {
+    expect(segment.classify(vendorResponse(429, '', { 'retry-after': '7' }), context)).toMatchObject({
+      afterSeconds: 7,
+    });
+    expect(segment.classify(vendorResponse(429), context)).toMatchObject({ afterSeconds: 60 });
   });
 
-  it('says that a confirmation proves little', () => {
-    expect(segment.classify(answer(200, { success: true }), context)).toMatchObject({
+  test('warns that a confirmation proves little', () => {
+    expect(segment.classify(vendorResponse(200, { success: true }), context)).toMatchObject({
       note: expect.stringContaining('unknown write key'),
     });
   });
 
-  it('never repeats the write key to the seller', () => {
-    const outcome = segment.classify(answer(400, { message: `bad key ${config.writeKey}` }), context);
+  test('never reveals the write key', () => {
+    const outcome = segment.classify(vendorResponse(400, { message: `bad key ${config.writeKey}` }), context);
     expect(JSON.stringify(outcome)).not.toContain(config.writeKey);
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     [config, true],
     [{ ...config, region: 'us' }, true],
     [{ ...config, region: 'eu' }, true],
@@ -213,7 +215,7 @@ describe('the settings', () => {
 });
 
 describe('the probe', () => {
-  it('asks for the settings of the source', () => {
+  test('asks for the settings of the source', () => {
     expect(segment.probe?.build(config)).toEqual({
       method: 'GET',
       url: `https://cdn.segment.com/v1/projects/${config.writeKey}/settings`,
@@ -221,12 +223,12 @@ describe('the probe', () => {
     });
   });
 
-  it.each([
+  test.each([
     [200, true],
     [404, false],
     [400, false],
     [503, false],
   ])('takes HTTP %i for ok: %s', (statusCode, ok) => {
-    expect(segment.probe?.classify(answer(statusCode, {}), config, 'send')).toMatchObject({ ok });
+    expect(segment.probe?.classify(vendorResponse(statusCode, {}), config, 'send')).toMatchObject({ ok });
   });
 });

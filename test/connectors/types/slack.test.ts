@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { slack } from '../../../src/connectors/types/slack.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
@@ -23,7 +23,7 @@ type Block = { type: string; text?: Text; fields?: Text[]; elements?: Text[] };
 type Body = { text: string; blocks: Block[] };
 
 describe('what is sent', () => {
-  it('posts blocks with the facts in two columns', () => {
+  test('posts blocks with the facts in two columns', () => {
     const request = requestOf(slack.build([settled], config, sampleContext({ consoleUrl: 'https://c.example/e?a&b' })));
     expect(request).toMatchObject({
       method: 'POST',
@@ -62,25 +62,25 @@ describe('what is sent', () => {
     });
   });
 
-  it.each(EVENT_KINDS)('carries %s and keeps the fallback text', (kind) => {
+  test.each(EVENT_KINDS)('carries %s and keeps the fallback text', (kind) => {
     expect(slack.carries(kind, new Set())).toBe(true);
     const body: Body = builtJson(slack, config, sampleEvent(kind));
     expect(body.text).toBe(body.blocks[0]?.text?.text);
     expectWithinLimits(body);
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     const body: Body = builtJson(slack, config, testEvent());
     expect(body.text).toMatch(/^\[Test\] /);
     expect(body.blocks[1]?.fields?.[1]?.text).toBe('Sent manually with sample data. No payment was made.');
   });
 
-  it('sends the same bytes on every try', () => {
+  test('sends the same bytes on every attempt', () => {
     const again = sampleContext({ attemptNumber: 5, previousAttemptAmbiguous: true, now: new Date(0) });
     expect(slack.build([settled], config, again)).toEqual(slack.build([settled], config, sampleContext()));
   });
 
-  it.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
+  test.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const body: Body = builtJson(slack, config, hostileEvent(kind, text), context);
@@ -94,17 +94,17 @@ describe('what is sent', () => {
   });
 });
 
-it('keeps the header within its limit, also when escapes make the text longer', () => {
+test('keeps the header within its limit even if escapes make the text longer', () => {
   const body: Body = builtJson(slack, config, sampleEvent('payment.failed', { reason: '&<>'.repeat(100) }));
   expectWithinLimits(body);
   expect(body.blocks[0]?.text?.text).toMatch(/(&amp;|&lt;|&gt;)…$/);
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const outcomeOf = (statusCode: number, body: string, headers = {}) =>
-    slack.classify(answer(statusCode, body, headers), classifyContext(config, settled));
+    slack.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
 
-  it.each([
+  test.each([
     [200, 'ok', 'delivered'],
     [200, 'ok\n', 'delivered'],
     [200, 'no_text', 'drop'],
@@ -134,18 +134,18 @@ describe('what an answer means', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  it('waits as long as Slack asks', () => {
+  test('waits as long as Slack asks', () => {
     expect(outcomeOf(429, '', { 'retry-after': '30' })).toMatchObject({ afterSeconds: 30 });
   });
 
-  it('never quotes text that is not one of the words of Slack', () => {
+  test("never quotes text that isn't one of Slack's error codes", () => {
     expect(JSON.stringify(outcomeOf(400, `bad ${webhookUrl}`))).not.toContain('hooks.slack.com');
     expect(JSON.stringify(outcomeOf(400, 'constructor'))).toContain('HTTP 400');
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [webhookUrl, true],
     ['https://hooks.slack.com:443/services/T1/B1/x', true],
     ['https://hooks.slack-gov.com/services/T1/B1/x', true],
@@ -165,7 +165,7 @@ describe('the config', () => {
     expect(accepts(slack, { webhookUrl: url })).toBe(isAccepted);
   });
 
-  it('is complete and has nothing else', () => {
+  test('is complete and has nothing else', () => {
     expect(accepts(slack, {})).toBe(false);
     expect(accepts(slack, { webhookUrl, channel: '#general' })).toBe(false);
     expect(accepts(slack, { webhookUrl: null })).toBe(false);
@@ -173,13 +173,13 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  it('posts a body that cannot become a message', () => {
+  test("posts a body that can't become a message", () => {
     const request = slack.probe!.build(config);
     expect(request).toMatchObject({ method: 'POST', url: webhookUrl });
     expect(() => JSON.parse(request.body ?? '')).toThrow();
   });
 
-  it.each([
+  test.each([
     [400, 'invalid_payload', true],
     [400, 'invalid_token', false],
     [403, 'action_prohibited', false],
@@ -187,7 +187,7 @@ describe('the probe', () => {
     [200, 'ok', false],
     [500, '', false],
   ])('%i %s: works is %s', (statusCode, body, ok) => {
-    expect(slack.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+    expect(slack.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });
 

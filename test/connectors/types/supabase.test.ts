@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { supabase } from '../../../src/connectors/types/supabase.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -11,17 +10,18 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_abc123' };
 const settled = sampleEvent('payment.settled');
-const classify = (response: ReturnType<typeof answer>, attemptNumber = 1) =>
+const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1) =>
   supabase.classify(response, classifyContext(config, settled, { attemptNumber }));
 const refusal = (statusCode: number, code: string, message = 'Some message', details: string | null = null) =>
-  answer(statusCode, { code, message, details, hint: null });
+  vendorResponse(statusCode, { code, message, details, hint: null });
 
 describe('what is sent', () => {
-  it('inserts one row and ignores it when it is there already', () => {
+  test('inserts one row and ignores it if it already exists', () => {
     const request = requestOf(supabase.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -47,7 +47,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('puts a key into authorization only when it is a legacy JWT', () => {
+  test('sends a key as authorization only if it is a legacy JWT', () => {
     const headersWith = (apiKey: string) =>
       requestOf(supabase.build([settled], { ...config, apiKey }, sampleContext())).headers;
     expect(headersWith('sb_secret_abc123')).not.toHaveProperty('authorization');
@@ -57,18 +57,18 @@ describe('what is sent', () => {
     });
   });
 
-  it('writes to the table of the config', () => {
+  test('writes to the table of the config', () => {
     const request = requestOf(supabase.build([settled], { ...config, table: 'sales' }, sampleContext()));
     expect(request.url).toContain('/rest/v1/sales?');
   });
 
-  it.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('carries %s', (kind) => {
     const event = sampleEvent(kind);
     expect(supabase.carries(kind, new Set([kind]))).toBe(true);
     expect(builtJson(supabase, config, event)).toMatchObject({ kind, payload: event.data });
   });
 
-  it('marks a test event and gives it no amount', () => {
+  test('marks a test event and gives it no amount', () => {
     expect(builtJson(supabase, config, testEvent())).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,
@@ -76,16 +76,16 @@ describe('what is sent', () => {
     });
   });
 
-  it.each(HOSTILE_TEXTS)('stores hostile text as data, without what PostgreSQL refuses: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('stores hostile text as data, without what PostgreSQL rejects: %j', (text) => {
     const row = builtJson(supabase, config, sampleEvent('payment.failed', { message: text }));
     expect(row.payload.message).toBe(text.replaceAll('\0', '').toWellFormed());
   });
 });
 
-describe('what an answer means', () => {
-  it.each([
-    ['201', answer(201), 'delivered'],
-    ['200', answer(200), 'delivered'],
+describe('what a response means', () => {
+  test.each([
+    ['201', vendorResponse(201), 'delivered'],
+    ['200', vendorResponse(200), 'delivered'],
     [
       'the event id there already',
       refusal(409, '23505', 'duplicate key', 'Key (event_id)=(evt_1) exists.'),
@@ -101,20 +101,20 @@ describe('what an answer means', () => {
     ['a missing grant', refusal(403, '42501', 'permission denied for table payment_events'), 'pause'],
     ['a missing grant with 401', refusal(401, '42501', 'permission denied for table payment_events'), 'pause'],
     ['an expired JWT', refusal(401, 'PGRST303', 'JWT expired'), 'pause'],
-    ['a wrong key', answer(401, { message: 'Invalid API key' }), 'pause'],
+    ['a wrong key', vendorResponse(401, { message: 'Invalid API key' }), 'pause'],
     ['a value the column refuses', refusal(400, '22P02', 'invalid input syntax'), 'drop'],
     ['a null the column refuses', refusal(400, '23502', 'null value in column'), 'drop'],
-    ['429', answer(429), 'retry'],
+    ['429', vendorResponse(429), 'retry'],
     ['500', refusal(500, '40001', 'could not serialize access'), 'retry'],
     ['503 without a database', refusal(503, 'PGRST001'), 'retry'],
-    ['504', answer(504), 'retry'],
-    ['a paused project', answer(540, 'Project paused'), 'pause'],
-    ['a redirect', answer(301), 'drop'],
+    ['504', vendorResponse(504), 'retry'],
+    ['a paused project', vendorResponse(540, 'Project paused'), 'pause'],
+    ['a redirect', vendorResponse(301), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('waits for a table that was just made and then gives up', () => {
+  test('waits for a new table and then gives up', () => {
     const missing = refusal(404, 'PGRST205', "Could not find the table 'public.payment_events' in the schema cache");
     expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
       'retry',
@@ -124,7 +124,7 @@ describe('what an answer means', () => {
     ]);
   });
 
-  it('says what to do and never repeats the key', () => {
+  test('says what to do without revealing the key', () => {
     expect(classify(refusal(400, '42P10', `no constraint, key sb_secret_abc123 ${'x'.repeat(900)}`))).toEqual({
       kind: 'pause',
       reason: expect.stringMatching(
@@ -137,7 +137,7 @@ describe('what an answer means', () => {
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ url: 'https://abcdefghijklmnopqrst.supabase.co/' }, true],
     [{ table: 'a_table_1' }, true],
@@ -162,9 +162,9 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  const probe = (response: ReturnType<typeof answer>) => supabase.probe?.classify(response, config, 'send');
+  const probe = (response: ReturnType<typeof vendorResponse>) => supabase.probe?.classify(response, config, 'send');
 
-  it('reads nothing from the table', () => {
+  test('reads no rows from the table', () => {
     expect(supabase.probe?.build(config)).toEqual({
       method: 'GET',
       url: 'https://abcdefghijklmnopqrst.supabase.co/rest/v1/payment_events?select=event_id&limit=0',
@@ -172,9 +172,9 @@ describe('the probe', () => {
     });
   });
 
-  it('tells a good key from a bad one and a missing table', () => {
-    expect(probe(answer(200, []))).toMatchObject({ ok: true });
-    expect(probe(answer(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
+  test('recognizes good keys, bad keys and missing tables', () => {
+    expect(probe(vendorResponse(200, []))).toMatchObject({ ok: true });
+    expect(probe(vendorResponse(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
     expect(probe(refusal(404, 'PGRST205'))).toEqual({
       ok: false,
       message: "Supabase can't find the table. Create it first.",

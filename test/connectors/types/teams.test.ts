@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { teams } from '../../../src/connectors/types/teams.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const host = 'https://default0123456789abcdef.73.environment.api.powerplatform.com';
@@ -28,7 +28,7 @@ const factBlock = (label: string, value: string) => ({
 });
 
 describe('what is sent', () => {
-  it('posts an Adaptive Card in the message the workflow templates expect', () => {
+  test('posts an Adaptive Card in the message the workflow templates expect', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const request = requestOf(teams.build([settled], config, context));
     expect(request).toMatchObject({
@@ -85,30 +85,30 @@ describe('what is sent', () => {
     });
   });
 
-  it('posts the bare card when the workflow was built for it', () => {
+  test('posts the bare card when the workflow was built for it', () => {
     const inMessage = builtJson(teams, { webhookUrl, envelope: 'message' }, settled);
     expect(builtJson(teams, config, settled)).toEqual(inMessage);
     expect(builtJson(teams, { webhookUrl, envelope: 'card' }, settled)).toEqual(inMessage.attachments[0].content);
   });
 
-  it('keeps the query of the URL byte for byte, since it is signed', () => {
+  test('keeps the query of the URL byte for byte, because it is signed', () => {
     const odd = `${host}${path}?api-version=1&sp=%2ftriggers%2Fmanual&sig=a%2Bb~c`;
     expect(requestOf(teams.build([settled], { webhookUrl: odd }, sampleContext())).url).toBe(odd);
   });
 
-  it.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('carries %s', (kind) => {
     expect(teams.carries(kind, new Set())).toBe(true);
     const card = builtJson(teams, { webhookUrl, envelope: 'card' }, sampleEvent(kind));
     expect(card.body[0].items[0].text).toMatch(/^[A-Z][a-z ]+$/);
     expect(card).not.toHaveProperty('actions');
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     const card = builtJson(teams, { webhookUrl, envelope: 'card' }, testEvent());
     expect(card.body[0].items[0].text).toBe('[Test] Payment settled');
   });
 
-  it.each(EVENT_KINDS)('%s shows any text as data and stays far below 28 KB', (kind) => {
+  test.each(EVENT_KINDS)('%s shows any text as data and stays far below 28 KB', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const request = requestOf(teams.build([hostileEvent(kind, text)], config, context));
@@ -122,12 +122,12 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
-    teams.classify(answer(statusCode, body, headers), classifyContext(config, settled));
+    teams.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
   const error = (code: string) => ({ error: { code, message: `About ${webhookUrl}` } });
 
-  it.each([
+  test.each([
     [202, '', 'delivered'],
     [200, 'done', 'delivered'],
     [400, error('TriggerInputSchemaMismatch'), 'drop'],
@@ -145,17 +145,17 @@ describe('what an answer means', () => {
     expect(JSON.stringify(outcomeOf(statusCode, body))).not.toContain('powerplatform');
   });
 
-  it('says that an accepted message is not a posted one', () => {
+  test('warns that an accepted message may not be posted', () => {
     expect(outcomeOf(202)).toMatchObject({ note: expect.stringContaining("doesn't report whether") });
   });
 
-  it('waits as long as it is asked to', () => {
+  test('waits as long as it is asked to', () => {
     expect(outcomeOf(429, '', { 'retry-after': '12' })).toMatchObject({ afterSeconds: 12 });
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [webhookUrl, true],
     [`${host}:443${path}${query}`, true],
     [`${host}${path}/${query}`, true],
@@ -173,12 +173,12 @@ describe('the config', () => {
     expect(accepts(teams, { webhookUrl: url })).toBe(isAccepted);
   });
 
-  it('takes an envelope of two kinds', () => {
+  test('accepts two kinds of envelope', () => {
     expect(accepts(teams, { webhookUrl, envelope: 'card' })).toBe(true);
     expect(accepts(teams, { webhookUrl, envelope: 'html' })).toBe(false);
   });
 
-  it('has no probe: every accepted call posts a card', () => {
+  test('has no probe, because every accepted call posts a card', () => {
     expect(teams.probe).toBeUndefined();
   });
 });

@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { telegram } from '../../../src/connectors/types/telegram.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,6 +11,7 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const botToken = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1';
@@ -19,7 +19,7 @@ const config = { botToken, chatId: '-100123' };
 const settled = sampleEvent('payment.settled');
 const context = classifyContext(config, settled);
 
-const migration = answer(400, {
+const migration = vendorResponse(400, {
   ok: false,
   error_code: 400,
   description: 'Bad Request: group chat was upgraded to a supergroup chat',
@@ -27,7 +27,7 @@ const migration = answer(400, {
 });
 
 describe('what is sent', () => {
-  it('sends an HTML message with the facts as code', () => {
+  test('sends an HTML message with the facts as code', () => {
     const withLink = sampleContext({ consoleUrl: 'https://console.example.com/e?a="1"&b' });
     const request = requestOf(telegram.build([settled], config, withLink));
     expect(request).toMatchObject({
@@ -56,16 +56,16 @@ describe('what is sent', () => {
     });
   });
 
-  it.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('carries %s', (kind) => {
     expect(telegram.carries(kind, new Set())).toBe(true);
     expect(builtJson(telegram, config, sampleEvent(kind)).text).toMatch(/^<b>[A-Z][a-z ]+<\/b>\n<code>/);
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     expect(builtJson(telegram, config, testEvent()).text).toMatch(/^<b>\[Test\] Payment settled<\/b>/);
   });
 
-  it.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no markup', (kind) => {
+  test.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no markup', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(telegram, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.text.length).toBeLessThanOrEqual(4096);
@@ -75,10 +75,10 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const refusal = (error_code: number, description: string) => ({ ok: false, error_code, description });
 
-  it.each([
+  test.each([
     [200, { ok: true, result: {} }, 'delivered'],
     [200, refusal(403, 'Forbidden: bot was blocked by the user'), 'disable'],
     [200, { ok: false }, 'retry'],
@@ -99,24 +99,24 @@ describe('what an answer means', () => {
     [500, refusal(500, 'Internal Server Error'), 'retry'],
     [502, '<html>', 'retry'],
   ])('%i %j is %s', (statusCode, body, kind) => {
-    expect(telegram.classify(answer(statusCode, body), context).kind).toBe(kind);
+    expect(telegram.classify(vendorResponse(statusCode, body), context).kind).toBe(kind);
   });
 
-  it('waits as long as the body or the header says', () => {
+  test('waits as long as the body or the header says', () => {
     const body = { ...refusal(429, 'Too Many Requests: retry after 35'), parameters: { retry_after: 35 } };
-    expect(telegram.classify(answer(429, body), context)).toMatchObject({ afterSeconds: 35 });
-    const byHeader = answer(429, '', { 'retry-after': '7' });
+    expect(telegram.classify(vendorResponse(429, body), context)).toMatchObject({ afterSeconds: 35 });
+    const byHeader = vendorResponse(429, '', { 'retry-after': '7' });
     expect(telegram.classify(byHeader, context)).toMatchObject({ afterSeconds: 7 });
   });
 
-  it('never quotes the token back', () => {
-    const outcome = telegram.classify(answer(400, refusal(400, `Bad token ${botToken}`)), context);
+  test('never reveals the token', () => {
+    const outcome = telegram.classify(vendorResponse(400, refusal(400, `Bad token ${botToken}`)), context);
     expect(JSON.stringify(outcome)).not.toContain('AAHdqTcv');
   });
 });
 
 describe('a group that became a supergroup', () => {
-  it('gets the same message at once under its new id, which is remembered', () => {
+  test('gets the same message immediately under its new id, which is remembered', () => {
     const outcome = telegram.classify(migration, context);
     const first = requestOf(telegram.build([settled], config, context));
     if (outcome.kind !== 'next') throw new Error(`It was ${outcome.kind}`);
@@ -130,13 +130,13 @@ describe('a group that became a supergroup', () => {
     expect(builtJson(telegram, { ...config, chatId: '-5' }, settled, remembering).chat_id).toBe('-5');
   });
 
-  it('is not followed a second time', () => {
+  test("isn't followed a second time", () => {
     expect(telegram.classify(migration, { ...context, step: 'moved' }).kind).toBe('drop');
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{ botToken, chatId: '-1001234567890' }, true],
     [{ botToken, chatId: '42' }, true],
     [{ botToken, chatId: '@my_channel' }, true],
@@ -158,25 +158,27 @@ describe('the config', () => {
 describe('the probe', () => {
   const probe = telegram.probe!;
 
-  it('asks for the bot and then for the chat', () => {
+  test('asks for the bot and then for the chat', () => {
     const request = probe.build({ botToken, chatId: '@my_channel' });
     expect(request).toMatchObject({ method: 'GET', url: `https://api.telegram.org/bot${botToken}/getMe` });
-    expect(probe.classify(answer(200, { ok: true }), { botToken, chatId: '@my_channel' }, 'bot')).toMatchObject({
-      next: {
-        method: 'GET',
-        url: `https://api.telegram.org/bot${botToken}/getChat?chat_id=%40my_channel`,
-        step: 'chat',
+    expect(probe.classify(vendorResponse(200, { ok: true }), { botToken, chatId: '@my_channel' }, 'bot')).toMatchObject(
+      {
+        next: {
+          method: 'GET',
+          url: `https://api.telegram.org/bot${botToken}/getChat?chat_id=%40my_channel`,
+          step: 'chat',
+        },
       },
-    });
-    expect(probe.classify(answer(200, { ok: true }), config, 'chat')).toMatchObject({ ok: true });
+    );
+    expect(probe.classify(vendorResponse(200, { ok: true }), config, 'chat')).toMatchObject({ ok: true });
   });
 
-  it.each([
+  test.each([
     [401, { ok: false, error_code: 401, description: 'Unauthorized' }, 'bot', /token/],
     [400, { ok: false, error_code: 400, description: 'Bad Request: chat not found' }, 'chat', /chat/],
     [200, '<html>', 'bot', /confirming/],
   ])('%i %j fails with a reason', (statusCode, body, step, message) => {
-    expect(probe.classify(answer(statusCode, body), config, step)).toEqual({
+    expect(probe.classify(vendorResponse(statusCode, body), config, step)).toEqual({
       ok: false,
       message: expect.stringMatching(message),
     });

@@ -1,17 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gsmLength } from '../../../src/connectors/types/gsm-text.ts';
 import { twilio } from '../../../src/connectors/types/twilio.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
-  answer,
   classifyContext,
   HOSTILE_TEXTS,
   requestOf,
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const accountSid = 'AC0123456789abcdef0123456789abcdef';
@@ -24,7 +24,7 @@ const formOf = (event = settled, settings = config, context = sampleContext()) =
   Object.fromEntries(new URLSearchParams(requestOf(twilio.build([event], settings, context)).body));
 
 describe('what is sent', () => {
-  it('sends one short SMS with the amount and the event id', () => {
+  test('sends one short SMS with the amount and the event id', () => {
     const request = requestOf(twilio.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -41,22 +41,22 @@ describe('what is sent', () => {
     });
   });
 
-  it('sends through a messaging service when that is the sender', () => {
+  test('sends through a messaging service when that is the sender', () => {
     const form = formOf(settled, { ...config, from: 'MG0123456789abcdef0123456789abcdef' });
     expect(form).toMatchObject({ MessagingServiceSid: 'MG0123456789abcdef0123456789abcdef' });
     expect(form).not.toHaveProperty('From');
   });
 
-  it('goes to the region of the account', () => {
+  test('sends to the region of the account', () => {
     const request = requestOf(twilio.build([settled], { ...config, region: 'ie1' }, sampleContext()));
     expect(request.url).toMatch(/^https:\/\/api\.dublin\.ie1\.twilio\.com\/2010-04-01\//);
   });
 
-  it('adds the amount where the title has none', () => {
+  test('adds the amount if the title has none', () => {
     expect(formOf(sampleEvent('payment.failed')).Body).toMatch(/^Payment failed: insufficient funds, 0\.01 USDC\n/);
   });
 
-  it('adds the link when it fits, and the event id when the link does not hold it', () => {
+  test("adds the link if it fits, and the event id if the link doesn't contain it", () => {
     const linkTo = (consoleUrl: string) => formOf(settled, config, sampleContext({ consoleUrl })).Body;
     expect(linkTo(`https://c.example/events/${settled.id}`)).toBe(
       `Payment settled: 0.01 USDC\nhttps://c.example/events/${settled.id}`,
@@ -65,17 +65,17 @@ describe('what is sent', () => {
     expect(linkTo(`https://c.example/${'x'.repeat(150)}`)).toBe(`Payment settled: 0.01 USDC\n${settled.id}`);
   });
 
-  it.each(EVENT_KINDS)('carries %s in a single segment', (kind) => {
+  test.each(EVENT_KINDS)('carries %s in a single segment', (kind) => {
     expect(twilio.carries(kind, new Set())).toBe(true);
     expect(gsmLength(formOf(sampleEvent(kind)).Body!)).toBeLessThanOrEqual(160);
     expect(formOf(sampleEvent(kind)).Body).toMatch(/\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
   });
 
-  it('marks a test event', () => {
+  test('marks a test event', () => {
     expect(formOf(testEvent()).Body).toMatch(/^\[Test\] Payment settled/);
   });
 
-  it.each(EVENT_KINDS)('%s stays one segment of the 7-bit alphabet for any text', (kind) => {
+  test.each(EVENT_KINDS)('%s stays one segment of the 7-bit alphabet for any text', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const { Body } = formOf(hostileEvent(kind, text), config, sampleContext({ projectName: text }));
       expect(gsmLength(Body!)).toBeLessThanOrEqual(160);
@@ -84,11 +84,11 @@ describe('what is sent', () => {
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, settled);
   const refused = (code: number) => ({ code, message: `About ${config.authToken}`, status: 400 });
 
-  it.each([
+  test.each([
     [201, { sid: 'SM1', status: 'queued', error_code: null }, 'delivered'],
     [201, { sid: 'SM1', status: 'accepted' }, 'delivered'],
     [201, { sid: 'SM1', status: 'failed', error_code: 30007 }, 'drop'],
@@ -112,22 +112,24 @@ describe('what an answer means', () => {
     [201, '<html>', 'next'],
     [302, '', 'drop'],
   ])('%i %j is %s', (statusCode, body, kind) => {
-    const outcome = twilio.classify(answer(statusCode, body), context);
+    const outcome = twilio.classify(vendorResponse(statusCode, body), context);
     expect(outcome.kind).toBe(kind);
     expect(JSON.stringify(outcome)).not.toContain(config.authToken);
   });
 
-  it('waits as long as Twilio asks', () => {
-    expect(twilio.classify(answer(429, '', { 'retry-after': '3' }), context)).toMatchObject({ afterSeconds: 3 });
+  test('waits as long as Twilio asks', () => {
+    expect(twilio.classify(vendorResponse(429, '', { 'retry-after': '3' }), context)).toMatchObject({
+      afterSeconds: 3,
+    });
   });
 });
 
-describe('an SMS that may have been sent already', () => {
+describe('an SMS that may already have been sent', () => {
   const ambiguous = classifyContext(config, settled, { previousAttemptAmbiguous: true, attemptNumber: 2 });
-  const list = (...bodies: string[]) => answer(200, { messages: bodies.map((body) => ({ sid: 'SM1', body })) });
+  const list = (...bodies: string[]) => vendorResponse(200, { messages: bodies.map((body) => ({ sid: 'SM1', body })) });
   const sentBody = `Sent from your Twilio trial account - ${formOf().Body}`;
 
-  it('is looked for before it is sent again', () => {
+  test('is looked up before it is sent again', () => {
     expect(twilio.build([settled], config, ambiguous)).toEqual({
       method: 'GET',
       url: `${base}/Messages.json?To=%2B15558675310&PageSize=100`,
@@ -136,37 +138,37 @@ describe('an SMS that may have been sent already', () => {
     });
   });
 
-  it('is delivered when it is found', () => {
+  test('counts as delivered if it is found', () => {
     expect(twilio.classify(list('other', sentBody), { ...ambiguous, step: 'look' }).kind).toBe('delivered');
   });
 
-  it('is sent, byte for byte as at first, when it is not found', () => {
+  test("is sent again unchanged if it isn't found", () => {
     expect(twilio.classify(list('other'), { ...ambiguous, step: 'look' })).toEqual({
       kind: 'next',
       request: twilio.build([settled], config, sampleContext()),
     });
   });
 
-  it.each([500, 502, 504])('is looked for after a %i', (statusCode) => {
-    const outcome = twilio.classify(answer(statusCode, { code: 20500 }), classifyContext(config, settled));
+  test.each([500, 502, 504])('is looked up after a %i', (statusCode) => {
+    const outcome = twilio.classify(vendorResponse(statusCode, { code: 20500 }), classifyContext(config, settled));
     expect(outcome).toMatchObject({ kind: 'next', request: { method: 'GET', step: 'look after error' } });
     const looking = { ...ambiguous, step: 'look after error' };
     expect(twilio.classify(list(sentBody), looking).kind).toBe('delivered');
     expect(twilio.classify(list(), looking).kind).toBe('retry');
   });
 
-  it.each([
+  test.each([
     [200, '<html>', 'retry'],
     [401, { code: 20003 }, 'pause'],
     [429, '', 'retry'],
     [500, '', 'retry'],
-  ])('waits when the list answers %i %j', (statusCode, body, kind) => {
-    expect(twilio.classify(answer(statusCode, body), { ...ambiguous, step: 'look' }).kind).toBe(kind);
+  ])('waits if the list returns %i %j', (statusCode, body, kind) => {
+    expect(twilio.classify(vendorResponse(statusCode, body), { ...ambiguous, step: 'look' }).kind).toBe(kind);
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ from: 'MG0123456789abcdef0123456789abcdef' }, true],
     [{ from: 'Tollgate' }, true],
@@ -191,7 +193,7 @@ describe('the config', () => {
 });
 
 describe('the probe', () => {
-  it('reads the account', () => {
+  test('reads the account', () => {
     expect(twilio.probe!.build(config)).toMatchObject({
       method: 'GET',
       url: `${base}.json`,
@@ -199,13 +201,13 @@ describe('the probe', () => {
     });
   });
 
-  it.each([
+  test.each([
     [200, { status: 'active' }, true],
     [200, { status: 'suspended' }, false],
     [200, '<html>', false],
     [401, { code: 20003 }, false],
     [403, { code: 20008 }, false],
   ])('%i %j: works is %s', (statusCode, body, ok) => {
-    expect(twilio.probe!.classify(answer(statusCode, body), config, 'send')).toMatchObject({ ok });
+    expect(twilio.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
 import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
@@ -6,13 +6,13 @@ import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
-  answer,
   classifyContext,
   HOSTILE_TEXTS,
   requestOf,
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { accessToken: 'eyJ.xero.token', tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056' };
@@ -22,11 +22,11 @@ const payment = sampleEvent('payment.settled');
 const numberOf = (event: typeof day) => (bookingOf(event) as { number: string }).number;
 const nextDay = { now: new Date('2026-01-03T00:00:05Z') };
 
-const nothing = answer(200, { Invoices: [] });
-const invoices = (...list: object[]) => answer(200, { Invoices: list });
+const nothing = vendorResponse(200, { Invoices: [] });
+const invoices = (...list: object[]) => vendorResponse(200, { Invoices: list });
 const drafted = invoices({ InvoiceID: '5a0d…', InvoiceNumber: numberOf(day), HasErrors: false });
 const refused = (...messages: string[]) =>
-  answer(400, {
+  vendorResponse(400, {
     ErrorNumber: 10,
     Type: 'ValidationException',
     Message: 'A validation exception occurred',
@@ -34,10 +34,10 @@ const refused = (...messages: string[]) =>
   });
 const duplicate = refused('Invoice # must be unique.');
 const vendor = (answers: Record<string, ConnectorResponse>) => (request: ConnectorRequest) =>
-  ({ check: nothing, send: drafted, ...answers })[request.step ?? ''] ?? answer(500);
+  ({ check: nothing, send: drafted, ...answers })[request.step ?? ''] ?? vendorResponse(500);
 
 describe('what is sent', () => {
-  it('drafts one invoice for a day, without a tax or an account', () => {
+  test('drafts one invoice for a day, without a tax or an account', () => {
     const { outcome, requests, steps } = drive(xero, config, [day], vendor({}));
     expect(steps).toEqual(['check', 'send']);
     expect(requests[1]).toMatchObject({
@@ -76,7 +76,7 @@ describe('what is sent', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  it('drafts an invoice for a payment in one call on the day of the payment', () => {
+  test('drafts an invoice for a payment in one call on the day of the payment', () => {
     const { steps, requests } = drive(xero, config, [payment], vendor({}));
     expect(steps).toEqual(['send']);
     expect(JSON.parse(requests[0]?.body ?? '').Invoices[0]).toMatchObject({
@@ -85,16 +85,16 @@ describe('what is sent', () => {
     });
   });
 
-  it('sends the same invoice on a later try', () => {
+  test('sends the same invoice on a retry', () => {
     const bodies = [1, 4].map((attemptNumber) => drive(xero, config, [day], vendor({}), { attemptNumber }).requests[1]);
     expect(bodies[1]).toEqual(bodies[0]);
   });
 
-  it.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
+  test.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
     expect(xero.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
   });
 
-  it.each(HOSTILE_TEXTS)('never lets hostile text out of the description: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('keeps hostile text inside the description: %j', (text) => {
     const event = sampleEvent('payment.settled', { endpointPath: text, transactionHash: text, paymentId: text });
     const { body = '', headers } = requestOf(xero.build([event], config, sampleContext()));
     const [invoice] = JSON.parse(body).Invoices;
@@ -113,7 +113,7 @@ describe('nothing is booked twice', () => {
     Status: 'DRAFT',
   });
 
-  it('looks for every invoice of the day before it books a day', () => {
+  test('looks up every invoice of the day before it books a day', () => {
     const { method, url } = requestOf(xero.build([day], config, sampleContext()));
     expect(method).toBe('GET');
     expect(new URL(url).searchParams.get('where')).toBe(
@@ -121,14 +121,14 @@ describe('nothing is booked twice', () => {
     );
   });
 
-  it('does not book a day of which payments are booked, unless those were voided', () => {
+  test("doesn't book a day if some of its payments are booked, unless those were voided", () => {
     const single = own(payment);
     expect(drive(xero, config, [day], vendor({ check: invoices(single) })).outcome.kind).toBe('drop');
     const voided = invoices({ ...single, Status: 'VOIDED' });
     expect(drive(xero, config, [day], vendor({ check: voided })).steps).toEqual(['check', 'send']);
   });
 
-  it('looks for the total of its day before it books a payment late', () => {
+  test('looks up the total of the day before it books a payment late', () => {
     const { outcome, steps, requests } = drive(xero, config, [payment], vendor({ check: invoices(own(day)) }), nextDay);
     expect(steps).toEqual(['check']);
     expect(requests[0]?.url).toBe(`${invoicesUrl}?InvoiceNumbers=${numberOf(payment)},${numberOf(day)}`);
@@ -136,7 +136,7 @@ describe('nothing is booked twice', () => {
     expect(drive(xero, config, [payment], vendor({}), nextDay).steps).toEqual(['check', 'send']);
   });
 
-  it('reads a refused number back and knows its own invoice', () => {
+  test('looks up a rejected number and recognizes its own invoice', () => {
     const { outcome, steps, requests } = drive(
       xero,
       config,
@@ -148,25 +148,25 @@ describe('nothing is booked twice', () => {
     expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} is already booked.` });
   });
 
-  it.each([
+  test.each([
     ['somebody else has the number', invoices({ ...own(day), Reference: 'by hand' })],
     ['the invoice is hidden', nothing],
-  ])('gives up visibly when %s', (_case, readBack) => {
+  ])('fails visibly if %s', (_case, readBack) => {
     expect(drive(xero, config, [day], vendor({ send: duplicate, 'read-back': readBack })).outcome.kind).toBe('drop');
   });
 
-  it('tries again when the read-back fails', () => {
-    expect(drive(xero, config, [day], vendor({ send: duplicate, 'read-back': answer(503) })).outcome.kind).toBe(
+  test('retries if that lookup fails', () => {
+    expect(drive(xero, config, [day], vendor({ send: duplicate, 'read-back': vendorResponse(503) })).outcome.kind).toBe(
       'retry',
     );
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     xero.classify(response, classifyContext(config, day, { step }));
 
-  it.each([
+  test.each([
     ['a draft made', drafted, 'delivered'],
     ['200 that has errors', invoices({ HasErrors: true, ValidationErrors: [{ Message: 'bad' }] }), 'drop'],
     [
@@ -180,37 +180,41 @@ describe('what an answer means', () => {
       'next',
     ],
     ['200 without an invoice', nothing, 'retry'],
-    ['200 without JSON', answer(200, '<html>'), 'retry'],
+    ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['a refused value', refused('The document date cannot be before the lock date.'), 'drop'],
     ['a currency the organisation lacks', refused('Organisation is not subscribed to currency USD'), 'pause'],
     ['a number that is taken', duplicate, 'next'],
-    ['an expired token', answer(401, { Title: 'Unauthorized', Detail: 'TokenExpired' }), 'pause'],
-    ['another tenant or scope', answer(403, { Title: 'Forbidden', Detail: 'AuthenticationUnsuccessful' }), 'pause'],
-    ['429', answer(429), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['503', answer(503), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+    ['an expired token', vendorResponse(401, { Title: 'Unauthorized', Detail: 'TokenExpired' }), 'pause'],
+    [
+      'another tenant or scope',
+      vendorResponse(403, { Title: 'Forbidden', Detail: 'AuthenticationUnsuccessful' }),
+      'pause',
+    ],
+    ['429', vendorResponse(429), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['503', vendorResponse(503), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  it('waits for the limit that was hit', () => {
-    const limited = (headers: Record<string, string>) => classify(answer(429, '', headers));
+  test('waits for the limit that was hit', () => {
+    const limited = (headers: Record<string, string>) => classify(vendorResponse(429, '', headers));
     expect(limited({ 'x-rate-limit-problem': 'minute' })).toMatchObject({ afterSeconds: 60 });
     expect(limited({ 'x-rate-limit-problem': 'Day' })).toMatchObject({ afterSeconds: 3600 });
     expect(limited({ 'x-rate-limit-problem': 'day', 'retry-after': '30000' })).toMatchObject({ afterSeconds: 30_000 });
   });
 
-  it('judges the questions before a booking in the same way, and never repeats the token', () => {
-    expect(classify(answer(401), 'check').kind).toBe('pause');
-    expect(classify(answer(503), 'check').kind).toBe('retry');
-    expect(classify(answer(204), 'check').kind).toBe('drop');
+  test('classifies the lookups before a booking in the same way and never reveals the token', () => {
+    expect(classify(vendorResponse(401), 'check').kind).toBe('pause');
+    expect(classify(vendorResponse(503), 'check').kind).toBe('retry');
+    expect(classify(vendorResponse(204), 'check').kind).toBe('drop');
     expect(JSON.stringify(classify(refused('bad eyJ.xero.token')))).not.toContain('eyJ.xero.token');
   });
 });
 
 describe('the config', () => {
-  it.each([
+  test.each([
     [{}, true],
     [{ tenantId: '70784A63-D24B-46A9-A4DB-0E70A274B056' }, true],
     [{ tenantId: 'acme' }, false],
@@ -226,18 +230,20 @@ describe('the config', () => {
 describe('the probe', () => {
   const probe = (response: ConnectorResponse) => xero.probe?.classify(response, config, 'send');
 
-  it('looks for the tenant among the connections of the token', () => {
+  test("looks for the tenant in the token's connections", () => {
     expect(xero.probe?.build(config)).toEqual({
       method: 'GET',
       url: 'https://api.xero.com/connections',
       headers: { authorization: 'Bearer eyJ.xero.token', accept: 'application/json' },
     });
-    expect(probe(answer(200, [{ tenantId: config.tenantId.toUpperCase(), tenantName: 'Acme\n(AU)' }]))).toEqual({
-      ok: true,
-      message: 'The token works for the organization Acme (AU).',
-    });
-    expect(probe(answer(200, [{ tenantId: 'other', tenantName: 'Other' }]))).toMatchObject({ ok: false });
-    expect(probe(answer(200, '<html>'))).toMatchObject({ ok: false });
-    expect(probe(answer(401))).toMatchObject({ ok: false, message: expect.stringContaining('save a new one') });
+    expect(probe(vendorResponse(200, [{ tenantId: config.tenantId.toUpperCase(), tenantName: 'Acme\n(AU)' }]))).toEqual(
+      {
+        ok: true,
+        message: 'The token works for the organization Acme (AU).',
+      },
+    );
+    expect(probe(vendorResponse(200, [{ tenantId: 'other', tenantName: 'Other' }]))).toMatchObject({ ok: false });
+    expect(probe(vendorResponse(200, '<html>'))).toMatchObject({ ok: false });
+    expect(probe(vendorResponse(401))).toMatchObject({ ok: false, message: expect.stringContaining('save a new one') });
   });
 });

@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { zapier } from '../../../src/connectors/types/zapier.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import {
   accepts,
-  answer,
   builtJson,
   classifyContext,
   HOSTILE_TEXTS,
@@ -12,12 +11,13 @@ import {
   sampleContext,
   sampleEvent,
   testEvent,
+  vendorResponse,
 } from '../support/samples.ts';
 
 const config = { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/' };
 
 describe('what is sent', () => {
-  it.each(EVENT_KINDS)('posts %s in the one envelope all kinds share', (kind) => {
+  test.each(EVENT_KINDS)('posts %s in the envelope that all event types share', (kind) => {
     const request = requestOf(zapier.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -34,58 +34,60 @@ describe('what is sent', () => {
     });
   });
 
-  it('sends amounts as text, which no spreadsheet or form rounds', () => {
+  test('sends amounts as text, so that no spreadsheet or form rounds them', () => {
     expect(builtJson(zapier, config, sampleEvent('payment.settled')).data.amountUsd).toBe('0.01');
   });
 
-  it('carries every kind', () => {
+  test('carries every kind', () => {
     expect(EVENT_KINDS.every((kind) => zapier.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  it('gives a test event a type that no Zap takes for a payment', () => {
+  test('gives a test event a type that no Zap mistakes for a payment', () => {
     expect(builtJson(zapier, config, testEvent())).toMatchObject({ type: 'connector.test', test: true });
   });
 
-  it('sends the same bytes on a retry', () => {
+  test('sends the same bytes on a retry', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(zapier.build([event], config, later)).toEqual(zapier.build([event], config, sampleContext()));
   });
 
-  it.each(HOSTILE_TEXTS)('sends %j as one JSON object that reads back the same', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as one JSON object that reads back the same', (text) => {
     const body = builtJson(zapier, config, sampleEvent('payment.failed', { message: text, endpointPath: text }));
     expect(body.data).toMatchObject({ message: text, endpointPath: text });
   });
 });
 
-describe('what an answer means', () => {
+describe('what a response means', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
-  it.each([
-    ['success', answer(200, { status: 'success', id: 'x', attempt: 'x' }), 'delivered'],
-    ['the empty answer of a silent hook', answer(200), 'delivered'],
-    ['401', answer(401), 'pause'],
-    ['404', answer(404), 'disable'],
-    ['410', answer(410), 'disable'],
-    ['413', answer(413), 'drop'],
-    ['429', answer(429), 'retry'],
-    ['500', answer(500), 'retry'],
-    ['a redirect', answer(302), 'drop'],
+  test.each([
+    ['success', vendorResponse(200, { status: 'success', id: 'x', attempt: 'x' }), 'delivered'],
+    ['the empty answer of a silent hook', vendorResponse(200), 'delivered'],
+    ['401', vendorResponse(401), 'pause'],
+    ['404', vendorResponse(404), 'disable'],
+    ['410', vendorResponse(410), 'disable'],
+    ['413', vendorResponse(413), 'drop'],
+    ['429', vendorResponse(429), 'retry'],
+    ['500', vendorResponse(500), 'retry'],
+    ['a redirect', vendorResponse(302), 'drop'],
   ])('%s', (_title, response, kind) => {
     expect(zapier.classify(response, context).kind).toBe(kind);
   });
 
-  it('does not promise more than the always good answer says', () => {
-    expect(zapier.classify(answer(200), context)).toMatchObject({ note: expect.stringContaining('no Zap') });
+  test('warns that Zapier confirms everything', () => {
+    expect(zapier.classify(vendorResponse(200), context)).toMatchObject({ note: expect.stringContaining('no Zap') });
   });
 
-  it('waits half a minute, or as long as it is told', () => {
-    expect(zapier.classify(answer(429), context)).toMatchObject({ afterSeconds: 30 });
-    expect(zapier.classify(answer(429, '', { 'retry-after': '90' }), context)).toMatchObject({ afterSeconds: 90 });
+  test('waits half a minute, or as long as it is asked to', () => {
+    expect(zapier.classify(vendorResponse(429), context)).toMatchObject({ afterSeconds: 30 });
+    expect(zapier.classify(vendorResponse(429, '', { 'retry-after': '90' }), context)).toMatchObject({
+      afterSeconds: 90,
+    });
   });
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     ['https://hooks.zapier.com/hooks/catch/1234567/abc123/', true],
     ['https://hooks.zapier.com/hooks/catch/1234567/abc123', true],
     ['https://hooks.zapier.com/hooks/catch/1234567/abc123/silent/', true],
@@ -107,12 +109,12 @@ describe('the settings', () => {
     expect(accepts(zapier, { webhookUrl })).toBe(accepted);
   });
 
-  it('takes nothing but the URL', () => {
+  test('accepts nothing but the URL', () => {
     expect(accepts(zapier, { ...config, extra: 1 })).toBe(false);
     expect(accepts(zapier, {})).toBe(false);
   });
 });
 
-it('offers no probe: any call may start a Zap', () => {
+test('has no probe, because any call may start a Zap', () => {
   expect(zapier.probe).toBeUndefined();
 });

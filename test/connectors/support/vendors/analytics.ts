@@ -5,7 +5,7 @@ export const segment = (): Vendor => ({
   credentialIn: (call) => `${basicOf(call)} ${call.url.pathname}`,
   // Events are confirmed whatever the key is; the settings of a source that there is not are not found.
   refuse: ({ url }) => (url.hostname === 'cdn.segment.com' ? { statusCode: 404 } : undefined),
-  answer(call) {
+  vendorResponse(call) {
     if (call.url.hostname === 'cdn.segment.com') return json(200, { integrations: {} });
     const { userId, anonymousId, event } = bodyOf(call);
     if (!event || !(userId ?? anonymousId)) return json(400, { success: false, message: 'event is required' });
@@ -17,7 +17,7 @@ export const mixpanel = (): Vendor => ({
   hosts: ['api.mixpanel.com', 'api-eu.mixpanel.com', 'api-in.mixpanel.com', 'mixpanel.com'],
   credentialIn: (call) => basicOf(call) || call.body,
   refuse: () => json(401, { code: 401, error: 'Unauthorized', status: 'Unauthorized' }),
-  answer(call) {
+  vendorResponse(call) {
     const events = bodyOf(call);
     if (call.url.hostname === 'mixpanel.com') return json(200, { status: 'ok' });
     return json(200, { code: 200, num_records_imported: events.length, status: 'OK' });
@@ -28,7 +28,7 @@ export const amplitude = (): Vendor => ({
   hosts: ['api2.amplitude.com', 'api.eu.amplitude.com'],
   credentialIn: (call) => bodyOf(call).api_key,
   refuse: (call) => json(400, { code: 400, error: `Invalid API key: ${bodyOf(call).api_key}` }),
-  answer(call) {
+  vendorResponse(call) {
     const { events } = bodyOf(call);
     const isRight = events.every(
       ({ time, user_id: user }: { time: unknown; user_id: unknown }) => Number.isInteger(time) && user,
@@ -42,7 +42,7 @@ export const ga4 = (): Vendor => ({
   hosts: ['www.google-analytics.com', 'region1.google-analytics.com'],
   credentialIn: ({ url }) => url.searchParams.get('api_secret') ?? '',
   refuse: () => undefined,
-  answer(call) {
+  vendorResponse(call) {
     bodyOf(call);
     return call.url.pathname.startsWith('/debug/') ? json(200, { validationMessages: [] }) : { statusCode: 204 };
   },

@@ -8,7 +8,7 @@ export const zapier = (): Vendor => ({
   credentialIn: pathCredential,
   // It confirms every call, also where no Zap is behind the hook.
   refuse: () => undefined,
-  answer(call) {
+  vendorResponse(call) {
     bodyOf(call);
     return json(200, { status: 'success', id: 'r1', request_id: 'r1', attempt: 'r1' });
   },
@@ -23,7 +23,7 @@ export const n8n = (): Vendor => ({
       message: `The requested webhook "${method} ${url.pathname.split('/').at(-1)}" is not registered.`,
       hint: 'The workflow must be active for a production URL to run successfully.',
     }),
-  answer(call) {
+  vendorResponse(call) {
     bodyOf(call);
     return json(200, { message: 'Workflow was started' });
   },
@@ -33,7 +33,7 @@ export const make = (): Vendor => ({
   hosts: ['hook.eu2.make.com'],
   credentialIn: pathCredential,
   refuse: () => text(410, 'Gone'),
-  answer(call) {
+  vendorResponse(call) {
     bodyOf(call);
     return text(200, 'Accepted');
   },

@@ -14,7 +14,7 @@ export const hubspot = (): Vendor => {
         message: 'Authentication credentials not found.',
         category: 'INVALID_AUTHENTICATION',
       }),
-    answer(call) {
+    vendorResponse(call) {
       if (call.method === 'GET')
         return properties.size > 0 ? json(200, { name: 'x402_wallet' }) : json(404, { status: 'error' });
       const { inputs } = bodyOf(call);
@@ -40,7 +40,7 @@ export const salesforce = (): Vendor => {
     hosts: ['acme.my.salesforce.com'],
     credentialIn: bearer,
     refuse: () => json(401, [{ message: 'Session expired or invalid', errorCode: 'INVALID_SESSION_ID' }]),
-    answer(call) {
+    vendorResponse(call) {
       if (call.url.pathname.endsWith('/describe')) {
         const names =
           'Kind__c Occurred_At__c Payment_Id__c Endpoint__c Customer__c Amount_USD__c Tx_Hash__c Payload__c'.split(' ');
@@ -73,7 +73,7 @@ export const linear = (): Vendor => {
           },
         ],
       }),
-    answer(call) {
+    vendorResponse(call) {
       const { query, variables } = bodyOf(call);
       if (query.startsWith('query'))
         return json(200, { data: { viewer: { id: 'u1' }, team: { id: variables.id, key: 'PAY', name: 'Payments' } } });
@@ -102,7 +102,7 @@ export const quickbooks = (): Vendor => {
           type: 'AUTHENTICATION',
         },
       }),
-    answer(call) {
+    vendorResponse(call) {
       const [, resource = ''] = /^\/v3\/company\/\d+\/(\w+)/.exec(call.url.pathname) ?? [];
       const statement = call.url.searchParams.get('query') ?? '';
       if (resource === 'companyinfo') return json(200, { CompanyInfo: { CompanyName: 'Shop' } });
@@ -139,7 +139,7 @@ export const xero = (): Vendor => {
     hosts: ['api.xero.com'],
     credentialIn: bearer,
     refuse: () => json(401, { Type: null, Title: 'Unauthorized', Status: 401, Detail: 'TokenExpired: token expired' }),
-    answer(call) {
+    vendorResponse(call) {
       if (call.url.pathname === '/connections') {
         return json(200, [{ tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056', tenantName: 'Shop' }]);
       }

@@ -7,7 +7,7 @@ export const slack = (): Vendor => ({
   hosts: ['hooks.slack.com'],
   credentialIn: pathCredential,
   refuse: () => text(403, 'invalid_token'),
-  answer(call) {
+  vendorResponse(call) {
     // The URL is judged before the body.
     try {
       return bodyOf(call).text ? text(200, 'ok') : text(400, 'no_text');
@@ -21,7 +21,7 @@ export const discord = (): Vendor => ({
   hosts: ['discord.com'],
   credentialIn: pathCredential,
   refuse: () => json(401, { message: 'Invalid Webhook Token', code: 50027 }),
-  answer(call) {
+  vendorResponse(call) {
     if (!/^\/api\/v10\/webhooks\/\d+\/[\w-]+$/.test(call.url.pathname))
       return json(404, { message: '404: Not Found', code: 0 });
     if (call.method === 'GET') return json(200, { type: 1, id: '1234567890123456789', name: 'Payments' });
@@ -38,7 +38,7 @@ export const sendgrid = (): Vendor => ({
     json(401, {
       errors: [{ message: 'The provided authorization grant is invalid, expired, or revoked', field: null }],
     }),
-  answer(call) {
+  vendorResponse(call) {
     if (call.url.pathname === '/v3/scopes') return json(200, { scopes: ['mail.send'] });
     const { personalizations, content } = bodyOf(call);
     const isRight =
@@ -54,7 +54,7 @@ export const resend = (): Vendor => {
     hosts: ['api.resend.com'],
     credentialIn: bearer,
     refuse: () => json(403, { statusCode: 403, name: 'invalid_api_key', message: 'API key is invalid' }),
-    answer(call) {
+    vendorResponse(call) {
       if (call.url.pathname === '/domains') return json(200, { data: [] });
       bodyOf(call);
       const key = call.headers['idempotency-key'] ?? '';
@@ -72,7 +72,7 @@ export const telegram = (): Vendor => ({
   hosts: ['api.telegram.org'],
   credentialIn: pathCredential,
   refuse: () => json(401, { ok: false, error_code: 401, description: 'Unauthorized' }),
-  answer(call) {
+  vendorResponse(call) {
     const method = call.url.pathname.split('/').at(-1);
     if (method !== 'sendMessage') return json(200, { ok: true, result: { id: 1 } });
     const { chat_id, text: html } = bodyOf(call);
@@ -86,7 +86,7 @@ export const teams = (): Vendor => ({
   hosts: ['default0123.45.environment.api.powerplatform.com'],
   credentialIn: ({ url }) => url.searchParams.get('sig') ?? '',
   refuse: () => json(401, { error: { code: 'DirectApiAuthorizationRequired', message: 'Sign in' } }),
-  answer(call) {
+  vendorResponse(call) {
     // It says the same to a body that it cannot use: the flow fails later.
     bodyOf(call);
     return { statusCode: 202 };
@@ -99,7 +99,7 @@ export const twilio = (): Vendor => {
     hosts: ['api.twilio.com', 'api.dublin.ie1.twilio.com'],
     credentialIn: basicOf,
     refuse: () => json(401, { code: 20003, message: 'Authenticate', status: 401 }),
-    answer(call) {
+    vendorResponse(call) {
       if (!call.url.pathname.endsWith('/Messages.json')) return json(200, { status: 'active' });
       if (call.method === 'GET') return json(200, { messages });
       const form = new URLSearchParams(call.body);

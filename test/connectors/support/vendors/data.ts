@@ -13,7 +13,7 @@ export const bigquery = (): Vendor => ({
   hosts: ['bigquery.googleapis.com'],
   credentialIn: bearer,
   refuse: googleRefusal,
-  answer(call) {
+  vendorResponse(call) {
     if (call.method === 'GET') return json(200, { schema: { fields: COLUMNS.map((name) => ({ name })) } });
     const wrong = bodyOf(call).rows.flatMap(({ json: row }: { json: object }, index: number) =>
       Object.keys(row).every((column) => COLUMNS.includes(column)) && Object.keys(row).length === COLUMNS.length
@@ -28,14 +28,14 @@ export const supabase = (): Vendor => ({
   hosts: ['abcdefghijklmnopqrst.supabase.co'],
   credentialIn: ({ headers }) => headers.apikey ?? '',
   refuse: () => json(401, { message: 'Invalid API key', hint: 'Double check your API key.' }),
-  answer(call) {
+  vendorResponse(call) {
     if (call.method === 'GET') return json(200, []);
     const isRight = Object.keys(bodyOf(call)).sort().join() === COLUMNS.toSorted().join();
     return isRight ? { statusCode: 201 } : json(400, { code: 'PGRST204', message: 'Could not find the column' });
   },
 });
 
-/** One sheet; rows appended before the test are none. */
+/** One sheet without rows. */
 export const googleSheets = (): Vendor => {
   const rows: unknown[][] = [];
   const tabOf = (range: string) => /^'(?<tab>(?:[^']|'')*)'!/.exec(range)?.groups?.tab?.replaceAll("''", "'");
@@ -44,7 +44,7 @@ export const googleSheets = (): Vendor => {
     hosts: ['sheets.googleapis.com'],
     credentialIn: bearer,
     refuse: googleRefusal,
-    answer(call) {
+    vendorResponse(call) {
       const [, range = '', isAppend] = /\/values\/([^/:]+(?::[A-Z]+)?)(:append)?$/.exec(call.url.pathname) ?? [];
       if (!range) {
         const sheets = ['Sheet1', "Bob's sales/2026"].map((title) => ({
@@ -78,7 +78,7 @@ export const dune = (): Vendor => {
     hosts: ['api.dune.com'],
     credentialIn: ({ headers }) => headers['x-dune-api-key'] ?? '',
     refuse: () => json(401, { error: 'invalid API Key' }),
-    answer(call) {
+    vendorResponse(call) {
       if (call.method === 'GET')
         return json(200, { tables: [{ full_name: 'dune.my_team.x', owner: { handle: 'my_team' } }] });
       if (call.url.pathname === '/api/v1/uploads') {

@@ -5,7 +5,7 @@ export const pagerduty = (): Vendor => ({
   credentialIn: (call) => bodyOf(call).routing_key,
   refuse: () =>
     json(400, { status: 'invalid event', message: 'Event object is invalid', errors: ["Invalid 'routing_key'"] }),
-  answer(call) {
+  vendorResponse(call) {
     const { event_action: action, dedup_key: key, payload } = bodyOf(call);
     const isChange = call.url.pathname === '/v2/change/enqueue';
     const isRight = isChange || action === 'trigger' ? payload?.summary && payload.source : action === 'resolve' && key;
@@ -18,7 +18,7 @@ export const datadog = (): Vendor => ({
   hosts: ['api.datadoghq.com', 'api.datadoghq.eu'],
   credentialIn: ({ headers }) => headers['dd-api-key'] ?? '',
   refuse: () => json(403, { errors: ['Forbidden'] }),
-  answer(call) {
+  vendorResponse(call) {
     if (call.url.pathname === '/api/v1/validate') return json(200, { valid: true });
     const { title, text } = bodyOf(call);
     if (!title || !text) return json(400, { errors: ['title and text are required'] });
@@ -34,7 +34,7 @@ export const opsgenie = (): Vendor => {
     hosts: ['api.opsgenie.com', 'api.eu.opsgenie.com', 'api.atlassian.com'],
     credentialIn: ({ headers }) => headers.authorization ?? '',
     refuse: unauthenticated,
-    answer(call) {
+    vendorResponse(call) {
       if (call.url.hostname === 'api.opsgenie.com') return unauthenticated();
       if (call.method === 'GET') return json(200, { data: [], took: 0.01, requestId: 'r1' });
       const accepted = json(202, { result: 'Request will be processed', took: 0.01, requestId: 'r2' });

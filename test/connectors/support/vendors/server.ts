@@ -5,7 +5,7 @@ import { ask, type Vendor, type VendorCall } from './vendor.ts';
 import { VENDORS } from './vendors.ts';
 
 /**
- * Takes the vendor's place for one call. It may answer, leave the answer to the vendor (`usual`), or take over
+ * Replaces the vendor for one call. It may respond, let the vendor respond (`usual`), or take over
  * `response` and return nothing.
  */
 export type Interference = (
@@ -16,7 +16,7 @@ export type Interference = (
 
 export type VendorServer = Awaited<ReturnType<typeof startVendors>>;
 
-/** All vendors behind one loopback server, told apart by the host they are called by. */
+/** All vendors behind one loopback server, identified by the host in the request. */
 export async function startVendors() {
   const known = new Set<string>();
   const isKnown = (credential: string) => [...known].some((mark) => credential.includes(mark));
@@ -54,12 +54,12 @@ export async function startVendors() {
       calls.filter((entry) => entry.type === type).map(({ call }) => call),
     /** When the calls came, in milliseconds since 1970. */
     timesOf: (type: ConnectorType): number[] => calls.filter((entry) => entry.type === type).map(({ at }) => at),
-    /** These take the place of the vendor in the next calls, one each; answers stand for themselves. */
+    /** These replace the vendor in the next calls, one each. Responses are sent unchanged. */
     interfereNext(type: ConnectorType, ...interferences: (Interference | Answer)[]): void {
       const functions = interferences.map((one) => (typeof one === 'function' ? one : () => one));
       queued.set(type, [...(queued.get(type) ?? []), ...functions]);
     },
-    /** Takes the place of the vendor until told otherwise. */
+    /** Replaces the vendor until it is reset. */
     interfere(type: ConnectorType, interference: Interference | undefined): void {
       if (interference) lasting.set(type, interference);
       else lasting.delete(type);

@@ -11,17 +11,17 @@ export type VendorCall = {
   body: string;
 };
 
-/** What stands in for a vendor: it takes what the vendor's documentation asks for and refuses the rest as the vendor does. */
+/** A fake vendor: it accepts what the vendor's documentation asks for and rejects the rest as the vendor does. */
 export type Vendor = {
   hosts: readonly string[];
   /** The credential that a call carries, decoded. */
   credentialIn(call: VendorCall): string;
-  /** The answer to an unknown credential; undefined where the vendor answers as if it knew it. */
+  /** The response to unknown credentials. Undefined if the vendor responds as if it knew them. */
   refuse(call: VendorCall): Answer | undefined;
-  answer(call: VendorCall): Answer;
+  vendorResponse(call: VendorCall): Answer;
 };
 
-/** An answer with a JSON body. */
+/** A response with a JSON body. */
 export function json(statusCode: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return { statusCode, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
 }
@@ -30,7 +30,7 @@ export function text(statusCode: number, body: string): Answer {
   return { statusCode, headers: { 'content-type': 'text/plain' }, body };
 }
 
-/** The parsed body of a call. @throws Error when it is not declared to be JSON, or is none. */
+/** The parsed body of a call. @throws Error if it isn't declared as JSON, or isn't JSON. */
 export function bodyOf(call: VendorCall) {
   if (!call.headers['content-type']?.startsWith('application/json'))
     throw new Error('The body is not declared to be JSON.');
@@ -43,11 +43,11 @@ export function basicOf({ headers }: VendorCall): string {
   return scheme === 'Basic' ? Buffer.from(encoded, 'base64').toString('utf8') : '';
 }
 
-/** Asks a vendor without a network. Bodies it cannot read are answered 400. */
+/** Calls a vendor without a network. Bodies it can't read get a 400. */
 export function ask(vendor: Vendor, call: VendorCall, isKnown: (credential: string) => boolean): Answer {
   try {
     const refusal = isKnown(vendor.credentialIn(call)) ? undefined : vendor.refuse(call);
-    return refusal ?? vendor.answer(call);
+    return refusal ?? vendor.vendorResponse(call);
   } catch (error) {
     return json(400, { error: String(error) });
   }
