@@ -5,7 +5,7 @@ import { listConnectors } from '../../connectors/types/registry.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum } from '../../schema/scalars.ts';
-import { addDestinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
+import { asDestination, destinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import type { ConnectorService } from './service.ts';
 
@@ -45,7 +45,7 @@ export const Connector = builder.prismaNode('Connector', {
   }),
 });
 
-addDestinationFields(Connector);
+builder.objectFields(asDestination(Connector), destinationFields);
 
 export const ConnectorConnection = builder.connectionObject(
   { name: 'ConnectorConnection', type: Connector, description: 'A page of connectors, newest first.' },

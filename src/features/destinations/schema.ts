@@ -1,16 +1,16 @@
 import type { ObjectRef } from '@pothos/core';
 import type { EventTypeFilter } from '../../events/kinds.ts';
 import type { Connector, Webhook } from '../../generated/prisma/client.ts';
-import { builder } from '../../schema/builder.ts';
+import type { builder } from '../../schema/builder.ts';
 import { EventTypeFilterEnum } from '../../schema/scalars.ts';
 
 type SchemaTypes = typeof builder.$inferSchemaTypes;
 /** What webhooks and connectors have in common. */
 type Destination = Pick<Webhook, keyof Webhook & keyof Connector>;
 
-/** Adds the fields that webhooks and connectors share: the subscription, its switch and its health. */
-export function addDestinationFields(destination: ObjectRef<SchemaTypes, Destination>): void {
-  builder.objectFields(destination, (t) => ({
+/** The fields that webhooks and connectors share: the subscription, its switch and its health. */
+export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<SchemaTypes, Destination>) {
+  return {
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     eventTypes: t.field({
       type: [EventTypeFilterEnum],
@@ -56,7 +56,12 @@ export function addDestinationFields(destination: ObjectRef<SchemaTypes, Destina
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
-  }));
+  };
+}
+
+/** A webhook or connector type, seen as what both have in common. */
+export function asDestination(ref: ObjectRef<SchemaTypes, Destination>) {
+  return ref;
 }
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<SchemaTypes, 'InputObject'>;

@@ -2,7 +2,7 @@ import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { WebhookOrderingEnum } from '../../schema/scalars.ts';
-import { addDestinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
+import { asDestination, destinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import type { WebhookService } from './service.ts';
@@ -41,7 +41,7 @@ export const Webhook = builder.prismaNode('Webhook', {
   }),
 });
 
-addDestinationFields(Webhook);
+builder.objectFields(asDestination(Webhook), destinationFields);
 
 export const WebhookConnection = builder.connectionObject(
   { name: 'WebhookConnection', type: Webhook, description: 'A page of webhooks, newest first.' },
