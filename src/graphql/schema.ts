@@ -8,6 +8,7 @@ import '../features/connectors/schema.ts';
 import '../features/events/schema.ts';
 import '../features/deliveries/schema.ts';
 import '../features/deliveries/explanation/schema.ts';
+import '../features/deliveries/test-events/schema.ts';
 import '../features/replays/schema.ts';
 import '../features/payments/schema.ts';
 import '../features/customers/schema.ts';
