@@ -6,7 +6,7 @@
  * - `x.browser.test.ts`: the same, and Chromium.
  * - `x.chaos.test.ts`: the same; it kills processes under load.
  */
-export const TIERS = ['service', 'browser', 'chaos'] as const;
+const TIERS = ['service', 'browser', 'chaos'] as const;
 
 const filesOf = (tier: string) => `test/**/*.${tier}.test.ts`;
 

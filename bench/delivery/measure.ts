@@ -61,7 +61,7 @@ export type Latency = {
   statements: { publisher: number; worker: number };
   repeats: number;
 };
-export type Percentiles = { p50: number; p95: number; p99: number };
+type Percentiles = { p50: number; p95: number; p99: number };
 
 /**
  * Publishes at a steady rate from another process and measures when each event arrives.

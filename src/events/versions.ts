@@ -1,7 +1,7 @@
 import { EVENT_PAYLOAD_VERSION, type EventKind } from './kinds.ts';
 
 /** Makes the payload of a version that of the version before. Pure, so that every try has the same bytes. */
-export type DownConverter = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+type DownConverter = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 export type PayloadVersions = {
   /** The version that events are recorded in. */

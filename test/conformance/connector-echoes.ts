@@ -2,7 +2,7 @@ import type { Interference } from '../connectors/support/vendors/server.ts';
 import { basicOf, type VendorCall } from '../connectors/support/vendors/vendor.ts';
 
 /** Bodies in the formats of vendors' errors, with a text in every place that has one. */
-export function bodiesSaying(text: string, more?: string): string[] {
+function bodiesSaying(text: string, more?: string): string[] {
   const row = { reason: text, message: text, location: text };
   const shapes: object[] = [
     {

@@ -15,7 +15,7 @@ import { toVariable } from '../../src/rest/values.ts';
 import type { OwnedType } from './isolation-tenants.ts';
 
 /** A place in a request for an identifier: a parameter, an argument or a field of an input. */
-export type Slot = {
+type Slot = {
   name: string;
   type: OwnedType;
   isOptional?: boolean;

@@ -12,7 +12,7 @@ import {
 } from '../support/resources.ts';
 
 /** Everything that has an identifier and belongs to a tenant. */
-export const OWNED_TYPES = [
+const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
   ...(['Payment', 'Customer', 'Replay', 'AuditEntry'] as const),
 ];

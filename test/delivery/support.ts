@@ -23,7 +23,7 @@ export const FAST: Partial<DeliverySettings> = {
 
 type FindConnector = (type: string) => ConnectorDefinition | undefined;
 export type Row = Record<string, unknown>;
-export type LogLine = Record<string, unknown> & { msg: string; level: number };
+type LogLine = Record<string, unknown> & { msg: string; level: number };
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 

@@ -1,7 +1,7 @@
 import type { AttemptRecord } from './claimed-delivery.ts';
 import type { DeliveryOutcome } from './outcome.ts';
 
-export type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'> & {
+type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'> & {
   /** `webhook` or the connector's type. */
   kind: string;
   isDelivered: boolean;

@@ -4,7 +4,7 @@ import { firstIdAt } from '../../ids.ts';
 /** A destination without a success for this long may be disabled… */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
 /** … when this many deliveries ran out of retries within that time. Fewer may be caused by one bad hour. */
-export const GIVEN_UP_LIMIT = 3;
+const GIVEN_UP_LIMIT = 3;
 
 // The delivery that failed first was created before the failures began.
 const MARGIN_MILLISECONDS = 60 * 60 * 1000;

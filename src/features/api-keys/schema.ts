@@ -11,7 +11,7 @@ declare module '../../schema/context.ts' {
   }
 }
 
-export const ApiKey = builder.prismaNode('ApiKey', {
+const ApiKey = builder.prismaNode('ApiKey', {
   description:
     'A credential for programs, scoped to one project. The key itself is shown only once, when you create it.',
   id: { field: 'id', description: 'Identifier, `key_…`.' },
@@ -35,7 +35,7 @@ export const ApiKey = builder.prismaNode('ApiKey', {
   }),
 });
 
-export const ApiKeyConnection = builder.connectionObject(
+const ApiKeyConnection = builder.connectionObject(
   { name: 'ApiKeyConnection', type: ApiKey, description: 'A page of API keys, newest first.' },
   { name: 'ApiKeyEdge', description: 'An API key and its cursor.' },
 );

@@ -47,7 +47,7 @@ export const Connector = builder.prismaNode('Connector', {
 
 builder.objectFields(asDestination(Connector), destinationFields);
 
-export const ConnectorConnection = builder.connectionObject(
+const ConnectorConnection = builder.connectionObject(
   { name: 'ConnectorConnection', type: Connector, description: 'A page of connectors, newest first.' },
   { name: 'ConnectorEdge', description: 'A connector and its cursor.' },
 );

@@ -15,7 +15,7 @@ declare module '../../schema/context.ts' {
   }
 }
 
-export const Customer = builder.prismaNode('Customer', {
+const Customer = builder.prismaNode('Customer', {
   description: 'A wallet that has paid a project.',
   id: { field: 'id', description: 'Identifier, `cus_…`.' },
   nullable: true,

@@ -119,7 +119,7 @@ export const Delivery = builder.prismaNode('Delivery', {
   }),
 });
 
-export const DeliveryConnection = builder.connectionObject(
+const DeliveryConnection = builder.connectionObject(
   { name: 'DeliveryConnection', type: Delivery, description: 'A page of deliveries, newest first.' },
   { name: 'DeliveryEdge', description: 'A delivery and its cursor.' },
 );
@@ -210,7 +210,7 @@ builder.relayMutationField(
   },
 );
 
-export const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
+const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
   description: 'A delivery that changed.',
   fields: (t) => ({
     cursor: t.string({ description: 'Pass it as `after` to continue from here.' }),

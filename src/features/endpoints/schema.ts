@@ -12,7 +12,7 @@ declare module '../../schema/context.ts' {
   }
 }
 
-export const Endpoint = builder.prismaNode('Endpoint', {
+const Endpoint = builder.prismaNode('Endpoint', {
   description: 'A paid route: a public path, the API behind it and a price per request.',
   id: { field: 'id', description: 'Identifier, `ep_…`.' },
   nullable: true,
@@ -39,7 +39,7 @@ export const Endpoint = builder.prismaNode('Endpoint', {
   }),
 });
 
-export const EndpointConnection = builder.connectionObject(
+const EndpointConnection = builder.connectionObject(
   { name: 'EndpointConnection', type: Endpoint, description: 'A page of endpoints, newest first.' },
   { name: 'EndpointEdge', description: 'An endpoint and its cursor.' },
 );

@@ -12,7 +12,7 @@ declare module '../../schema/context.ts' {
   }
 }
 
-export const Event = builder.prismaNode('Event', {
+const Event = builder.prismaNode('Event', {
   description: 'Something that happened in a project.',
   id: { field: 'id', description: 'Identifier, `evt_…`; also the `webhook-id` of its deliveries.' },
   nullable: true,
@@ -35,7 +35,7 @@ export const Event = builder.prismaNode('Event', {
   }),
 });
 
-export const EventConnection = builder.connectionObject(
+const EventConnection = builder.connectionObject(
   { name: 'EventConnection', type: Event, description: 'A page of events, newest first.' },
   { name: 'EventEdge', description: 'An event and its cursor.' },
 );
@@ -102,7 +102,7 @@ builder.relayMutationField(
   },
 );
 
-export const EventRecorded = builder.simpleObject('EventRecorded', {
+const EventRecorded = builder.simpleObject('EventRecorded', {
   description: 'An event that was recorded.',
   fields: (t) => ({
     cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),

@@ -39,7 +39,7 @@ export const Project = builder.prismaNode('Project', {
   }),
 });
 
-export const ProjectConnection = builder.connectionObject(
+const ProjectConnection = builder.connectionObject(
   { name: 'ProjectConnection', type: Project, description: 'A page of projects, newest first.' },
   { name: 'ProjectEdge', description: 'A project and its cursor.' },
 );

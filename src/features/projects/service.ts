@@ -20,7 +20,7 @@ import { milestonesInput, milestonesUsdOf } from './milestones.ts';
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
 /** An EVM address, EIP-55 checked when it mixes cases, returned checksummed. The zero address would burn the money. */
-export const walletAddressInput = z
+const walletAddressInput = z
   .string()
   .refine(isWallet, 'Must be an EVM address: 0x and 40 hex digits, with a right EIP-55 checksum when cases are mixed.')
   .refine((address) => address.toLowerCase() !== ZERO_ADDRESS, 'The zero address cannot receive payments.')

@@ -24,7 +24,7 @@ const ReplayStatusEnum = builder.enumType('ReplayStatus', {
   },
 });
 
-export const Replay = builder.prismaNode('Replay', {
+const Replay = builder.prismaNode('Replay', {
   description: 'Resends all deliveries that match a filter.',
   id: { field: 'id', description: 'Identifier, `rpl_…`.' },
   nullable: true,
@@ -47,7 +47,7 @@ export const Replay = builder.prismaNode('Replay', {
   }),
 });
 
-export const ReplayConnection = builder.connectionObject(
+const ReplayConnection = builder.connectionObject(
   { name: 'ReplayConnection', type: Replay, description: 'A page of replays, newest first.' },
   { name: 'ReplayEdge', description: 'A replay and its cursor.' },
 );

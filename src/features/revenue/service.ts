@@ -5,7 +5,7 @@ import { invalidField, notFound } from '../../errors.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from './period.ts';
 
-export type RevenueBucket = { start: Date; totalAtomic: bigint; paymentCount: number; failedCount: number };
+type RevenueBucket = { start: Date; totalAtomic: bigint; paymentCount: number; failedCount: number };
 export type Revenue = Period & { projectId: string; buckets: RevenueBucket[]; totals: Omit<RevenueBucket, 'start'> };
 export type TopEndpoint = { endpointId: string; path: string; totalAtomic: bigint; paymentCount: number };
 export type TopCustomer = { customerId: string; walletAddress: string; totalAtomic: bigint; paymentCount: number };

@@ -43,7 +43,7 @@ export const Webhook = builder.prismaNode('Webhook', {
 
 builder.objectFields(asDestination(Webhook), destinationFields);
 
-export const WebhookConnection = builder.connectionObject(
+const WebhookConnection = builder.connectionObject(
   { name: 'WebhookConnection', type: Webhook, description: 'A page of webhooks, newest first.' },
   { name: 'WebhookEdge', description: 'A webhook and its cursor.' },
 );

@@ -1,6 +1,6 @@
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 
-export type SampleConfig = {
+type SampleConfig = {
   /** The fields a config must have. */
   required: Record<string, unknown>;
   /** Every other field, each set to something else than its default. */
@@ -20,7 +20,7 @@ const awkward = (mark: string) => `${mark}+/="\\&<%`;
  * A config of every type. `mark` stands in each of its secrets, in those that may have them beside signs that have to
  * be escaped nearly everywhere.
  */
-export const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
+const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   slack: (mark) => ({
     required: { webhookUrl: `https://hooks.slack.com/services/T012AB3CD/B045EF6GH/${mark}` },
     optional: {},

@@ -26,7 +26,7 @@ export function respond(vendor: Vendor, request: ConnectorRequest): ConnectorRes
   return toResponse(ask(vendor, toCall(request), () => true));
 }
 
-export function toResponse({ statusCode = 200, headers = {}, body = '' }: Answer): ConnectorResponse {
+function toResponse({ statusCode = 200, headers = {}, body = '' }: Answer): ConnectorResponse {
   const flat = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
   return { statusCode, headers: Object.fromEntries(flat), body: body.toString() };
 }

@@ -1,7 +1,7 @@
 import { isAuthenticating } from '../../../delivery/send/recorded-exchange.ts';
 import { scrub } from '../../../secrets/redact.ts';
 
-export type CurlVariable = { name: string; description: string };
+type CurlVariable = { name: string; description: string };
 export type CurlCommand = { command: string; variables: CurlVariable[] };
 
 /** A request as it is sent, with header names in lower case. */
