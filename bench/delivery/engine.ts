@@ -18,7 +18,13 @@ export type Engine = {
   statements(): number;
 };
 
-export type EngineOptions = { databaseUrl: string; redisUrl: string | undefined; urls: readonly string[] };
+export type EngineOptions = {
+  databaseUrl: string;
+  redisUrl: string | undefined;
+  urls: readonly string[];
+  /** Destinations of another account, if any. */
+  otherUrls?: readonly string[];
+};
 
 export const ENGINE_NAMES = ['tollgate', 'graphile-worker', 'pg-boss', 'bullmq'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];

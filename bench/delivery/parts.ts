@@ -3,7 +3,7 @@ import { startChild } from './child.ts';
 import { ENGINE_NAMES, type EngineName } from './engine.ts';
 import { type Drain, drain, type Latency, latency } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
-import type { Receiver, Stage } from './stage.ts';
+import type { Bench, Receiver, Stage } from './stage.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from './table.ts';
 
 export type Part = { title: string; run(stage: Stage, isQuick: boolean): Promise<Table> };
@@ -23,7 +23,8 @@ export const PARTS = {
   backlog: { title: 'Backlog', run: backlog },
   slow: { title: 'Receivers that take 200 ms', run: slow },
   calm: { title: 'Calm: 200 events a second', run: calm },
-  'black-hole': { title: 'One destination of 100 never answers', run: blackHole },
+  'black-hole': { title: 'One destination of 100 never responds', run: blackHole },
+  'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
 } satisfies Record<string, Part>;
 
 /** In rounds, because the speed of a machine varies: each number is the median of its rounds. */
@@ -205,4 +206,30 @@ async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
   await hole.end();
   await receiver.end();
   return { columns: ['the others, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
+}
+
+/** 300 webhooks of another account lead to one server that takes 14 s to respond 200, and 36,000 deliveries wait for them. */
+async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const tarpit = await stage.receiver(14_000);
+  const urls = Array.from({ length: 10 }, (_, index) => `${receiver.url}/${index}`);
+  const slowUrls = Array.from({ length: 300 }, (_, index) => `${tarpit.url}/${index}`);
+  const timing = { perSecond: 10, seconds: isQuick ? 10 : 40, warmUpSeconds: isQuick ? 2 : 5 };
+  const use = async (bench: Bench) => {
+    const worker = await bench.worker();
+    await worker.call('start');
+    const before = await latency(bench, receiver, worker, timing);
+    await bench.control.call('load', 36_000, slowUrls);
+    await sleep(1_000);
+    const after = await latency(bench, receiver, worker, timing);
+    return [before, after].map(({ fromCommit }, index) => [
+      index === 0 ? 'calm' : '36,000 due to the other account',
+      ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
+      ratio(fromCommit.p95 / before.fromCommit.p95),
+    ]);
+  };
+  const rows = await stage.withEngine('tollgate', urls, use, slowUrls);
+  await tarpit.end();
+  await receiver.end();
+  return { columns: ['commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
 }

@@ -54,6 +54,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     name: EngineName,
     urls: readonly string[],
     use: (bench: Bench) => Promise<T>,
+    otherUrls: readonly string[] = [],
   ): Promise<T> {
     const database = `bench_${randomBytes(6).toString('hex')}`;
     await admin.query(`CREATE DATABASE ${database}`);
@@ -62,7 +63,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     async function open(env: Record<string, string>): Promise<EngineChild> {
       const child = startChild<EngineMethods>('engine-process.ts', env);
       children.push(child);
-      await child.call('open', name, { databaseUrl, redisUrl: redis?.url, urls });
+      await child.call('open', name, { databaseUrl, redisUrl: redis?.url, urls, otherUrls });
       return child;
     }
     try {

@@ -68,7 +68,7 @@ describe('the link to the console in a message', () => {
       await page.getByRole('link', { name: 'endpoint.created' }).click();
       await page.waitForURL(link!);
       await page.goto(link!.replace(/evt_.{4}/, 'evt_0000'));
-      await page.getByText('There is no such event').waitFor();
+      await page.getByText('Event not found').waitFor();
       expect(page.complaints).toEqual([]);
     } finally {
       await app.stop();

@@ -117,7 +117,7 @@ describe('the Authorization header', () => {
     `Bearer ${'='.repeat(50_000)}`,
   ])('%j is refused', async (authorization) => {
     await expect(authenticator.authenticate(authorization)).rejects.toThrow(
-      'the word Bearer, a space and the credential',
+      'must be Bearer, a space and the credential',
     );
     expect(queryCount).toBe(0);
   });

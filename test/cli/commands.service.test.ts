@@ -37,7 +37,7 @@ describe('trigger', () => {
     const { webhookId } = await projectFor(bad.url);
     const { code, stdout } = await runCli(['trigger', 'customer.milestone', '--webhook', webhookId], env);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/PENDING +400 .*http_status .*next at \d\d:\d\d:\d\d/);
+    expect(stdout).toMatch(/PENDING +400 .*http_status .*next attempt at \d\d:\d\d:\d\d/);
   });
 
   test('says which kinds there are, and that a webhook is missing', async () => {
@@ -79,7 +79,7 @@ describe('deliveries', () => {
     const { id } = JSON.parse(stdout);
     const shown = await runCli(['deliveries', 'show', id], env);
     expect(shown.code).toBe(0);
-    expect(shown.stdout).toMatch(/1\. +\d{4}-.* +422 +\d+ ms {2}by hand\n +answer: no such order/);
+    expect(shown.stdout).toMatch(/1\. +\d{4}-.* +422 +\d+ ms {2}manual\n +response: no such order/);
     expect(shown.stdout).toMatch(/\n {2}why: {3}\S.*\n(.*\n)* {2}next: {2}\S.*\n {2}to do: \S/);
     const curl = await runCli(['deliveries', 'show', id, '--curl'], env);
     expect(curl).toMatchObject({ code: 0, stderr: expect.stringMatching(/^WEBHOOK_SECRET: \S/) });

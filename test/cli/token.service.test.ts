@@ -48,7 +48,7 @@ test('takes a rate for enterprise users', async () => {
 
 test.each([
   [['--tier', 'gold'], 'Use one of starter, pro, business, enterprise.'],
-  [['--tier', 'pro', '--requests-per-minute', '5'], 'enterprise only'],
+  [['--tier', 'pro', '--requests-per-minute', '5'], 'enterprise tier only'],
   [['--requests-per-minute', '0'], '1 to 1000000, or unlimited'],
   [['--expires', '8'], 'such as 90s, 30m, 8h or 7d'],
   [['--expires', '367d'], 'at most 366d'],

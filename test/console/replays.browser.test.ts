@@ -119,7 +119,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
       `${app.url}/console/projects/${projectId}/deliveries?destination=con_00000000000000000000000000&replay`,
     );
     await dialog.getByRole('button', { name: 'Count deliveries' }).click();
-    await dialog.getByText('No such connector in this project.').waitFor();
+    await dialog.getByText('No such connector in this project.').first().waitFor();
     await expectAccessible(page);
   });
 });

@@ -54,7 +54,7 @@ test('each run writes the difference since the last, and points at what needs a 
   expect(await runScript('--check')).toMatchObject({ code: 1, output: expect.stringContaining('Added column `text`') });
   expect(await runScript('add_text')).toMatchObject({
     code: 0,
-    output: expect.stringMatching(/Look at these.*ADD COLUMN {5}"text" TEXT NOT NULL/s),
+    output: expect.stringMatching(/Review these statements.*ADD COLUMN {5}"text" TEXT NOT NULL/s),
   });
   expect((await migrations()).add_text).toBe(
     '-- AlterTable\nALTER TABLE "Note" ADD COLUMN     "text" TEXT NOT NULL;\n',

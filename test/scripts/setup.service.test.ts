@@ -43,6 +43,7 @@ const FILES = [
   'src/cli/operations/a.graphql',
   'src/console/operations/a.graphql',
   'src/graphql/a.ts',
+  'src/schema/a.ts',
   'src/features/a/schema.ts',
   'src/generated/prisma/client.ts',
   'src/generated/pothos.ts',

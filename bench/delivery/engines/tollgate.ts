@@ -22,7 +22,7 @@ const MIGRATIONS = join(import.meta.dirname, '../../../prisma/migrations');
 const LOAD_CHUNK = 5_000;
 
 /** Tollgate as it runs with `ROLES=worker`, with its log discarded, and its event service to publish with. */
-export async function createEngine({ databaseUrl, urls }: EngineOptions): Promise<Engine> {
+export async function createEngine({ databaseUrl, urls, otherUrls = [] }: EngineOptions): Promise<Engine> {
   let statements = 0;
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (this: pg.Client, ...args: Parameters<typeof query>) {
@@ -48,8 +48,23 @@ export async function createEngine({ databaseUrl, urls }: EngineOptions): Promis
   let projectId: string | undefined;
 
   async function project(): Promise<string> {
-    projectId ??= (await db.pool.query<{ id: string }>('SELECT "id" FROM "Project" LIMIT 1')).rows[0]!.id;
+    projectId ??= (await db.pool.query<{ id: string }>('SELECT "id" FROM "Project" ORDER BY "id" LIMIT 1')).rows[0]!.id;
     return projectId;
+  }
+
+  async function createAccount(subject: string, urls: readonly string[]): Promise<void> {
+    const user = await db.prisma.user.create({ data: { id: newId('User'), issuer: 'https://id.example', subject } });
+    const { id } = await db.prisma.project.create({
+      data: { id: newId('Project'), userId: user.id, name: 'Bench', walletAddress: '0x0' },
+    });
+    const webhooks = urls.map((url) => {
+      const webhookId = newId('Webhook');
+      const cell = { table: 'Webhook', column: 'secret', rowId: webhookId, projectId: id };
+      const secret = secretBox.seal(newWebhookSecret(), cell);
+      return { id: webhookId, projectId: id, url, origin: new URL(url).origin, eventTypes: ['*'], secret };
+    });
+    for (let index = 0; index < webhooks.length; index += LOAD_CHUNK)
+      await db.prisma.webhook.createMany({ data: webhooks.slice(index, index + LOAD_CHUNK) });
   }
 
   const data = { endpointId: newId('Endpoint'), path: '/now', upstreamUrl: 'https://up.example', priceUsd: '0.01' };
@@ -58,30 +73,13 @@ export async function createEngine({ databaseUrl, urls }: EngineOptions): Promis
   return {
     async prepare() {
       await applyMigrations(db.pool, MIGRATIONS, log);
-      const user = await db.prisma.user.create({
-        data: { id: newId('User'), issuer: 'https://id.example', subject: 'b' },
-      });
-      const { id } = await db.prisma.project.create({
-        data: { id: newId('Project'), userId: user.id, name: 'Bench', walletAddress: '0x0' },
-      });
-      const webhooks = urls.map((url) => {
-        const webhookId = newId('Webhook');
-        const cell = { table: 'Webhook', column: 'secret', rowId: webhookId, projectId: id };
-        return {
-          id: webhookId,
-          projectId: id,
-          url,
-          eventTypes: ['*'],
-          secret: secretBox.seal(newWebhookSecret(), cell),
-        };
-      });
-      for (let index = 0; index < webhooks.length; index += LOAD_CHUNK)
-        await db.prisma.webhook.createMany({ data: webhooks.slice(index, index + LOAD_CHUNK) });
+      await createAccount('b', urls);
+      if (otherUrls.length > 0) await createAccount('c', otherUrls);
     },
 
     async load(count, destinations) {
-      const { rows } = await db.pool.query<{ id: string }>(
-        `SELECT "id" FROM "Webhook" WHERE "url" = ANY($1) ORDER BY "id"`,
+      const { rows } = await db.pool.query<{ id: string; projectId: string }>(
+        `SELECT "id", "projectId" FROM "Webhook" WHERE "url" = ANY($1) ORDER BY "id"`,
         [destinations],
       );
       const text = JSON.stringify(payload);
@@ -99,7 +97,7 @@ export async function createEngine({ databaseUrl, urls }: EngineOptions): Promis
            )
            INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId")
            SELECT delivery, $4, event, 'endpoint.created', webhook FROM new`,
-          [...columns, await project(), text],
+          [...columns, rows[0]!.projectId, text],
         );
       }
       bus.publish(topics.deliveriesDue);

@@ -78,7 +78,7 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     const before = stage.vendors.callsTo(type).length;
     await stage.makeDue();
     const [failed] = await stage.deliveriesAre(connector.id, 'FAILED', 1);
-    expect(failed).toMatchObject({ eventId: bad, reason: expect.stringContaining('did not accept the event') });
+    expect(failed).toMatchObject({ eventId: bad, reason: expect.stringContaining('rejected the') });
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', EVENTS - 1);
     stage.vendors.interfere(type, undefined);
     expect(stored.toSorted()).toEqual(ids.filter((id) => id !== bad).toSorted());
@@ -132,7 +132,7 @@ describe('what a connector remembers', () => {
       1,
       1,
     ],
-    ['quickbooks', { 'currency:9130355377388383': 'home', 'item:9130355377388383': '42' }, 4, 2],
+    ['quickbooks', { 'currency:9130355377388383': 'USD', 'item:9130355377388383': '42' }, 4, 2],
     ['opsgenie', expect.objectContaining({ region: 'eu' }), 2, 1],
   ] as const)(
     '%s is kept for the next delivery and cleared when the config changes',

@@ -136,7 +136,7 @@ describe('when an event may already have arrived', () => {
     const { delivery, calls } = await deliver('google-sheets', 'payment.settled', 'SUCCEEDED', resetAfterDoing);
     expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
     expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
-    expect(delivery.reason).toBe('The rows were there already.');
+    expect(delivery.reason).toBe('The rows already existed.');
   });
 
   test('a missing row is written', async () => {
@@ -153,7 +153,7 @@ describe('when an event may already have arrived', () => {
     const { delivery, calls } = await deliver('twilio', 'payment.settled', 'SUCCEEDED', silence);
     expect(errorsOf(delivery)).toEqual(['timeout', null]);
     expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET']);
-    expect(delivery.reason).toBe('An earlier try had already sent the SMS.');
+    expect(delivery.reason).toBe('An earlier attempt already sent the SMS.');
   });
 
   test('a receipt is looked up before another one is booked', async () => {
@@ -168,7 +168,7 @@ describe('when an event may already have arrived', () => {
     stage.vendors.interfere('quickbooks', undefined);
     expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
     expect(calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
-    expect(delivery.reason).toMatch(/^X402\w+ was booked already\.$/);
+    expect(delivery.reason).toMatch(/^X402\w+ is already booked\.$/);
   });
 });
 
@@ -236,7 +236,7 @@ describe("an event that a connector type doesn't carry", () => {
     expect(await skipped('xero', 'payment.settled')).toBe('not_carried');
     expect(await skipped('opsgenie', 'payment.settled')).toBe('No alert is open for this endpoint.');
     expect(await skipped('xero', 'revenue.daily_summary', { totalUsd: '0.004' })).toBe(
-      '0.004 USD rounds to 0.00, so there is nothing to book.',
+      'Nothing to book: 0.004 USD rounds to 0.00.',
     );
     expect(['hubspot', 'opsgenie', 'xero'].map((type) => stage.vendors.callsTo(type as ConnectorType).length)).toEqual(
       before,

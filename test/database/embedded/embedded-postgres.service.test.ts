@@ -137,6 +137,6 @@ describe('accounts and places', () => {
     await mkdir(home, { mode: 0o700 });
     await chown(home, account.uid + 1, account.gid);
     const user = data.startUser(account);
-    await expect(user.nextMessage()).rejects.toThrow(`belongs to the account with number ${account.uid + 1}`);
+    await expect(user.nextMessage()).rejects.toThrow(`belongs to user ID ${account.uid + 1}`);
   });
 });
