@@ -109,7 +109,7 @@ test('shows how far it is, and Ctrl-C cancels it', async () => {
 test('ends with 1 when somebody else cancels it, and says so to programs', async () => {
   await failedDeliveries(3);
   const cli = startCli(['replay', '--yes', '--json', '--max-per-second', '1'], env);
-  const [, id] = await cli.waitFor(/(rpl_\w+) has begun/);
+  const [, id] = await cli.waitFor(/Started (rpl_\w+)\./);
   await user.graphql('mutation($input: CancelReplayInput!) { cancelReplay(input: $input) { replay { id } } }', {
     input: { id },
   });

@@ -11,6 +11,9 @@ const GENERATED = ['column "Delivery".outcome'];
 // What migrations add by hand, because a Prisma schema cannot say it: partial indexes, indexes on expressions, and what
 // belongs to partitions.
 const HAND_WRITTEN = [
+  'Payment_payer_open',
+  'Payment_payer_settled',
+  'Payment_refused',
   ...GENERATED,
   '"Attempt" is partitioned by RANGE ("deliveryId")',
   '"Delivery" is partitioned by RANGE (id)',
