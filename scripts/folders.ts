@@ -65,6 +65,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['heap-growth.ts', 'how the heap grows'],
   ['operation.ts', 'what a caller waits for, and its deadline'],
   ['request-context.ts', 'what identifies a request'],
+  ['retry-after.ts', 'reading `Retry-After`'],
   ['validation.ts', 'checking input'],
   ['money.ts', 'amounts'],
   ['ids.ts', 'ids'],

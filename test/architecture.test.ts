@@ -103,7 +103,7 @@ describe('one direction: transport → feature → database', () => {
       /^src\/(?!(clock|errors)\.ts$)/,
     ],
     ['nothing but the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
-    ['nothing but the composition root imports a role', /^src\/(?!app\.ts)/, /^src\/roles\/(?!ground\.ts)/],
+    ['nothing but the composition root imports a role', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides)\.ts)/],
     ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
     ['nothing in the product imports tests or scripts', /^src\//, /^(test|scripts|bench)\//],
     ['nothing of the service imports the command line', /^src\/(?!cli\/)/, /^src\/cli\//],

@@ -156,11 +156,7 @@ describe('the database', () => {
         /29990101_later/,
       ],
       [`UPDATE ${history} SET checksum = 'other' WHERE migration_name LIKE '%_init'`, 'failed', /_init was changed/],
-      [
-        `UPDATE ${history} SET finished_at = NULL WHERE migration_name LIKE '%_init'`,
-        'failed',
-        /_init failed/,
-      ],
+      [`UPDATE ${history} SET finished_at = NULL WHERE migration_name LIKE '%_init'`, 'failed', /_init failed/],
     ];
     for (const [statement, status, message] of states) {
       await onDatabase(other.url, statement);
@@ -208,7 +204,12 @@ describe('the stored secrets', () => {
 
   test.each([
     ['rows left to rotate are a warning', () => `${young},${old}`, 'warning', /is young, but 1 secrets/],
-    ['rows under a key that is gone are a failure', () => foreign, 'failed', /1 stored secrets use a key that is missing/],
+    [
+      'rows under a key that is gone are a failure',
+      () => foreign,
+      'failed',
+      /1 stored secrets use a key that is missing/,
+    ],
   ])('%s', async (_title, keys, status, message) => {
     const { findings, code } = await examine({ DATABASE_URL: app.databaseUrl, SECRET_KEYS: keys() });
     const finding = findings.find(({ check }) => check === 'secret keys');

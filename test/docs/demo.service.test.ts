@@ -60,6 +60,6 @@ test('the demo pays a paid route with the standard client and shows the events',
     ...['payment.settled', 'payment.settled'],
     ...['payment.verified', 'payment.verified', 'payment.verified'],
   ]);
-  expect(stdout).toContain('revenue 0.012 USD of 2 payments');
+  expect(stdout).toContain('revenue 0.012 USD from 2 payments');
   expect(await rails.chain.balanceOf(address)).toBe(1_000_000_000n - 12_000n);
 });

@@ -1,4 +1,4 @@
-import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../egress/retry-after.ts';
+import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../retry-after.ts';
 import { scrub } from '../../secrets/redact.ts';
 import type { ConnectorResponse, Outcome, ProbeOutcome } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';

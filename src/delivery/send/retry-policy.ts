@@ -1,5 +1,5 @@
 import { isUnsent } from '../../egress/egress-error.ts';
-import { MAX_RETRY_AFTER_SECONDS } from '../../egress/retry-after.ts';
+import { MAX_RETRY_AFTER_SECONDS } from '../../retry-after.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 
 const MINUTE = 60;

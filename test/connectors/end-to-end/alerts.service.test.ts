@@ -79,7 +79,9 @@ describe.each(TYPES)('an alert of %s', (type) => {
     // Those that it stood for open no second one.
     await stage.record('payment.failed', { ...endpoint, ...TIMEOUT });
     const skipped = await stage.deliveriesAre(connector.id, 'SKIPPED', 5);
-    expect(skipped.map(({ reason }) => reason)).toContain('No alert opened yet: 1 of 5 upstream failures within 5 min.');
+    expect(skipped.map(({ reason }) => reason)).toContain(
+      'No alert opened yet: 1 of 5 upstream failures within 5 min.',
+    );
     await stage.patch(connector.id, { isActive: false });
   });
 

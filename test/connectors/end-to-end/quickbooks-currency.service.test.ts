@@ -32,7 +32,7 @@ test('a company with books in pounds gets nothing booked until it has an exchang
       .poll(() => stage.connector(id), { timeout: 15_000 })
       .toMatchObject({ isActive: true, pausedReason: expect.stringMatching(words) });
   await stage.record('revenue.daily_summary', { date: '2026-01-02', totalUsd: '1234.57' });
-  await paused(/books in GBP\. Turn on multicurrency/);
+  await paused(/home currency is GBP\. Turn on multicurrency/);
   await stage.record('revenue.daily_summary', { date: '2026-01-03', totalUsd: '10.00' });
   const held = await stage.deliveriesAre(id, 'PENDING', 2);
   expect(held.map(({ nextAttemptAt }) => nextAttemptAt)).toEqual([null, null]);

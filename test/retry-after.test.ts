@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRetryAfter } from '../../src/egress/retry-after.ts';
+import { parseRetryAfter } from '../src/retry-after.ts';
 
 describe('parseRetryAfter', () => {
   const now = Date.parse('2026-03-01T12:00:00Z');
