@@ -209,7 +209,7 @@ const datadog: FormatCheck = (request) => {
   expect(inner).not.toContain('%%%');
   for (const line of inner.split('\n')) {
     expect(line).toMatch(
-      /^- [A-Z][\w() ]*: `[^`]*`…?$|^- Time: [\dTZ:.-]+$|^- \[Event in the console\]\(https:\/\/console\.example\/[^()]*\)$/,
+      /^- [A-Z][\w() ]*: `[^`]*`…?$|^- Time: [\dTZ:.-]+$|^- \[Open in the console\]\(https:\/\/console\.example\/[^()]*\)$/,
     );
   }
   for (const tag of tags) expect(tag).toMatch(/^[a-z]+:[^,]{1,190}$/);
@@ -289,7 +289,7 @@ const linear: FormatCheck = (request) => {
   const lines = description.split('\n').filter((line: string) => line !== '');
   for (const line of lines) {
     expect(line).toMatch(
-      /^- \*\*[A-Z][\w() ]*:\*\* `[^`]+`$|^This is the first failure [\w ,.]+$|^\[Open the event\]\(<https:\/\/console\.example\/[^<>]*>\)$/,
+      /^- \*\*[A-Z][\w() ]*:\*\* `[^`]+`$|^This is today's first failure [\w ,.']+$|^\[Open the event\]\(<https:\/\/console\.example\/[^<>]*>\)$/,
     );
   }
 };

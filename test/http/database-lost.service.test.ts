@@ -71,8 +71,9 @@ describe('while the database takes no changes', () => {
   const setReadOnly = async (value: 'on' | 'off') => {
     await runOnServer(
       database.url,
-      `ALTER DATABASE ${new URL(database.url).pathname.slice(1)}
-      SET default_transaction_read_only = ${value}`,
+      `BEGIN READ WRITE;
+       ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET default_transaction_read_only = ${value};
+       COMMIT`,
     );
     // Connections that are open keep their settings.
     wire.cut();

@@ -75,9 +75,9 @@ test('one trace leads from a paid request through upstream and settlement to the
     expect.arrayContaining(['payment upstream', request]),
   );
 
-  // The event remembers where it was recorded: verified before the upstream was called, settled within `settle`.
+  // The event remembers where it was recorded: verified within `verify`, settled within `settle`.
   const cameFrom: Record<string, string[]> = {
-    'payment.verified': [request],
+    'payment.verified': ['payment verify', request],
     'payment.settled': ['payment settle', request],
   };
   for (const { headers: sent, body } of received) {
