@@ -3,9 +3,11 @@
  *
  *   npm run chaos                          10,000 events under kill -9, database restarts and hostile receivers
  *   npm run chaos -- --events N --seed S   N events; the same seed breaks the same things at the same events
+ *   npm run chaos -- --break-every N       breaks something every N events on average (default 250)
  *   npm run chaos -- --sigterm N           ends workers N times by SIGTERM under load: nothing lost, nothing twice
  *
- * Exits with 1 if an event was lost or is stuck or, with --sigterm, was delivered twice.
+ * Exits with 1 if an event was lost or is stuck, if a delivery's attempt count differs from its stored attempts, or,
+ * with --sigterm, if an event was delivered twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -16,8 +18,6 @@ import { startWorld, type World } from './world.ts';
 const LANES = 8;
 const WORKERS = 3;
 const RECEIVERS = ['/one', '/two'];
-/** The average number of events until something is broken. */
-const EVENTS_PER_BREAK = 250;
 /** If nothing finishes for this long, the rest is stuck. */
 const STUCK_MILLISECONDS = 60_000;
 
@@ -25,12 +25,15 @@ const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '10000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
+    'break-every': { type: 'string', default: '250' },
     sigterm: { type: 'string' },
   },
 });
 const seed = Number(values.seed);
 const random = seededRandom(seed);
-process.exitCode = values.sigterm ? await runShutdowns(Number(values.sigterm)) : await runFaults(Number(values.events));
+process.exitCode = values.sigterm
+  ? await runShutdowns(Number(values.sigterm))
+  : await runFaults(Number(values.events), Number(values['break-every']));
 
 type Stage = { endpointPaths: string[] };
 
@@ -78,14 +81,14 @@ async function publish(world: World, { endpointPaths }: Stage, done: number[], i
   );
 }
 
-async function runFaults(events: number): Promise<number> {
+async function runFaults(events: number, eventsPerBreak: number): Promise<number> {
   const world = await startWorld({ workers: WORKERS, seed, mood: 'faults' });
   try {
     const stage = await furnish(world);
     const done: number[] = [];
     const broken = { worker: 0, api: 0, database: 0 };
     const breaking = async () => {
-      for (let at = EVENTS_PER_BREAK / 2; at < events; at += EVENTS_PER_BREAK * 2 * random()) {
+      for (let at = eventsPerBreak / 2; at < events; at += eventsPerBreak * 2 * random()) {
         while (done.length < at) await sleep(20);
         const chance = random();
         const [api, ...workers] = world.nodes;
@@ -102,8 +105,9 @@ async function runFaults(events: number): Promise<number> {
     await Promise.all([publish(world, stage, done, (started) => started >= events), breaking()]);
     const stuck = await settle(world);
     console.log(`seed ${seed}: killed ${broken.worker} workers, ${broken.api} servers, ${broken.database} databases`);
-    const { lost } = report(await world.readLedger(), done, stuck);
-    return lost + stuck > 0 ? 1 : 0;
+    const miscounted = await countMiscounted(world);
+    const { lost } = report(await world.readLedger(), done, { stuck, miscounted });
+    return lost + stuck + miscounted > 0 ? 1 : 0;
   } finally {
     await world.end();
   }
@@ -132,8 +136,9 @@ async function runShutdowns(times: number): Promise<number> {
     const exits = world.nodes.flatMap((node) => node.exits);
     const unclean = exits.filter((exit) => exit !== 0).length;
     console.log(`seed ${seed}: ended ${exits.length} workers by SIGTERM under load, ${unclean} of them uncleanly`);
-    const { lost, duplicates } = report(await world.readLedger(), done, stuck);
-    return lost + stuck + duplicates + unclean > 0 ? 1 : 0;
+    const miscounted = await countMiscounted(world);
+    const { lost, duplicates } = report(await world.readLedger(), done, { stuck, miscounted });
+    return lost + stuck + miscounted + duplicates + unclean > 0 ? 1 : 0;
   } finally {
     await world.end();
   }
@@ -154,7 +159,20 @@ async function settle({ pool }: World): Promise<number> {
   return left;
 }
 
-function report(ledger: readonly LedgerLine[], done: readonly number[], stuck: number) {
+/** The number of deliveries whose attempt count differs from their stored attempts. */
+async function countMiscounted({ pool }: World): Promise<number> {
+  const { rows } = await pool.query(
+    `SELECT count(*)::int AS n FROM "Delivery" d
+     WHERE "attemptCount" <> (SELECT count(*) FROM "Attempt" a WHERE a."deliveryId" = d."id")`,
+  );
+  return rows[0].n;
+}
+
+function report(
+  ledger: readonly LedgerLine[],
+  done: readonly number[],
+  counts: { stuck: number; miscounted: number },
+) {
   const accepted = ledger.filter(({ answer }) => answer === 'accepted' || answer === 'flooded');
   const received = new Set(accepted.map(({ path, operation }) => `${path} ${operation}`));
   const lost = done.flatMap((operation) => RECEIVERS.filter((path) => !received.has(`${path} ${operation}`))).length;
@@ -167,7 +185,7 @@ function report(ledger: readonly LedgerLine[], done: readonly number[], stuck: n
     requests: ledger.length,
     received: distinct,
     lost,
-    stuck,
+    ...counts,
     duplicates,
   });
   console.log(`answers: ${[...answers].map(([answer, lines]) => `${lines.length} ${answer}`).join(', ')}`);
