@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs the command line on the Node of the packages, whatever Node it is started with (20.19 or later), so it is plain
-// JavaScript and uses nothing but Node.
+// Runs the command line on the Node of node_modules, whichever Node starts it (20.19 or later). So this is plain
+// JavaScript without dependencies.
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 
@@ -14,7 +14,7 @@ if (process.versions.node.startsWith('24.')) {
 } else {
   const node = resolve(root, 'node_modules/.bin/node');
   const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // The terminal sends Ctrl-C to both; the child decides how to end.
+  // The terminal sends Ctrl-C to both. The child decides how to end.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('error', (error) => {

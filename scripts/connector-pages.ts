@@ -92,7 +92,7 @@ function sampleRequest(definition: ConnectorDefinition, mark = MARK): [EventKind
     const built = definition.build([event], config, CONTEXT);
     if (!('skip' in built)) return [kind, built];
   }
-  throw new Error(`${definition.type} carries none of ${PREFERRED.join(', ')}`);
+  throw new Error(`${definition.type} supports none of ${PREFERRED.join(', ')}`);
 }
 
 function bodyText({ headers, body = '' }: ConnectorRequest): string {

@@ -88,7 +88,7 @@ async function demo(): Promise<void> {
   heading('The seller receives signed webhooks');
   await receiver.waitFor(['payment.settled', 'payment.settled', 'customer.first_payment', 'payment.failed']);
   const revenue = await api<{ totals: { totalUsd: string; paymentCount: number } }>('GET', `${base}/revenue`);
-  heading('The books');
+  heading('Revenue');
   line(`revenue ${revenue.totals.totalUsd} USD from ${revenue.totals.paymentCount} payments`);
   line(`more at ${SERVER}${base}/payments, /customers and /revenue,`);
   line('with the token from: npm run --silent token -- --sub demo');

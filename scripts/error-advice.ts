@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../src/errors.ts';
 
-/** Shown on the error page next to the catalogue's message: when the error happens, and what to do. */
+/** Shown on the error page next to the message: when the error happens, and what to do. */
 export const ERROR_ADVICE: Record<ErrorCode, string> = {
   BAD_REQUEST: 'The request line, a header or the path is malformed. Fix the request before you send it again.',
   MALFORMED_JSON: 'The request body is not JSON, not UTF-8, or nested more than 64 levels deep.',
@@ -37,11 +37,10 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   HOST_RESERVED:
     'A released host name stays reserved for its account for 30 days, because buyers may still pay through it: ' +
     '`detail` says until when. If it is yours, take it back with the account that released it.',
-  IDEMPOTENCY_IN_FLIGHT:
-    'Wait for `Retry-After`, then send the same request again. You get the response to the first one.',
+  IDEMPOTENCY_IN_FLIGHT: 'Wait for `Retry-After`, then retry the same request. You get the response to the first one.',
   PAYMENT_IN_PROGRESS:
-    'Wait for `Retry-After`, then send the same request with the same payment again. You get the response to the ' +
-    'first one.',
+    'Wait for `Retry-After`, then retry the same request with the same payment. You get the response to the first ' +
+    'one.',
   PAYMENT_REUSED:
     'An authorization pays for one request: the same project, method, path, query and body, from the address or ' +
     'with the `Idempotency-Key` of the first request.',
@@ -69,13 +68,13 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'The request took longer than 10 s after it had made some changes, or the database connection was lost during ' +
     'a write. Changes in `data` of a GraphQL response were applied. Nothing continues to run.',
   UPSTREAM_FAILED:
-    'The seller’s API cannot be reached, closed the connection, redirected, or sent more than 10 MB. Sign a new ' +
-    'payment to try again.',
+    'The seller’s API cannot be reached, closed the connection, redirected, or sent more than 10 MB. To retry, ' +
+    'sign a new payment.',
   UPSTREAM_TIMEOUT:
-    'The seller’s API has 60 seconds, or less if the authorization expires sooner. Sign a new payment to try again.',
+    'The seller’s API has 60 seconds, or less if the authorization expires sooner. To retry, sign a new payment.',
   FACILITATOR_UNAVAILABLE:
-    'The facilitator that verifies payments cannot be reached or gave no usable response. You can send the same ' +
-    'payment again.',
+    'The facilitator that verifies payments cannot be reached or gave no usable response. You can retry with the ' +
+    'same payment.',
   PAYMENT_UNRESOLVED:
     'The settlement was sent, but its outcome is unknown. Retry the same request with the same payment: once the ' +
     'chain shows the outcome, you get the response, or 402 if nothing was charged. A new payment could charge ' +

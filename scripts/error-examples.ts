@@ -21,7 +21,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   IDEMPOTENCY_IN_FLIGHT: 'Two `POST` requests with the same `Idempotency-Key` at once: the second one gets this error.',
   PAYMENT_IN_PROGRESS: 'The client times out after 5 s and retries while the upstream is still working.',
   PAYMENT_REUSED: 'The payment for `/weather?city=Bern` is sent with `/weather?city=Rome`.',
-  PAYMENT_ANSWER_GONE: 'A request is sent again with the same payment two days later.',
+  PAYMENT_ANSWER_GONE: 'A request is retried with the same payment two days later.',
   PAYLOAD_TOO_LARGE: '`POST /api/projects` with a body of 1 MB.',
   UNSUPPORTED_MEDIA_TYPE: '`curl -d name=Weather`, which sends `application/x-www-form-urlencoded`.',
   VALIDATION_FAILED:

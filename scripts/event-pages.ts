@@ -38,10 +38,10 @@ function bodySchema(kind: EventKind): JsonSchema {
     description: EVENT_KIND_DESCRIPTIONS[kind],
     required: ['id', 'type', 'timestamp', 'projectId', 'data'],
     properties: {
-      id: { type: 'string', description: 'Id of the event, the same on every attempt. Also sent as `webhook-id`.' },
+      id: { type: 'string', description: 'ID of the event, the same on every attempt. Also sent as `webhook-id`.' },
       type: { const: kind },
       timestamp: { type: 'string', format: 'date-time', description: 'When the event happened, in UTC.' },
-      projectId: { type: 'string', description: 'Id of the project.' },
+      projectId: { type: 'string', description: 'ID of the project.' },
       data: dataSchema(kind),
       test: { const: true, description: 'Only on test events.' },
     },

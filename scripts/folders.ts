@@ -1,4 +1,4 @@
-/** The folders of `src/` from top to bottom. A folder imports only from those below it: see `scripts/check-folders.ts`. */
+/** The folders of `src/` from top to bottom. A folder imports only from folders below it; see `check-folders.ts`. */
 
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
@@ -8,20 +8,20 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** Each folder, or file of `src/` itself, and what is in it. A subfolder that isn't listed belongs to its parent. */
 export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['main.ts', 'the process: configuration, database, application, signals'],
-  ['cli', 'the command line, a client of the API: `commands/` has one file per command'],
+  ['cli', 'the command line, a client of the API; `commands/` has one file per command'],
   ['app.ts', 'builds what all roles share'],
-  ['roles', 'what the roles `api`, `gateway` and `worker` are made of; each is loaded only by a process that has it'],
+  ['roles', 'the roles `api`, `gateway` and `worker`; a process loads only those it has'],
   ['metrics', 'the Prometheus metrics and their names'],
   ['sandbox', 'the local chain, facilitator and demo API, for development only'],
-  ['rest', '`routes/` is the table, `operations/*.graphql` the documents; idempotency, OpenAPI'],
+  ['rest', 'the REST API: routes in `routes/`, their documents in `operations/*.graphql`, idempotency, OpenAPI'],
   ['graphql', 'the GraphQL transports: HTTP, WebSocket, limits, error masking'],
   ['gateway', 'the paid routes'],
-  ['gateway/payment', 'one payment: reading it, its terms, claiming, settling, recovery'],
-  ['gateway/routing', 'from a request to its endpoint'],
+  ['gateway/payment', 'one payment: parsing, terms, claiming, settling, recovery'],
+  ['gateway/routing', 'finding the endpoint of a request'],
   ['gateway/upstream', "the call to the seller's API and its response"],
   ['http', 'the HTTP server: bodies, admission, error responses, health'],
   ['live', 'the feed that subscriptions read'],
-  ['features/audit', 'a resource per folder: `service.ts` has the rules, `schema.ts` the GraphQL types and fields'],
+  ['features/audit', 'one folder per resource: `service.ts` has the rules, `schema.ts` the GraphQL types and fields'],
   ['features/delivery-stats', ''],
   ['features/replays', ''],
   ['features/deliveries', ''],
@@ -37,46 +37,46 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['features/projects', ''],
   ['features/users', ''],
   ['features/idempotency', ''],
-  ['features/urls', 'URLs as sellers give and read them'],
-  ['schema', 'what the GraphQL types are built with: the builder, scalars, pages, the context'],
+  ['features/urls', 'URLs that sellers enter and see'],
+  ['schema', 'tools for building the GraphQL types: the builder, scalars, pages, the context'],
   ['delivery', 'the delivery worker'],
-  ['delivery/replay', 'replays: sending many deliveries again'],
-  ['delivery/outcome', 'what an attempt means, recording it, the health of destinations'],
+  ['delivery/replay', 'replays: resending many deliveries'],
+  ['delivery/outcome', 'interpreting and recording attempts, the health of destinations'],
   ['delivery/queue', 'due deliveries: claiming them, their leases'],
-  ['delivery/flow', 'which deliveries may go now: room, rate, circuits, order'],
+  ['delivery/flow', 'which deliveries may be sent now: capacity, rate limits, circuits, order'],
   ['delivery/send', 'building, signing and sending requests'],
-  ['delivery/model', 'what passes down the line: a claimed delivery, its attempts, error classes'],
+  ['delivery/model', 'the data that the other folders pass around: claimed deliveries, attempts, error classes'],
   ['audit', 'writing the audit log'],
   ['connectors/types', 'one file per connector type, and the registry'],
-  ['connectors/shared', 'what several connector types build on'],
+  ['connectors/shared', 'code that several connector types use'],
   ['connectors', 'the contract of a connector type'],
   ['events', 'the vocabulary of events: types, fields, samples, versions, filters'],
-  ['config', 'environment variables and the configuration they make'],
+  ['config', 'environment variables and the configuration'],
   ['gateway/chain', 'the networks, the node and the facilitator'],
-  ['auth', 'tokens, API keys, who is asking and what they may see (`access.ts`)'],
+  ['auth', 'tokens, API keys, the caller of a request and what they may see (`access.ts`)'],
   ['bus', 'hints between processes'],
   ['limits', 'tiers and rate limits'],
   ['log.ts', 'the logger'],
   ['secrets', 'encryption at rest, key rotation, masking'],
-  ['tracing', 'spans; the OpenTelemetry SDK is loaded only when a collector is configured'],
+  ['tracing', 'spans; the OpenTelemetry SDK is loaded only if a collector is configured'],
   ['database', 'client, migrations, partitions'],
-  ['database/embedded', 'the PostgreSQL that comes with the packages'],
-  ['egress', 'the only way out of the process'],
-  ['heap-growth.ts', 'how the heap grows'],
-  ['operation.ts', 'what a caller waits for, and its deadline'],
-  ['request-context.ts', 'what identifies a request'],
-  ['retry-after.ts', 'reading `Retry-After`'],
-  ['validation.ts', 'checking input'],
+  ['database/embedded', 'the PostgreSQL from the npm packages'],
+  ['egress', 'all outgoing connections'],
+  ['heap-growth.ts', 'limiting how fast the heap grows'],
+  ['operation.ts', 'work that a caller waits for, and its deadline'],
+  ['request-context.ts', 'the ID of the current request'],
+  ['retry-after.ts', 'parsing `Retry-After`'],
+  ['validation.ts', 'validating input'],
   ['money.ts', 'amounts'],
-  ['ids.ts', 'ids'],
+  ['ids.ts', 'IDs'],
   ['errors.ts', 'the catalogue of errors'],
   ['clock.ts', 'the time'],
   ['version.ts', 'the version'],
   ['console/main.tsx', 'the web console, a client of the GraphQL API, in the browser'],
   ['console/app.tsx', ''],
-  ['console/layout', 'the frame around every page, and signing in'],
+  ['console/layout', 'the frame around every page, and sign-in'],
   ['console/pages', 'the routes'],
-  ['console/pages/overview', 'a page per folder'],
+  ['console/pages/overview', 'one folder per page'],
   ['console/pages/deliveries', ''],
   ['console/pages/replays', ''],
   ['console/pages/events', ''],
@@ -92,7 +92,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['console/pages/graphql', ''],
   ['console/pages/rest', ''],
   ['console/pages/projects', ''],
-  ['console/parts', 'what pages share'],
+  ['console/parts', 'components that pages share'],
   ['console/api', 'calls to the API'],
   ['console/session', 'the signed-in user'],
   ['console/theme.ts', ''],
@@ -122,7 +122,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, code, imports };
 }
 
-/** All files of `src/` that are committed. */
+/** All files of `src/`, except generated ones. */
 export function readSources(): Source[] {
   return globSync('src/**/*.{ts,tsx}', { cwd: ROOT })
     .filter((path) => !path.startsWith('src/generated/'))
@@ -140,8 +140,8 @@ function folderOf(path: string): string | undefined {
 }
 
 /**
- * What is wrong with the imports, a sentence each: upward imports, files in no listed folder, folders without files, and
- * files that import each other. Type imports count like others.
+ * The problems with the imports, one sentence each: upward imports, files in no listed folder, folders without files,
+ * and files that import each other. Type imports count too.
  */
 export function findProblems(sources: readonly Source[]): string[] {
   return [...findUnlisted(sources), ...findUpward(sources), ...findCycles(sources)];

@@ -107,7 +107,7 @@ function errorsPage(): string {
 # Errors
 
 Every error has a stable code. Use the code (or the status) in your program, show the message to people, and log the request
-id. It is also in the \`X-Request-Id\` header and in Tollgate's log.
+ID. It is also in the \`X-Request-Id\` header and in Tollgate's log.
 
 REST returns \`application/problem+json\` (RFC 9457):
 

@@ -14,7 +14,7 @@ const ENDPOINTS = [
 ];
 const CUSTOMER_COUNT = 23;
 
-/** A project that has had a month of business, with receivers that answer and one that does not. Returns its id. */
+/** Creates a project with a month of data, with a webhook that works and one that fails. Returns its ID. */
 export async function plantBusiness(options: {
   sql: pg.Client;
   url: string;
@@ -29,7 +29,7 @@ export async function plantBusiness(options: {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    if (!answer.ok) throw new Error(`${method} ${path} was refused: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`${method} ${path} failed: ${await answer.text()}`);
     return (await answer.json()) as T;
   }
   const make = (path: string, body: unknown) => call<{ id: string }>('POST', path, body);
@@ -110,7 +110,7 @@ export async function plantBusiness(options: {
       sums.set(customers[customer]!, { total: sum.total + endpoint.atomic, count: sum.count + 1, last: time });
   }
 
-  /** Two that are told of nothing that happens here: one is well, and the credential of the other was refused. */
+  /** Two connectors that receive none of these events: an active one, and one that is paused. */
   async function plantConnectors(): Promise<void> {
     const eventTypes = ['revenue.daily_summary'];
     const slack = { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx' };
@@ -119,11 +119,11 @@ export async function plantBusiness(options: {
     const { id } = await make(`${base}/connectors`, { type: 'discord', config: discord, eventTypes });
     await sql.query('UPDATE "Connector" SET "pausedAt" = now(), "pausedReason" = $2 WHERE id = $1', [
       id,
-      'Discord refused the webhook: it was deleted there.',
+      'Discord rejected the webhook URL: the webhook was deleted there.',
     ]);
   }
 
-  /** The past by hand, the present by sending. */
+  /** Inserts past deliveries, and sends current ones. */
   async function plantDeliveries(): Promise<void> {
     const eventTypes = ['*'];
     const shop = await make(`${base}/webhooks`, { url: `${receiverUrl}/tollgate/events`, eventTypes });
@@ -162,7 +162,7 @@ export async function plantBusiness(options: {
   }
 }
 
-/** The same numbers each time (mulberry32), so that the pictures change with the console alone. */
+/** The same numbers each time (mulberry32), so that screenshots change only if the console does. */
 function pseudoRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -21,7 +21,7 @@ const SIZE = { width: 1360, height: 860 };
 
 type Shot = {
   name: string;
-  /** Relative to the project's page. */
+  /** Relative to the path of the project. */
   path: string;
   /** A text that appears once the page has loaded. */
   ready: string;

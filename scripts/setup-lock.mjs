@@ -18,8 +18,8 @@ const POLL_MILLISECONDS = 100;
 
 /**
  * Waits until no other process holds the lock, then takes it. The lock is a folder with one file, named after its holder,
- * that lists the running processes. A folder can only be renamed to another one that is empty. So of several processes, one
- * gets the lock, and removing the file of a crashed holder never removes another holder's.
+ * that lists the running processes. A folder can only be renamed onto an empty one. So only one process gets the lock,
+ * and removing the file of a crashed holder never removes another holder's.
  *
  * @param onWait called once with the process that holds the lock.
  */
@@ -103,7 +103,7 @@ function isAtWork(file) {
 function startOf(pid) {
   if (existsSync('/proc/self/stat')) {
     try {
-      // The name in parentheses can contain anything. After it come the state and, as the 20th field, the start time.
+      // The name in parentheses can contain anything. After it, field 0 is the state and field 19 the start time.
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
       return fields[0] === 'Z' ? undefined : fields[19];
     } catch {

@@ -1,5 +1,5 @@
-// Prepares a fresh clone: installs packages and generates code. Runs on the Node that npm runs on, before there are
-// packages, so it is plain JavaScript without dependencies.
+// Prepares a fresh clone: installs packages and generates code. It runs on npm's Node before packages are installed, so
+// it is plain JavaScript without dependencies.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
 const stamps = join(root, 'node_modules', '.tollgate');
 
-/** All files in a folder whose path ends like this, relative to the root. */
+/** The paths of all files in a folder with this ending, relative to the root. */
 function sources(folder, ending) {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
   return entries
@@ -73,7 +73,7 @@ function isDone(step) {
   try {
     if (readFileSync(stamp, 'utf8') !== hashOf(step)) return false;
   } catch (error) {
-    // It never ran, or an earlier step must create its inputs first.
+    // The step never ran, or an earlier one must create its inputs first.
     if (error.code === 'ENOENT') return false;
     throw error;
   }

@@ -50,7 +50,7 @@ export const ERRORS = {
   },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
-    message: 'The first request with this `Idempotency-Key` is still running. Wait, then send it again.',
+    message: 'The first request with this `Idempotency-Key` is still running. Wait, then retry.',
   },
   PAYMENT_IN_PROGRESS: {
     status: 409,
@@ -76,10 +76,10 @@ export const ERRORS = {
   FUNDS_IN_USE: {
     status: 429,
     message:
-      'Payments in progress already use all the funds in this wallet. Nothing was charged: wait, then retry the request with the same payment.',
+      'Payments in progress already use all the funds in this wallet. Nothing was charged. Wait, then retry the request with the same payment.',
   },
   HEADERS_TOO_LARGE: { status: 431, message: 'The path and headers are too large. Keep them under 16 KiB in total.' },
-  INTERNAL: { status: 500, message: 'Something went wrong on our side. Try again later.' },
+  INTERNAL: { status: 500, message: 'Something went wrong on our side. Retry later.' },
   OUTCOME_UNCERTAIN: {
     status: 500,
     message:
@@ -88,22 +88,21 @@ export const ERRORS = {
   UPSTREAM_FAILED: {
     status: 502,
     message:
-      'The API behind this endpoint did not return a usable response. Nothing was charged: sign a new payment to try again.',
+      'The API behind this endpoint did not return a usable response. Nothing was charged. To retry, sign a new payment.',
   },
   FACILITATOR_UNAVAILABLE: {
     status: 503,
-    message: 'Payments cannot be verified right now. Nothing was charged: retry the request with the same payment.',
+    message: 'Payments cannot be verified right now. Nothing was charged. Retry the request with the same payment.',
   },
   PAYMENT_UNRESOLVED: {
     status: 503,
     message:
-      'The outcome of this payment is still unknown. Do not pay again: retry the same request with the same payment.',
+      'The outcome of this payment is still unknown. Do not pay again. Retry the same request with the same payment.',
   },
-  UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable. Try again later.' },
+  UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable. Retry later.' },
   UPSTREAM_TIMEOUT: {
     status: 504,
-    message:
-      'The API behind this endpoint did not respond in time. Nothing was charged: sign a new payment to try again.',
+    message: 'The API behind this endpoint did not respond in time. Nothing was charged. To retry, sign a new payment.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -113,7 +112,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export type FieldError = { pointer: string; message: string };
 
 export type AppErrorOptions = {
-  /** Replaces the catalogue's message where a more exact one helps the caller. Never put internals in it. */
+  /** Replaces the default message if a more specific one helps the caller. Never put internals in it. */
   detail?: string;
   fields?: FieldError[];
   retryAfterSeconds?: number;
@@ -132,7 +131,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'UNAVAILABLE',
 ]);
 
-/** An error of the catalogue. Any other error is logged and masked as `INTERNAL`. */
+/** An error from `ERRORS`. Any other error is logged and masked as `INTERNAL`. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;

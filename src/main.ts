@@ -7,7 +7,7 @@ import { createLog } from './log.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { startTracing } from './tracing/start.ts';
 
-/** After this the process exits even if work is still running: orchestrators would kill it soon anyway. */
+/** After this, the process exits even if work is still running. Orchestrators would kill it soon anyway. */
 const SHUTDOWN_MILLISECONDS = 28_000;
 
 async function main(): Promise<void> {
@@ -71,7 +71,7 @@ function welcome(url: string, sandbox: Sandbox | undefined): void {
 
     Console            ${url}/console/
     GraphQL explorer   ${url}/graphql
-    REST               ${url}/api/projects     described at ${url}/api/openapi.json
+    REST               ${url}/api/projects     reference: ${url}/api/openapi.json
     Health, metrics    ${url}/readyz  ${url}/metrics
 
   Get a token:         npm run --silent token -- --sub alice --tier pro
@@ -81,13 +81,13 @@ ${sandbox ? describe(sandbox) : ''}
 
 function describe({ rpcUrl, upstreamUrl, wallet }: Sandbox): string {
   return `
-  Sandbox, on this machine alone:
+  Sandbox, on this machine only:
 
-    Chain              ${rpcUrl}     Base Sepolia's id and USDC
-    Demo API           ${upstreamUrl ?? 'off, its port is taken'}
+    Chain              ${rpcUrl}     with the chain ID and USDC of Base Sepolia
+    Demo API           ${upstreamUrl ?? 'off, because its port is in use'}
     Wallet             ${wallet.address}, 1000 USDC
 
-  See it all at work:  npm run demo
+  See a demo:          npm run demo
 `;
 }
 

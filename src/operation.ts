@@ -49,7 +49,7 @@ export function startOperation(milliseconds: number): Operation {
         });
       }
       return new AppError('UNAVAILABLE', {
-        detail: `The request was stopped after ${seconds} seconds. Nothing was changed. Request less at once, or try again.`,
+        detail: `The request was stopped after ${seconds} seconds. Nothing was changed. Request less at once, or retry.`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     },

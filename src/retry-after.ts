@@ -1,13 +1,14 @@
-/** Longer waits are cut to a day. */
+/** Longer times are reduced to a day. */
 export const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
-// The three forms of RFC 9110 §5.6.7 begin with the day of the week. Date.parse alone would read `-5` as a date.
+// The three date formats of RFC 9110 §5.6.7 start with the weekday. Date.parse alone would read `-5` as a date.
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
- * `Retry-After` (RFC 9110 §10.2.3) in whole seconds, from its number or its date; undefined when absent or unreadable.
+ * Parses `Retry-After` (RFC 9110 §10.2.3), a number or a date, as whole seconds. Undefined if missing or invalid.
  *
- * @param now milliseconds; a date is counted from the response's own `Date` where it has one.
+ * @param now milliseconds since 1970. Dates are relative to this, or to the `Date` header of the response if it has
+ *   one.
  */
 export function parseRetryAfter(
   headers: Readonly<{ 'retry-after'?: string | undefined; date?: string | undefined }>,

@@ -1,5 +1,5 @@
 /**
- * Shows that nothing is lost: runs the real service, records events through its API and breaks everything around it.
+ * Shows that nothing is lost: runs the real service, records events through its API, and breaks everything around it.
  *
  *   npm run chaos                          10,000 events under kill -9, database restarts and hostile receivers
  *   npm run chaos -- --events N --seed S   N events; the same seed breaks the same things at the same events
@@ -57,7 +57,7 @@ async function furnish(world: World): Promise<Stage> {
   return { endpointPaths };
 }
 
-/** Repeats the request until it succeeds. Only then does the operation count. */
+/** Retries the request until it succeeds. Only then does the operation count. */
 async function insist<T>(world: World, method: string, path: string, body: unknown): Promise<T> {
   for (;;) {
     const answer = await world.call<T>(method, path, body);
@@ -188,6 +188,6 @@ function report(
     ...counts,
     duplicates,
   });
-  console.log(`answers: ${[...answers].map(([answer, lines]) => `${lines.length} ${answer}`).join(', ')}`);
+  console.log(`responses: ${[...answers].map(([answer, lines]) => `${lines.length} ${answer}`).join(', ')}`);
   return { lost, duplicates };
 }

@@ -39,7 +39,7 @@ function choose(): (typeof ANSWERS)[number] {
   return ANSWERS[0]!;
 }
 
-/** A body without an end. */
+/** A body that never ends. */
 function flood(response: ServerResponse): void {
   const write = () => {
     while (!response.destroyed && response.write(Buffer.alloc(65_536, 'x')));

@@ -13,16 +13,16 @@ import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-post
 import type { LedgerLine } from './receiver.ts';
 
 const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
-// Below the ports that outgoing connections are given, one of which could take it while a server is down.
+// Below the range for outgoing connections, one of which could take the port while a server is down.
 const newPort = () => 20_000 + Math.floor(Math.random() * 10_000);
 
 export type Role = 'api' | 'worker';
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** PostgreSQL, a receiver with its ledger, and processes of the service that are started again whenever they end. */
+/** PostgreSQL, a receiver with its ledger, and processes of the service that restart whenever they end. */
 export async function startWorld({ workers, seed, mood }: { workers: number; seed: number; mood: 'faults' | 'calm' }) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-chaos-'));
-  // As root the server runs under another account, which has to get in.
+  // If this is root, the server runs under another account, which needs access.
   await chmod(dataDir, 0o711);
   const databasePort = newPort();
   const startPostgres = () => startEmbeddedPostgres({ dataDir, port: databasePort, log: pino({ level: 'silent' }) });
@@ -91,7 +91,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   return {
     ...{ pool, nodes, receiverUrl },
 
-    /** One request to the API. Undefined if it didn't respond, or failed internally. */
+    /** Sends one request to the API. Undefined if it didn't respond or failed internally. */
     async call<T>(method: string, path: string, body?: unknown): Promise<T | undefined> {
       try {
         const response = await fetch(`http://127.0.0.1:${apiPort}${path}`, {
@@ -109,7 +109,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
       return undefined;
     },
 
-    /** As `pg_ctl restart -m immediate`: it ends without writing anything down, and recovers from its log. */
+    /** Like `pg_ctl restart -m immediate`: it stops without saving anything, and recovers from its log. */
     async restartPostgres(): Promise<void> {
       const { rows } = await pool.query(`SELECT pg_read_file('postmaster.pid') AS text`);
       process.kill(Number.parseInt(rows[0].text, 10), 'SIGQUIT');

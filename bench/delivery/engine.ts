@@ -5,8 +5,8 @@ export type Engine = {
   /** Puts deliveries of 1 KB in the queue, in bulk, spread over these of its destinations. */
   load(count: number, urls: readonly string[]): Promise<void>;
   /**
-   * Publishes one event as a program would, in its own transaction. Resolves after the commit with its id, the
-   * `webhook-id` of the requests that follow.
+   * Publishes one event as a program would, in its own transaction. Resolves after the commit with its ID, which is
+   * the `webhook-id` of its requests.
    */
   publish(): Promise<string>;
   /** Starts delivering. */

@@ -1,5 +1,5 @@
 /**
- * Measures the delivery engine next to others that do the same work in the same run.
+ * Compares the delivery engine with others that do the same work in the same run.
  *
  *   npm run bench:delivery                     everything, in less than a quarter of an hour
  *   npm run bench:delivery -- --quick          smaller numbers, in about a minute

@@ -14,8 +14,8 @@ export type Drain = {
 };
 
 /**
- * Loads `count` deliveries, then starts the workers. Measured from when the first `warmUp` of them have arrived until
- * the attempt of the last is recorded. It counts only when every one has arrived.
+ * Loads `count` deliveries, then starts the workers. Measures from the arrival of the first `warmUp` deliveries until
+ * the last attempt is recorded, and fails unless all deliveries arrive.
  *
  * @param limit stops measuring after this many deliveries, if only the rate with a backlog is wanted
  */
@@ -54,10 +54,10 @@ export async function drain(
 }
 
 export type Latency = {
-  /** From the scheduled send to the receipt, in milliseconds; the commit and its wait are in it. */
+  /** From the scheduled send to the receipt, in milliseconds, including the commit and the wait for it. */
   fromSchedule: Percentiles;
   fromCommit: Percentiles;
-  /** For each delivery, of the process that publishes (its transaction) and of the one that sends. */
+  /** Per delivery, of the process that publishes (its transaction) and of the one that sends. */
   statements: { publisher: number; worker: number };
   repeats: number;
 };
@@ -81,7 +81,7 @@ export async function latency(
   const before = { publisher: await usageOf([publisher]), worker: await usageOf([worker]) };
   const published = await publisher.call('publish', perSecond, seconds);
   const received = async () => (await receiver.call('count')).received;
-  await until(async () => (await received()) >= published.length, 'what was published to arrive').catch(() => {});
+  await until(async () => (await received()) >= published.length, 'all events to arrive').catch(() => {});
   const after = { publisher: await usageOf([publisher]), worker: await usageOf([worker]) };
 
   const receipts = await receiver.call('receipts');

@@ -15,14 +15,14 @@ const PEER_COUNTS: Record<EngineName, { quick: number; full: number }> = {
   bullmq: { quick: 8_000, full: 30_000 },
 };
 
-/** Every part of the benchmark by its name. */
+/** The parts of the benchmark by name. */
 export const PARTS = {
-  peers: { title: 'The same work by others: claim, sign, POST 1 KB, record', run: peers },
+  peers: { title: 'Other engines doing the same work: claim, sign, POST 1 KB, record', run: peers },
   workers: { title: 'Worker processes', run: workers },
-  destinations: { title: 'Destinations, each an origin of its own', run: destinations },
+  destinations: { title: 'Destinations, each with its own origin', run: destinations },
   backlog: { title: 'Backlog', run: backlog },
-  slow: { title: 'Receivers that take 200 ms', run: slow },
-  calm: { title: 'Calm: 200 events a second', run: calm },
+  slow: { title: 'Destinations that take 200 ms', run: slow },
+  calm: { title: '200 events per second', run: calm },
   'black-hole': { title: 'One destination of 100 never responds', run: blackHole },
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
 } satisfies Record<string, Part>;
@@ -85,7 +85,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   return { columns, rows: [alone, ...ENGINE_NAMES.map(rowOf)] };
 }
 
-/** What a bare undici Pool does, after a third as many to warm up. */
+/** Measures a bare undici Pool, after a warm-up of a third as many posts. */
 async function postAlone(receiver: Receiver, posts: number): Promise<{ perSecond: number; cpuMicroseconds: number }> {
   const raw = startChild<RawMethods>('raw-process.ts');
   await raw.call('post', receiver.url, Math.ceil(posts / 3));
@@ -192,7 +192,7 @@ async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
   const rows = await stage.withEngine('tollgate', [...others, `${hole.url}/in`], async (bench) => {
     const worker = await bench.worker();
     await worker.call('start');
-    // Each event goes to all hundred.
+    // Each event goes to all 100.
     const before = await latency(bench, receiver, worker, timing);
     await bench.control.call('load', due, [`${hole.url}/in`]);
     await sleep(1_000);
@@ -208,7 +208,7 @@ async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
   return { columns: ['the others, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
 }
 
-/** 300 webhooks of another account lead to one server that takes 14 s to respond 200, and 36,000 deliveries wait for them. */
+/** 300 webhooks of another account call one server that takes 14 s to respond, and 36,000 deliveries wait for them. */
 async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const tarpit = await stage.receiver(14_000);

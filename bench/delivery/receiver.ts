@@ -1,11 +1,11 @@
-/** A process that receives deliveries. It returns 200 after a while and records when each id first arrived. */
+/** A process that receives deliveries. It returns 200 after a while and records when each ID first arrived. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { now, serve } from './child.ts';
 
 export type ReceiverMethods = typeof methods;
 
-/** When an id first arrived, by the shared clock. */
+/** When each ID first arrived, by the shared clock. */
 let receipts = new Map<string, number>();
 let repeats = 0;
 let delay: number | 'never' = 0;

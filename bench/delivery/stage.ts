@@ -21,7 +21,7 @@ export type Bench = {
   control: EngineChild;
   /** Starts another process of the engine. */
   worker(): Promise<EngineChild>;
-  /** What PostgreSQL has used so far. */
+  /** The CPU time that PostgreSQL has used so far. */
   databaseCpuMicroseconds(): number;
 };
 
@@ -104,7 +104,7 @@ export async function usageOf(children: readonly EngineChild[]): Promise<Usage> 
   };
 }
 
-/** The CPU time of a process and of its children, ended ones included; 0 on systems without /proc. */
+/** The CPU time of a process and its children, including ended ones. 0 on systems without /proc. */
 function cpuMicrosecondsOf(pid: string): number {
   if (!existsSync('/proc/self/stat')) return 0;
   const ticks = readdirSync('/proc')
@@ -115,7 +115,7 @@ function cpuMicrosecondsOf(pid: string): number {
   return ticks * MICROSECONDS_A_TICK;
 }
 
-/** https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the fields after the name, which may have spaces. */
+/** The fields after the name, which may have spaces: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
 function statOf(pid: string) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -127,7 +127,7 @@ function statOf(pid: string) {
   }
 }
 
-/** Polls until the condition holds, or fails with what it waited for. */
+/** Polls until the condition holds. @throws Error that says what it waited for. */
 export async function until(
   condition: () => Promise<boolean>,
   what: string,

@@ -1,6 +1,6 @@
 /**
- * Compares ways to keep the heap of a worker small: the largest resident memory and the CPU time of the same work.
- * Usage: node bench/heap/main.ts [rounds]. The variants take turns, each in a process of its own.
+ * Compares ways to keep the heap of a worker small by their peak resident memory and CPU time for the same work.
+ * Usage: node bench/heap/main.ts [rounds]. The variants take turns, each in its own process.
  */
 import { execFile } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
@@ -31,7 +31,7 @@ const LOADS: readonly Load[] = [
 ];
 const IN_FLIGHT = 2_048;
 
-/** Roughly what a delivery keeps: a row, its parsed payload, the body, the signed request, the response. */
+/** Keeps roughly what a delivery keeps: a row, its parsed payload, the body, the signed request, and the response. */
 async function deliver(row: string, key: Buffer, { delayMilliseconds }: Load): Promise<number> {
   const event = JSON.parse(row) as Record<string, unknown>;
   const body = JSON.stringify({ ...event, sentAt: Date.now() });

@@ -4,19 +4,19 @@ import { firstIdAt, newId } from '../../src/ids.ts';
 export type FillOptions = { attempts: number; weeks: number; projectId: string; otherProjectId: string };
 
 const WEEK_MILLISECONDS = 7 * 24 * 60 * 60_000;
-/** One of eight deliveries took three attempts, the others one. Each event went to two webhooks. */
+/** One in eight deliveries took three attempts, the others one. Each event went to two webhooks. */
 const ATTEMPTS_A_DELIVERY = 10 / 8;
 const DELIVERIES_AN_EVENT = 2;
 const WEBHOOKS = 8;
 
-/** In the order in which an event and what follows from it are named. */
+/** From the event to what follows from it. */
 const TABLES = [
   { name: 'Event', type: 'Event' },
   { name: 'Delivery', type: 'Delivery' },
   { name: 'Attempt', type: 'Delivery' },
 ] as const;
 
-// Ids as in src/ids.ts, of a time and of a number that makes them unique. One expression, so that it is inlined.
+// Makes IDs as in src/ids.ts, from a time and a unique number. A single expression, so that PostgreSQL inlines it.
 const ID_FUNCTION = `
   CREATE OR REPLACE FUNCTION bench_id(prefix text, milliseconds bigint, seed bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT prefix || '_' || ${Array.from(
@@ -27,8 +27,8 @@ const ID_FUNCTION = `
   $$`;
 
 /**
- * Fills the history with weeks of partitions, as they would build up: nine of ten events belong to one busy project.
- * Each partition is filled before it becomes one, so that its indexes are built at once.
+ * Fills the history with weekly partitions. Nine in ten events belong to one busy project. Each table is filled before
+ * it is attached as a partition, so that its indexes are built in one go.
  */
 export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {
   const { attempts, weeks, projectId, otherProjectId } = options;
@@ -46,7 +46,7 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
         `CREATE TABLE "${name}_week_${week}" (LIKE "${name}" INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE)`,
       );
     }
-    // The running week is filled up to now.
+    // The current week is filled up to now.
     const until = Math.min(to, Date.now() - 60_000);
     const values = [week * events, events, from, (until - from) / events];
     await pool.query({ text: eventsOf(week), values: [...values, projectId, otherProjectId] });
@@ -74,14 +74,14 @@ async function createWebhooks(pool: pg.Pool, projectId: string): Promise<string[
   return ids;
 }
 
-/** The first partitions take all of the past; they are empty and make room. Returns where they ended. */
+/** Drops the initial partitions, which cover all of the past and are empty. Returns where they ended. */
 async function dropInitial(pool: pg.Pool): Promise<number> {
   for (const { name } of TABLES) await pool.query(`DROP TABLE "${name}_initial"`);
   const week = Math.floor(Date.now() / WEEK_MILLISECONDS);
   return (week + 1) * WEEK_MILLISECONDS;
 }
 
-/** The number of an event, its time, and whether the busy project has it. */
+/** The number of each event, its time, and whether it belongs to the busy project. */
 const NUMBERED = `
   (SELECT number, ($3::float8 + (number - $1) * $4::float8)::bigint AS ms, number % 10 > 0 AS "isBusy"
      FROM generate_series($1::bigint, $1 + $2::bigint - 1) AS number) AS numbered`;

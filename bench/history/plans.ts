@@ -37,7 +37,7 @@ type Node = {
   Plans?: Node[];
 };
 
-/** How PostgreSQL runs it: which indexes of how many partitions it reads, and how much. What is never run is not counted. */
+/** How PostgreSQL runs a statement: what it reads, from which indexes and partitions. Skipped nodes don't count. */
 export async function explain(pool: pg.Pool, { text, values }: Statement): Promise<Plan> {
   const run = (format: string) => pool.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT ${format}) ${text}`, values });
   const [{ Plan: plan, 'Execution Time': ms }] = (await run('JSON')).rows[0]['QUERY PLAN'];
@@ -49,7 +49,7 @@ export async function explain(pool: pg.Pool, { text, values }: Statement): Promi
   return {
     text: lines.join('\n'),
     partitions: new Set(scans.map((node) => node['Relation Name'])).size,
-    // An empty partition is best read without one. PostgreSQL names the index of a partition after its columns.
+    // PostgreSQL reads an empty partition without an index, and names the index of a partition after its columns.
     indexes: [
       ...new Set(
         scans

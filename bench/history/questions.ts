@@ -29,36 +29,36 @@ export async function questionsAbout(pool: pg.Pool, projectId: string, ask: Ask)
     deliveries('newest deliveries'),
     deliveries('a page of deliveries 40 days back', `, after: "${id}"`),
     deliveries('failed deliveries', ', filter: { status: [FAILED] }'),
-    deliveries('deliveries of a state that none is in', ', filter: { status: [SKIPPED] }'),
+    deliveries('deliveries with a status that none has', ', filter: { status: [SKIPPED] }'),
     deliveries(
       'failed deliveries of the last week',
       `, filter: { status: [FAILED], since: "${daysAgo(7).toISOString()}" }`,
     ),
     toWebhook('deliveries to one webhook'),
-    toWebhook('failed ones to one webhook', ', filter: { status: [FAILED] }'),
-    deliveries('deliveries of a rare kind', ', filter: { eventTypes: [CUSTOMER_MILESTONE] }'),
+    toWebhook('failed deliveries to one webhook', ', filter: { status: [FAILED] }'),
+    deliveries('deliveries of a rare event type', ', filter: { eventTypes: [CUSTOMER_MILESTONE] }'),
     inProject('newest events', 'events(first: 50) { nodes { id type } }'),
-    inProject('events of a rare kind', 'events(first: 50, types: [CUSTOMER_MILESTONE]) { nodes { id } }'),
+    inProject('events of a rare type', 'events(first: 50, types: [CUSTOMER_MILESTONE]) { nodes { id } }'),
     inProject(
       'one delivery with its attempts',
       `delivery(id: "${id}") { id attempts { number statusCode responseBody } }`,
     ),
-    inProject('why a delivery stands where it stands', `delivery(id: "${id}") { explanation { summary } }`),
+    inProject('explanation of a delivery', `delivery(id: "${id}") { explanation { summary } }`),
     inProject(
-      'statistics of a day by hour',
+      'hourly statistics of a day',
       `deliveryStats(from: "${daysAgo(1).toISOString()}", interval: HOUR) { ${stats} }`,
     ),
     inProject(
-      'statistics of 30 days by day',
+      'daily statistics of 30 days',
       `deliveryStats(from: "${daysAgo(30).toISOString()}", interval: DAY) { ${stats} }`,
     ),
     {
-      name: 'a look of the live feed at deliveries',
+      name: 'one read of the live feed of deliveries',
       run: () => lookAtDeliveries(pool, projectId, { status: null, eventTypes: null, createdSince: null }).present(),
     },
-    { name: 'a look of the live feed at events', run: () => lookAtEvents(pool, projectId, null).present() },
+    { name: 'one read of the live feed of events', run: () => lookAtEvents(pool, projectId, null).present() },
     {
-      name: 'how many failed deliveries a replay would take',
+      name: 'count of failed deliveries for a replay',
       run: () =>
         ask(
           'mutation ($p: ID!) { createReplay(input: { projectId: $p, dryRun: true, filter: { status: [FAILED] } }) { total } }',

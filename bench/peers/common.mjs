@@ -45,7 +45,7 @@ export function createHistory(databaseUrl) {
   };
 }
 
-/** Signs and sends one delivery, and records the result as a row of the history. */
+/** Signs and sends one delivery, and returns its attempt as a row of the history. */
 export function createSender() {
   const pools = new Map();
   return async function send({ id, url, data }) {
@@ -73,7 +73,7 @@ export function createSender() {
   };
 }
 
-/** `count` deliveries in portions, spread over the destinations. */
+/** Adds `count` deliveries in portions, spread over the destinations. */
 export async function inChunks(count, urls, data, size, add) {
   for (let done = 0; done < count; done += size) {
     const length = Math.min(size, count - done);

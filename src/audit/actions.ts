@@ -1,22 +1,22 @@
-/** What an entry of the audit log can tell of, and what it means. */
+/** The actions in the audit log and their descriptions. */
 export const AUDIT_ACTION_DESCRIPTIONS = {
   'project.created': 'A project was created.',
   'project.updated': 'A project was changed, for example its wallet.',
-  'project.deleted': 'A project was deleted with all that belonged to it.',
+  'project.deleted': 'A project was deleted with everything in it.',
   'endpoint.created': 'An endpoint was created.',
   'endpoint.updated': 'An endpoint was changed.',
   'endpoint.deleted': 'An endpoint was deleted.',
   'api_key.created': 'An API key was created.',
   'api_key.revoked': 'An API key was revoked.',
   'webhook.created': 'A webhook was created.',
-  'webhook.updated': 'A webhook was changed, switched on or off.',
+  'webhook.updated': 'A webhook was changed, enabled or disabled.',
   'webhook.deleted': 'A webhook was deleted.',
   'webhook.secret_rotated': 'The signing secret of a webhook was replaced.',
   'connector.created': 'A connector was created.',
-  'connector.updated': 'A connector was changed, switched on or off.',
+  'connector.updated': 'A connector was changed, enabled or disabled.',
   'connector.deleted': 'A connector was deleted.',
-  'replay.created': 'Deliveries were asked to be sent again.',
-  'replay.cancelled': 'A replay was stopped.',
+  'replay.created': 'A replay was started.',
+  'replay.cancelled': 'A replay was canceled.',
 } as const;
 
 export type AuditAction = keyof typeof AUDIT_ACTION_DESCRIPTIONS;

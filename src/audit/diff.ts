@@ -4,7 +4,7 @@ import type { AuditAction } from './actions.ts';
 export type Values = Readonly<Record<string, unknown>>;
 type Resource = AuditAction extends `${infer Name}.${string}` ? Name : never;
 
-/** Everything that the log may keep of a resource. It is kept for ever, so a new field is not in it by itself. */
+/** The fields that the log may store. Entries are stored forever, so a new field is excluded until it is added here. */
 const KEPT: Readonly<Record<Resource, readonly string[]>> = {
   project: ['name', 'walletAddress', 'gatewayHost', 'milestonesUsd'],
   endpoint: ['path', 'upstreamUrl', 'priceUsd', 'description', 'isActive'],
@@ -13,13 +13,13 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],
     ...['maxPerSecond', 'isActive', 'overlapHours'],
   ],
-  // Its config comes as it is shown: secrets redacted.
+  // The API's version of the config, with secrets redacted.
   connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive'],
   replay: ['filter', 'total', 'maxPerSecond'],
 };
 const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url']);
 
-/** What the log may keep of values that belong to an action, as the API spells them: URLs masked. */
+/** The values that the log may store for an action, in the API's spelling and with URLs masked. */
 export function keptValues(action: AuditAction, values: Values): Values {
   const kept = KEPT[action.split('.')[0] as Resource];
   const entries = Object.entries(values).filter(([name, value]) => value !== undefined && kept.includes(name));
@@ -29,10 +29,9 @@ export function keptValues(action: AuditAction, values: Values): Values {
 }
 
 /**
- * The fields in which a resource differs from what it was, with both values. Two URLs that differ only in what is masked
- * are a change too.
+ * The fields that changed, with both values. Two URLs that differ only in their masked parts count as a change.
  *
- * @param before left out for something new: then all that is set is a change.
+ * @param before omit it for a new resource. Then every field counts as a change.
  */
 export function changesBetween(before: Values | undefined, after: Values): { changes: Values; previous?: Values } {
   const names = Object.keys(after).filter((name) => !isSame(before?.[name], after[name]));

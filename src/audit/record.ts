@@ -6,10 +6,10 @@ import type { AuditAction } from './actions.ts';
 import { keptValues, type Values } from './diff.ts';
 
 /**
- * Writes who did what, in the transaction of the change: an entry is there exactly if the change is.
+ * Writes who did what, in the transaction of the change, so that an entry exists exactly if the change does.
  *
- * @param entry `changes`: the values that were set, as the API spells them, and `previous`: what they were before. Of
- *   both only what `keptValues` lets through is written.
+ * @param entry `changes` are the new values in the API's spelling, and `previous` the ones before. Only what
+ *   `keptValues` returns is written.
  */
 export async function recordAudit(
   tx: Transaction,

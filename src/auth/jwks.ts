@@ -70,7 +70,7 @@ export function createRemoteKeys(options: {
     if (!usableKeys()) await refresh();
     const known = usableKeys();
     if (!known) {
-      const detail = 'The keys of the token’s issuer cannot be fetched right now. Try again later.';
+      const detail = 'The keys of the token’s issuer cannot be fetched right now. Retry later.';
       throw new AppError('UNAVAILABLE', { detail, retryAfterSeconds: BACK_OFF_MILLISECONDS / 1000 });
     }
     try {

@@ -12,7 +12,7 @@ export type FollowOptions<Item> = {
   keyOf(item: Item): string;
   /** Whether to include items that existed before. */
   fromHistory: boolean;
-  /** Called once, when nothing can be missed from then on. */
+  /** Called once. From then on, nothing can be missed. */
   onReady(): void;
   /** Called for every lost connection. */
   onLost(reason: string): void;

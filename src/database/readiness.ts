@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** Newer results are reused, so that frequent probes cost nothing. */
+/** Results are reused for this long, so that frequent probes cost nothing. */
 const KEEP_MILLISECONDS = 1_000;
 /** Almost a PostgreSQL page of 8 KiB, so that two rows don't fit into one. */
 const ROW_BYTES = 7_000;

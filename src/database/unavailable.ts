@@ -44,8 +44,8 @@ const RETRY_AFTER_SECONDS = 1;
 const MAX_CAUSES = 8;
 
 /**
- * The catalogue's error for a database that is temporarily unavailable: unreachable, shutting down, out of space or
- * read-only. Undefined for all other errors, which are bugs of ours.
+ * The `UNAVAILABLE` error for a database that is temporarily unreachable, shutting down, out of space or read-only.
+ * Undefined for all other errors, which are bugs in this service.
  */
 export function unavailability(error: unknown): AppError | undefined {
   if (!causesOf(error).some(isPassing)) return undefined;

@@ -16,7 +16,7 @@ const AZURE_WIRE_SERVER = '168.63.129.16';
 
 /**
  * Parses an address as an operating system or DNS prints it. An IPv4-mapped IPv6 address is read as the IPv4 address.
- * Octal, hexadecimal and short spellings and zone ids are refused.
+ * Octal, hexadecimal and short spellings and zone IDs are rejected.
  *
  * @returns undefined if it isn't a plain address.
  */

@@ -55,7 +55,7 @@ const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
 // instead, but reads the clock for every pooled connection on every request.)
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
-/** Builds the only way out of the process: every outgoing request of every feature goes through it. */
+/** Creates the egress. Every outgoing request of every feature must go through it. */
 export function createEgress(options: EgressOptions): Egress {
   const { allow, log, hostOverrides = {}, connectTimeoutMilliseconds = 5_000 } = options;
   const lookup = boundLookup(options.lookup ?? createLookup(), connectTimeoutMilliseconds);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { EVENT_KINDS, EVENT_PAYLOADS } from './kinds.ts';
 
-/** How the values of a field are compared; `choices` are all there are. */
+/** How the values of a field are compared. `choices` are all possible values. */
 export type EventField = { type: 'text' | 'decimal' | 'integer'; choices?: readonly string[] };
 
-/** Every field that a filter may name: `type`, and `data.…` of every kind. Lists are not among them. */
+/** Every field that a filter can use: `type`, and `data.…` of every event type, except lists. */
 export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
   ['type', { type: 'text', choices: EVENT_KINDS }],
   ...Object.values(EVENT_PAYLOADS).flatMap(({ shape }) =>
@@ -18,7 +18,7 @@ export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
 function fieldOf(name: string, schema: z.core.$ZodType): EventField | undefined {
   if (schema instanceof z.ZodEnum) return { type: 'text', choices: schema.options.map(String) };
   if (schema instanceof z.ZodNumber) return { type: 'integer' };
-  // Amounts are strings, and say so by their unit.
+  // Amounts are strings, recognizable by their unit.
   if (schema instanceof z.ZodString) return { type: /(Usd|Atomic)$/.test(name) ? 'decimal' : 'text' };
   return undefined;
 }

@@ -3,7 +3,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { EVENT_FIELDS, type EventField } from './fields.ts';
 import { type FilterNode, OPERATORS, type Operator } from './filter.ts';
 
-/** What keeps a filter cheap to evaluate for every event. */
+/** Limits that keep a filter cheap to evaluate for every event. */
 export const FILTER_LIMITS = { bytes: 4096, depth: 8, conditions: 50 } as const;
 
 type Path = readonly (string | number)[];
@@ -13,7 +13,7 @@ const DECIMAL = /^(0|[1-9]\d{0,29})(\.\d{1,18})?$/;
 const ORDERED: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte']);
 const OF_TEXT: ReadonlySet<Operator> = new Set(['startsWith', 'contains']);
 
-/** A filter as it is stored, `null` for none. Issues point to the condition that cannot be accepted. */
+/** A filter as it is stored, or `null` for none. Issues point to the invalid condition. */
 export const eventFilterInput = z
   .unknown()
   .transform((value, context) => {
@@ -24,7 +24,7 @@ export const eventFilterInput = z
       isFine = false;
       context.addIssue({ code: 'custom', path: [...path], message });
     });
-    // Only now is it known to be flat enough to be written out.
+    // Not earlier: writing out a filter with unchecked nesting could overflow the stack.
     if (isFine && Buffer.byteLength(JSON.stringify(value)) > FILTER_LIMITS.bytes) {
       context.addIssue({ code: 'custom', message: `Must have at most ${FILTER_LIMITS.bytes} bytes.` });
     }
@@ -35,16 +35,17 @@ export const eventFilterInput = z
 class TooMuch extends Error {}
 
 /**
- * Reads a filter as it is written: `{"data.amountUsd": {"gte": "1.00"}, "or": [{…}, {…}], "not": {…}}`.
+ * Parses a filter, such as `{"data.amountUsd": {"gte": "1.00"}, "or": [{…}, {…}], "not": {…}}`.
  *
- * @param report told of everything that cannot be accepted. A stored filter was accepted once and needs none; what it
- *   may yet have that is no longer known lets nothing pass.
+ * @param report called for every invalid part. Not needed for a stored filter, which was valid once. Parts that are no
+ *   longer valid match nothing.
  */
 export function readFilter(value: unknown, report: Report = () => {}): FilterNode {
   let conditions = 0;
 
   function readAll(filter: unknown, path: Path, depth: number): FilterNode {
-    if (depth > FILTER_LIMITS.depth) return refuse(path, `Must not be nested more than ${FILTER_LIMITS.depth} deep.`);
+    if (depth > FILTER_LIMITS.depth)
+      return refuse(path, `Must not be nested more than ${FILTER_LIMITS.depth} levels deep.`);
     if (!isObject(filter)) return refuse(path, 'Must be an object of conditions.');
     const entries = Object.entries(filter);
     if (entries.length === 0) return refuse(path, 'Must have at least one condition.');
@@ -66,7 +67,7 @@ export function readFilter(value: unknown, report: Report = () => {}): FilterNod
     count();
     const field = EVENT_FIELDS.get(name);
     if (!field) return refuse(path, unknownField(name));
-    // A value alone means that the field is equal to it.
+    // A value without an operator means equality.
     const written = isObject(given) ? Object.entries(given) : [['eq', given] as const];
     if (written.length === 0) return refuse(path, 'Must have at least one operator.');
     const nodes = written.map(([operator, operand], index): FilterNode => {
@@ -99,7 +100,7 @@ export function readFilter(value: unknown, report: Report = () => {}): FilterNod
   }
 }
 
-/** Why a field cannot be compared like this, if so. */
+/** Why a field can't be compared like this, or undefined if it can. */
 function faultOf(field: EventField, operator: Operator, operand: unknown): string | undefined {
   if (operator === 'exists') return typeof operand === 'boolean' ? undefined : 'Must be true or false.';
   if (OF_TEXT.has(operator) && (field.type !== 'text' || field.choices)) return 'This field is not free text.';
@@ -111,7 +112,7 @@ function faultOf(field: EventField, operator: Operator, operand: unknown): strin
 
 function valueFault({ type, choices }: EventField, operator: Operator, value: unknown): string | undefined {
   if (type === 'integer') return Number.isSafeInteger(value) ? undefined : 'Must be a whole number.';
-  if (value === null) return 'Must not be null: use exists.';
+  if (value === null) return 'Must not be null. Use exists.';
   if (typeof value !== 'string') {
     return type === 'decimal' ? 'Must be a decimal string, for example "1.00".' : 'Must be a string.';
   }
@@ -123,7 +124,7 @@ function valueFault({ type, choices }: EventField, operator: Operator, value: un
 
 function unknownField(name: string): string {
   if (EVENT_FIELDS.has(`data.${name}`)) return `No such field. Did you mean data.${name}?`;
-  return `No kind of event has a field "${name.slice(0, 100)}" to filter by.`;
+  return `No event type has a filterable field "${name.slice(0, 100)}".`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -5,17 +5,17 @@ export const OPERATORS = [
 ];
 export type Operator = (typeof OPERATORS)[number];
 
-/** A filter as it is evaluated; `readFilter` makes it of the JSON that is stored. */
+/** A parsed filter. `readFilter` creates it from the stored JSON. */
 export type FilterNode =
   | { kind: 'and'; nodes: FilterNode[] }
   | { kind: 'or'; nodes: FilterNode[] }
   | { kind: 'not'; node: FilterNode }
   | { kind: 'condition'; field: string; operator: Operator; operand: unknown };
 
-/** What a filter looks at. */
+/** The parts of an event that filters can use. */
 export type FilteredEvent = { type: string; data: Readonly<Record<string, unknown>> };
 
-/** Where the left one stands to the right one: below 0, 0, or above. */
+/** Negative if left is less than right, 0 if they are equal, positive otherwise. */
 type Compare = (left: never, right: never) => number;
 
 const COMPARE: Record<EventField['type'], Compare> = {
@@ -38,7 +38,7 @@ const TESTS: Record<Exclude<Operator, 'exists'>, Test> = {
   contains: (_compare, operand, value) => (value as string).includes(operand as string),
 };
 
-/** Whether an event passes a filter. A field that the event does not have, or that is null, passes no condition. */
+/** Whether an event matches a filter. A missing or null field matches no condition except `exists: false`. */
 export function matchesFilter(node: FilterNode, event: FilteredEvent): boolean {
   if (node.kind === 'and') return node.nodes.every((inner) => matchesFilter(inner, event));
   if (node.kind === 'or') return node.nodes.some((inner) => matchesFilter(inner, event));
@@ -58,7 +58,7 @@ function fieldValue(field: string, { type, data }: FilteredEvent): unknown {
   return (Object.hasOwn(data, name) ? data[name] : null) ?? null;
 }
 
-/** Compares two numbers in plain decimal notation exactly, however long: `"1.0"` is `"1"`, and `"0.1"` is above `"0.09"`. */
+/** Compares two decimal numbers of any length exactly: `"1.0"` equals `"1"`, and `"0.1"` is greater than `"0.09"`. */
 export function compareDecimals(left: string, right: string): number {
   const decimals = Math.max(decimalsOf(left), decimalsOf(right));
   const difference = scaled(left, decimals) - scaled(right, decimals);

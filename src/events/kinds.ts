@@ -1,13 +1,12 @@
 import { z } from 'zod';
 
 /**
- * The event kinds of the documented interface with the payload each carries in `data`. Amounts are decimal
- * strings (`amountUsd`) beside whole atomic units (`amountAtomic`), never floats. A payload only ever grows: fields are
- * added, not renamed or removed, within a version.
+ * The event types and their payloads in `data`. Amounts are decimal strings (`amountUsd`) and whole atomic units
+ * (`amountAtomic`), never floats. Within a version, fields may be added, but never renamed or removed.
  */
 const usd = z.string().describe('Decimal USD, for example "0.01".');
 const atomic = z.string().describe('Whole atomic units of the asset (millionths for USDC).');
-const wallet = z.string().describe('EVM address, EIP-55 checksummed.');
+const wallet = z.string().describe('EVM address with an EIP-55 checksum.');
 
 const payment = {
   paymentId: z.string(),
@@ -32,10 +31,7 @@ export const EVENT_PAYLOADS = {
     stage: z.enum(['verify', 'upstream', 'settle']),
     reason: z.string().describe('Stable code, for example "insufficient_funds".'),
     message: z.string(),
-    upstreamStatusCode: z
-      .int()
-      .optional()
-      .describe('Status that the upstream answered with; left out when it gave no answer.'),
+    upstreamStatusCode: z.int().optional().describe('Status of the upstream’s response. Missing if it sent none.'),
     transactionHash: z.string().nullable(),
   }),
   'customer.first_payment': z.object({
@@ -61,7 +57,7 @@ export const EVENT_PAYLOADS = {
   'endpoint.created': z.object({
     endpointId: z.string(),
     path: z.string(),
-    upstreamUrl: z.string().describe('Secrets masked: values of its query and most of its path.'),
+    upstreamUrl: z.string().describe('Query values and most of the path are masked.'),
     priceUsd: usd,
     description: z.string().nullable(),
   }),
@@ -72,7 +68,7 @@ export const EVENT_PAYLOADS = {
     priceUsd: usd,
   }),
   'revenue.daily_summary': z.object({
-    date: z.string().describe('UTC day, YYYY-MM-DD.'),
+    date: z.string().describe('UTC day as YYYY-MM-DD.'),
     totalUsd: usd,
     paymentCount: z.int(),
     customerCount: z.int(),
@@ -88,11 +84,11 @@ export type EventPayload<K extends EventKind> = z.infer<(typeof EVENT_PAYLOADS)[
 
 export const EVENT_KINDS = Object.keys(EVENT_PAYLOADS) as EventKind[];
 
-/** What may stand in `eventTypes`: a kind, or `*` for all of them. */
+/** The values that `eventTypes` accepts: an event type, or `*` for all. */
 export const EVENT_TYPE_FILTERS = [...EVENT_KINDS, '*'] as const;
 export type EventTypeFilter = EventKind | '*';
 
-/** The kinds that a list of filters stands for. */
+/** The event types that a list in `eventTypes` selects. */
 export function expandEventTypes(eventTypes: readonly string[]): ReadonlySet<EventKind> {
   return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
 }
@@ -100,14 +96,14 @@ export function expandEventTypes(eventTypes: readonly string[]): ReadonlySet<Eve
 export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   'payment.verified': 'A payment signature was verified.',
   'payment.settled': 'A payment was settled on-chain.',
-  'payment.failed': 'A payment failed once it was verified.',
+  'payment.failed': 'A payment failed after it was verified.',
   'customer.first_payment': 'A new customer made their first payment.',
   'customer.milestone': 'A customer reached a spending milestone.',
-  'endpoint.created': 'A new endpoint was configured.',
+  'endpoint.created': 'An endpoint was created.',
   'endpoint.pricing_changed': 'The price of an endpoint was changed.',
   'revenue.daily_summary': 'The revenue of one UTC day.',
   '*': 'All events.',
 };
 
-/** Bumped when a payload changes in a way that is not only an added field. */
+/** Raised when a payload changes in any way other than an added field. */
 export const EVENT_PAYLOAD_VERSION = 1;

@@ -1,21 +1,21 @@
 import { EVENT_PAYLOAD_VERSION, type EventKind } from './kinds.ts';
 
-/** Makes the payload of a version that of the version before. Pure, so that every try has the same bytes. */
+/** Converts a payload to the previous version. Must be pure, so that every attempt sends the same bytes. */
 type DownConverter = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 export type PayloadVersions = {
   /** The version that events are recorded in. */
   current: number;
-  /** Kind → version → how it becomes the version before. A kind that a version did not change is not there. */
+  /** Event type → version → conversion to the previous version. Only for event types that the version changed. */
   down: Partial<Record<EventKind, Readonly<Record<number, DownConverter>>>>;
 };
 
-/** The versions there are. A change that is not only an added field makes a new one, with its converters. */
+/** All versions. Any change other than an added field needs a new version with its converters. */
 export const PAYLOAD_VERSIONS: PayloadVersions = { current: EVENT_PAYLOAD_VERSION, down: {} };
 
 /**
- * The payload of an event in the version that its receiver wants, as JSON. Events are kept as they were recorded: one
- * that is older than what is wanted stays as it is, byte for byte.
+ * The payload of an event as JSON, in the version that its destination wants. Events stay as they were recorded. One
+ * that is older than the wanted version isn't converted.
  */
 export function renderPayload(
   event: { type: string; version: number; data: string },

@@ -11,7 +11,7 @@ const MAX_MESSAGE_LENGTH = 300;
 const MAX_LOCATIONS = 3;
 
 /**
- * Gives every error of a response its code, and hides what callers must not see. Errors of the catalogue and of the
+ * Gives every error of a response its code, and hides what callers must not see. An `AppError` and errors of the
  * document (syntax, validation, variables) keep their message. All others are logged and masked.
  */
 export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
@@ -111,7 +111,7 @@ function shorten(message: string): string {
   return message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
 }
 
-/** The status of a code in the catalogue, or undefined for other codes. */
+/** The status of a code in `ERRORS`, or undefined for other codes. */
 function statusOfCode(code: unknown): number | undefined {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : undefined;
 }

@@ -30,7 +30,7 @@ export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin
   ] as Plugin[];
 }
 
-/** Makes the plugins reject documents with a code of the catalogue. */
+/** Makes the plugins reject documents with `GRAPHQL_TOO_COMPLEX`. */
 function refuse(what: string) {
   const onReject = [
     () => {
@@ -123,7 +123,7 @@ function errorCountPlugin(): Plugin {
       return {
         onExecuteDone({ result, setResult }) {
           if (Symbol.asyncIterator in result) return;
-          // Without data it never ran: all errors are about the variables.
+          // Without data, nothing ran, so all errors are about variables.
           const { data, errors } = result as ExecutionResult;
           if (data === undefined && errors && errors.length > MAX_ERRORS) {
             setResult({ ...(result as ExecutionResult), errors: errors.slice(0, MAX_ERRORS) });

@@ -12,7 +12,7 @@ type Frame = { data: Buffer; settle: (error?: Error) => void };
 export type Outbox = {
   /** Resolves when the message has left this process. Rejects when it no longer can. */
   send(message: string): Promise<void>;
-  /** Withdraws what the socket doesn't have yet. Returns the bytes that it has and that still wait. */
+  /** Withdraws what the socket doesn't have yet. Returns the bytes that still wait in the socket. */
   discard(): number;
 };
 

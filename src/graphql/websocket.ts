@@ -154,7 +154,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
     strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
     extraOf: (handle): SocketState => ({ ...handle, address: options.addressOf(handle.request) }),
-    // Data waits for the socket until then, so it keeps its stream.
+    // Data may wait for the socket until then, so the stream stays reserved.
     onGone: ({ release }) => release?.(),
   });
 

@@ -76,7 +76,7 @@ export function createAdmission(options: {
     }
   }
 
-  /** @param before requests that are counted before this when all is sent again. */
+  /** @param before requests of the same operation counted so far. A retry counts them again. */
   async function take(viewer: Viewer, requests: number, before: number): Promise<Record<string, string>> {
     const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
     if (requestsPerMinute === null) return {};

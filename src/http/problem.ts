@@ -16,7 +16,7 @@ export type Problem = {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 
-/** Converts anything thrown to an error of the catalogue. Logs and masks errors that aren't the caller's. */
+/** Converts anything thrown to an `AppError`. Logs and masks errors that aren't the caller's. */
 export function toAppError(error: unknown, log: Logger): AppError {
   if (error instanceof AppError) return error;
   const code = transportCode(error);

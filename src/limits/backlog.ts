@@ -24,7 +24,7 @@ type Exits = {
 export type Backlog = {
   /** Counts bytes as waiting until the returned function is called. May drop this stream or others. */
   hold(bytes: number): () => void;
-  /** Whether too much waits to read ahead. */
+  /** Whether so much waits that nothing more should be read ahead. */
   isCrowded(): boolean;
   /** Sets the account of the stream. */
   belongTo(accountId: string): void;

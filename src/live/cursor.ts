@@ -2,14 +2,14 @@ import { invalidField } from '../errors.ts';
 import { type IdType, isId } from '../ids.ts';
 import type { Progress } from './tail.ts';
 
-/** More transactions than this in doubt are left out: then some rows come twice after a reconnect. */
+/** A cursor lists at most this many uncertain transactions. With more, some rows are sent twice after a reconnect. */
 const MAX_TRANSACTIONS = 500;
 const PATTERN =
   /^([0-9a-z]{1,9})\.([0-9a-z_]{1,32})\.([0-9a-z]{1,9})\.([0-9a-z]{1,10})\.((?:[0-9a-z]{1,7}(?:_[0-9a-z]{1,7}){0,499})?)$/;
 
 /**
- * Writes the progress of a follower as an opaque cursor. Of the transactions in doubt each is written as its distance
- * from the one before, the first from the horizon: that is mostly a single character.
+ * Encodes the progress of a follower as an opaque cursor. Each uncertain transaction is encoded as its distance from
+ * the previous one (the first: from the horizon), which is mostly a single character.
  */
 export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }: Progress): string {
   const transactions = [...shown.keys()].filter((transaction) => transaction >= horizon).slice(-MAX_TRANSACTIONS);
@@ -25,14 +25,14 @@ export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }:
 }
 
 /**
- * Reads a cursor of a feed.
+ * Decodes a cursor of a feed.
  *
- * @throws AppError `VALIDATION_FAILED` for what is none.
+ * @throws AppError `VALIDATION_FAILED` for invalid cursors.
  */
 export function decodeCursor(type: IdType, cursor: string): Progress {
   const [, time, id, lookedAt, horizonText, transactions] = PATTERN.exec(cursor) ?? [];
   if (!time || !id || !lookedAt || !horizonText || !isId(type, id)) {
-    throw invalidField('/after', 'Is not a cursor of this feed.');
+    throw invalidField('/after', 'Invalid cursor for this feed.');
   }
   const position = { milliseconds: Number.parseInt(time, 36), id };
   const horizon = BigInt(Number.parseInt(horizonText, 36));

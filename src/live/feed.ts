@@ -18,7 +18,7 @@ declare module '../schema/context.ts' {
   }
 }
 
-/** Hints may be lost; this often a subscription looks by itself. */
+/** How often a subscription reads without a hint, because hints may be lost. */
 const POLL_MILLISECONDS = 2_000;
 
 export type EventFeedArguments = { projectId: string; after?: string | null; types?: readonly string[] | null };
@@ -32,14 +32,14 @@ export type ReplayFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * Live subscriptions. Each reads the table from its cursor on, woken by the bus, so that catching up and going live are
- * the same thing, nothing is missed between them, and a lost hint costs a moment and not an event.
+ * Live subscriptions. Each reads its table from a cursor on whenever the bus wakes it. Catching up and live updates
+ * work the same way, so nothing is missed in between, and a lost hint delays an event without losing it.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   let subscriptionCount = 0;
   const turns = createTurns(Math.max(1, Math.floor(db.pool.options.max / 2)));
 
-  /** Counts who listens. */
+  /** Subscribes to a topic, and counts subscriptions. */
   const listenTo = (topic: string) => (wake: () => void) => {
     const unsubscribe = bus.subscribe(topic, wake);
     subscriptionCount += 1;
@@ -55,7 +55,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
     if (count === 0) throw notFound();
   }
 
-  /** Follows a table, its reads in the turn of the viewer's account. */
+  /** Follows a table. Its reads wait for the turn of the viewer's account. */
   function followInTurn<Row, Item>({ userId }: Viewer, options: TailOptions<Row, Item>) {
     const { look, load } = options;
     return tail<Row, Item>({
@@ -68,7 +68,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   return {
     subscriptionCount: () => subscriptionCount,
 
-    /** @throws AppError `NOT_FOUND` for a project the viewer may not see, `VALIDATION_FAILED` for a bad cursor. */
+    /** @throws AppError `NOT_FOUND` if the viewer can't see the project, `VALIDATION_FAILED` for an invalid cursor. */
     async events(viewer: Viewer, { projectId, after, types }: EventFeedArguments, backlog?: Backlog) {
       const reached = after != null ? decodeCursor('Event', after) : undefined;
       await requireVisible(viewer, projectId);
@@ -151,7 +151,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   };
 }
 
-/** Leaves out what has changed between the two reads: it is shown when the next look finds it. */
+/** Leaves out rows that changed between the two reads. The next look finds and shows them. */
 function unchanged<Row extends { id: string; updatedAt: Date }>(looked: readonly FoundRow[], loaded: Row[]) {
   const found = byId(loaded);
   for (const { id, milliseconds } of looked) {

@@ -14,9 +14,9 @@ import {
 
 const PAGE_SIZE = 200;
 
-/** One table as `tail` reads it: only where rows stand and who wrote them. What they say is read with the viewer's eyes. */
+/** A table as `tail` reads it: only positions and transactions. Contents are loaded with the viewer's permissions. */
 export type LookableTable = {
-  /** Sees what is there, as the progress of one who has seen it all. */
+  /** The progress of a follower that has seen every row that exists now. */
   present(): Promise<Progress>;
   look(request: LookRequest): Promise<Look>;
 };
@@ -26,10 +26,10 @@ type ResultRow = SnapshotRow & { id: string | null; milliseconds: number | null;
 type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => Promise<Look>;
 
 /**
- * Rows that came late, up to a position, and a page of those behind it. A row is late if the transaction `horizon` or a
- * later one has written it: `xmin` is the transaction that wrote a row as it is, and `age` compares such numbers across
- * their wraparound. Everything comes from one statement, and so from one snapshot: every transaction before the horizon
- * that it tells has ended and is seen, and every other is seen with all its rows or with none.
+ * Reads late rows up to a position, and a page of rows after it. A row is late if the transaction `horizon` or a later
+ * one wrote it: `xmin` is the transaction that wrote the current version of a row, and `age` compares transaction
+ * numbers across their wraparound. One statement reads one snapshot, so every transaction before the returned horizon
+ * has ended and is visible. Of every other transaction, either all rows are visible or none.
  */
 const look = (late: string, behind: string) => `
   WITH snapshot AS (
@@ -40,8 +40,8 @@ const look = (late: string, behind: string) => `
     FROM snapshot LEFT JOIN LATERAL ((${late}) UNION ALL (${behind} LIMIT ${PAGE_SIZE})) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
-// A horizon that has not been reached comes from another server, of which this one is a restored backup: it says nothing,
-// so that all rows might be late, and some come twice rather than not at all.
+// A horizon in the future comes from another server, and this one is a restored backup. Then any row might be late, so
+// some rows are sent twice instead of not at all.
 const isLate = (row: string, horizon: string) => {
   const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
   return `(${age} < 0 OR age(${row}.xmin) <= ${age})`;
@@ -64,7 +64,7 @@ const DELIVERY = `
        AND ($7::text[] IS NULL OR d."eventType" = ANY ($7))
        AND ($8::timestamptz IS NULL OR d."createdAt" >= $8)`;
 
-// A claim, and the extension of its lease, leave the time of a delivery as it is: they are not news.
+// Claims and lease extensions don't change the time of a delivery, because they aren't news.
 const DELIVERIES = look(
   `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
        AND ${isLate('d', '$5')} AND d."status" <> 'RUNNING'`,
@@ -83,7 +83,7 @@ const PAYMENT = `
        AND ($11::text IS NULL OR p."id" >= $11)
        AND ($12::text IS NULL OR p."id" < $12)`;
 
-// A lease that is taken or extended leaves the time as it is: such a row may come a second time.
+// Taking or extending a lease rewrites the row without changing its time, so the row may be sent a second time.
 const PAYMENTS = look(
   `${PAYMENT} AND p."updatedAt" >= $2 AND (p."updatedAt", p."id") <= ($3::timestamptz, $4) AND ${isLate('p', '$5')}`,
   `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
@@ -141,7 +141,7 @@ export function lookAtReplays(pool: pg.Pool, projectId: string): LookableTable {
   return lookAtVersions(pool, projectId, 'Replay', REPLAYS, []);
 }
 
-/** A table whose rows change, in the order of their last change. */
+/** Follows a table whose rows change, in the order of their last change. */
 function lookAtVersions(
   pool: pg.Pool,
   projectId: string,
@@ -169,8 +169,8 @@ function lookAtVersions(
 }
 
 /**
- * Once the newest row is known, one look for what later ones could not tell from news: rows that transactions of this
- * moment have written.
+ * After finding the newest row, looks once for rows of current transactions. Later looks couldn't tell them from new
+ * rows.
  */
 async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {
   const position = newest ?? BEGINNING;
@@ -195,7 +195,7 @@ function toLook(rows: ResultRow[], position: Position, placeOf: (row: ResultRow)
   return { rows: found, isFull, horizon, nowMilliseconds };
 }
 
-/** The 32 bits that the database keeps in a row. */
+/** The 32 bits that the database stores in a row. */
 function toXid(horizon: bigint | null): string | null {
   return horizon === null ? null : String(horizon % 2n ** 32n);
 }

@@ -1,26 +1,27 @@
 import type { Backlog } from '../limits/backlog.ts';
 
-/** So many bytes of rows a follower reads ahead. One row at least is read, however large. */
+/** How many bytes of rows a follower reads ahead. It reads at least one row, however large. */
 const PREFETCH_BYTES = 32 * 1024;
-/** So many rows at first, when nothing is known of their size. */
+/** How many rows to read first, before their size is known. */
 const FIRST_ROWS = 8;
 const MAX_ROWS = 200;
-/** What a row takes of which only the place is known. */
+/** The memory for the position of a row that isn't loaded yet. */
 const PLACE_BYTES = 200;
 
-/** Decides how many rows a follower reads ahead of its client, and has them counted. */
+/** Decides how many rows a follower reads ahead of its client, and counts them in the backlog. */
 export type Prefetch = {
   /** How many rows to read next. */
   rowCount(): number;
   /** Counts rows that were read until the returned function is called. */
   holdRows(rows: Iterable<unknown>): () => void;
-  /** How many places of rows to keep for later; the others are looked up again. Of late rows so many or more. */
+  /** How many positions of rows to keep for later. The others are looked up again. */
   placeCount(): number;
+  /** The same for late rows. The last transaction is kept whole, so it may be more. */
   lateCount(): number;
   holdPlaces(count: number): () => void;
 };
 
-/** Reads ahead by bytes, as large as the rows so far were; where much waits already, row by row. */
+/** Limits what is read ahead in bytes, based on the size of recent rows. With a large backlog, it reads row by row. */
 export function createPrefetch(backlog?: Pick<Backlog, 'hold' | 'isCrowded'>): Prefetch {
   let largestBytes = PREFETCH_BYTES / FIRST_ROWS;
   const isCrowded = () => backlog?.isCrowded() ?? false;
@@ -41,7 +42,7 @@ export function createPrefetch(backlog?: Pick<Backlog, 'hold' | 'isCrowded'>): P
   };
 }
 
-/** About how many bytes of memory a value takes. */
+/** Roughly how many bytes of memory a value takes. */
 function roughBytes(value: unknown): number {
   if (typeof value === 'string') return 16 + value.length;
   if (typeof value !== 'object' || value === null) return 8;

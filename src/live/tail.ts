@@ -1,78 +1,78 @@
 import { collectHints, type Hints } from '../bus/hints.ts';
 import { createPrefetch, type Prefetch } from './prefetch.ts';
 
-/** A place in a table that is ordered by time and, within a time, by id. */
+/** A position in a table that is ordered by time, then by ID. */
 export type Position = { milliseconds: number; id: string };
 
-/** A row that a look found: its place, and the transaction that wrote it as it is. */
+/** A row that a look found: its position, and the transaction that wrote its current version. */
 export type FoundRow = Position & { transaction: bigint };
 
 /**
- * How far a follower has come. Rows become visible when their transaction commits, in another order than that of their
- * times, so a place alone would not do.
+ * How far a follower has come. A position alone isn't enough, because rows become visible when their transaction
+ * commits, which isn't the order of their times.
  */
 export type Progress = {
-  /** The last row in the table's order that was shown. What stands behind it was not. */
+  /** The last row, in the table's order, that was shown. Rows after it weren't. */
   position: Position;
-  /** When the follower last looked, by the clock of the database. */
+  /** When the follower last looked, by the database's clock. */
   lookedAtMilliseconds: number;
-  /** All transactions before this one had ended by then: what they wrote up to `position` was shown. */
+  /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
   horizon: bigint;
-  /** Later transactions whose rows up to `position` were shown all the same, with a time of such a row. */
+  /** Later transactions whose rows up to `position` were shown anyway, with the time of such a row. */
   shown: ReadonlyMap<bigint, number>;
 };
 
 export type LookRequest = {
-  /** Asks for the rows behind this place, a page of them, */
+  /** Find a page of the rows after this position. */
   position: Position;
-  /** and for all those up to it that this transaction or a later one has written. */
+  /** Also find all rows up to the position that this transaction or a later one wrote. */
   horizon: bigint;
-  /** Rows before this time cannot be new. */
+  /** Rows before this time can't be new. */
   sinceMilliseconds: number;
 };
 
-/** What is to be seen at one moment, in the table's order. `isFull` tells that there may be more behind the last. */
+/** The rows visible at one moment, in the table's order. If `isFull`, there may be more after the last one. */
 export type Look = { rows: FoundRow[]; isFull: boolean; horizon: bigint; nowMilliseconds: number };
 
 export type TailOptions<Row, Item> = {
   start: Progress;
   look(request: LookRequest): Promise<Look>;
-  /** Reads rows, by id. Those that are gone, changed, or not to be seen any more are left out. */
+  /** Loads rows by ID. Leaves out rows that were deleted, have changed, or are no longer visible. */
   load(rows: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
-  /** Makes an item of a row and of the progress with which to come back after it. */
+  /** Creates an item from a row and the progress to resume from after it. */
   present(row: Row, progress: Progress): Item;
-  /** Registers for hints that there is something new; returns how to unregister. */
+  /** Subscribes to hints about new rows. Returns the unsubscribe function. */
   subscribe(wake: () => void): () => void;
-  /** Decides how many rows are read at once, and has them counted. */
+  /** Decides how many rows are read at once, and counts them. */
   prefetch?: Prefetch;
-  /** Hints may be lost: this often it looks by itself. */
+  /** How often to look without a hint, because hints may be lost. */
   pollMilliseconds: number;
 };
 
 /**
- * How long after the time it carries a row may become visible: longer than any transaction lasts, and more by what the
- * clocks of the machines may differ.
+ * How long after its time a row may become visible. More than the longest transaction plus the difference between the
+ * clocks of the machines.
  */
 export const MAX_LATENESS_MILLISECONDS = 30_000;
 
-/** Hints that come faster are answered together. */
+/** Hints that arrive faster share one look. */
 const MIN_PAUSE_MILLISECONDS = 40;
 /** The pause after a look is at least this many times as long as the look took. */
 const PAUSES_PER_LOOK = 3;
-/** So many reads in a row may fail, as they do while the database is restarted. */
+/** How many reads in a row may fail, for example while the database restarts. */
 const MAX_FAILURES = 15;
 
 /**
- * Follows a table: what is there behind `start`, then what comes. Within one run no row is left out, in whatever order
- * transactions commit, and no state of a row is shown twice. Reads only as fast as it is consumed, and ends at once when
- * the consumer returns.
+ * Follows a table: existing rows after `start`, then new ones. Within one run, it misses no row, in whatever order
+ * transactions commit, and shows no version of a row twice. It reads only as fast as it is consumed, and ends at once
+ * when the consumer returns.
  */
 export function tail<Row, Item>(options: TailOptions<Row, Item>): AsyncIterableIterator<Item, void, undefined> {
   const stop = new AbortController();
   const items = follow(options, stop.signal);
   return {
     next: () => items.next(),
-    // A generator by itself hears of it only when it next has something to give, which may be never.
+    // A generator alone would notice this only at its next item, which may never come.
     return() {
       stop.abort();
       return items.return();
@@ -103,8 +103,8 @@ async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: Abort
 }
 
 /**
- * Shows what one look finds: first the rows that came late, then those behind the position. The late ones go by their
- * transactions, so that whoever is cut off among them need not remember those it was shown, only where to go on.
+ * Shows what one look finds: first the late rows, then the rows after the position. Late rows are ordered by
+ * transaction, so that a client that disconnects among them only needs to remember where to continue.
  */
 export async function* lookOnce<Row, Item>(
   { present, prefetch = createPrefetch() }: Pick<TailOptions<Row, Item>, 'present' | 'prefetch'>,
@@ -126,7 +126,7 @@ export async function* lookOnce<Row, Item>(
       releaseRows = prefetch.holdRows(loaded.values());
       for (const [offset, row] of rows.entries()) {
         const following = late[start + offset + 1] ?? nextLate;
-        // That a transaction was shown may be said only from its last late row on.
+        // A transaction counts as shown only from its last late row on.
         if (following?.transaction !== row.transaction) shown.set(row.transaction, row.milliseconds);
         const found = loaded.get(row.id);
         if (found === undefined) continue;
@@ -147,8 +147,8 @@ export async function* lookOnce<Row, Item>(
 type Moment = Pick<Look, 'horizon' | 'nowMilliseconds'>;
 
 /**
- * Keeps of a look what is shown next, so that no more than that waits for a slow consumer; the rest is found by the look
- * after it. What came late ends with a whole transaction, and when there is more of it, `nextLate` is where.
+ * Selects the rows of a look to show next, so that no more than that waits for a slow consumer. The next look finds the
+ * rest. Late rows end with a whole transaction. If there are more, `nextLate` is the first of them.
  */
 function choose({ rows, isFull, ...seen }: Look, { position, shown }: Progress, prefetch: Prefetch) {
   const late = rows
@@ -163,12 +163,12 @@ function choose({ rows, isFull, ...seen }: Look, { position, shown }: Progress, 
   return { seen, late, nextLate: undefined, behind: behind.slice(0, count), isFull: isFull || behind.length > count };
 }
 
-/** Rows before this time cannot be new to one who has come so far. */
+/** With this progress, rows before this time can't be new. */
 function oldestNews({ position, lookedAtMilliseconds }: Pick<Progress, 'position' | 'lookedAtMilliseconds'>): number {
   return Math.min(position.milliseconds, lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
 }
 
-/** The progress before the late row `next`, or after the last. */
+/** The progress before the late row `next`, or after the last one. */
 function reachLate(
   before: Progress,
   { horizon }: Moment,
@@ -193,11 +193,11 @@ export function isBehind(a: Position, b: Position): boolean {
 }
 
 type Reader<Row> = Pick<TailOptions<Row, never>, 'look' | 'load'> & {
-  /** How long to leave the database in peace, by how long the reads since the last question took. */
+  /** How long to pause, based on the duration of the reads since the last call. */
   pauseMilliseconds(): number;
 };
 
-/** Reads again when a read fails, for a while, and takes the time. */
+/** Retries failed reads for a while, and measures their duration. */
 function createReader<Row>(
   { look, load, pollMilliseconds }: Pick<TailOptions<Row, unknown>, 'look' | 'load' | 'pollMilliseconds'>,
   hints: Hints,

@@ -1,14 +1,14 @@
 export type Turns = {
-  /** Runs a job in the turn of an account. */
+  /** Runs a job when it is the account's turn. */
   take<T>(accountId: string, job: () => Promise<T>): Promise<T>;
 };
 
 /**
- * Lets jobs run, at most so many at once, the accounts in turn: the thousand subscriptions of one delay those of another
- * by one job, and leave connections of the database for everything else.
+ * Limits how many jobs run at once, and lets accounts take turns. So a thousand subscriptions of one account delay
+ * those of another by a single job, and leave database connections for everything else.
  */
 export function createTurns(atOnce: number): Turns {
-  /** What waits, by account; the account that comes next is first. */
+  /** Waiting jobs by account. The account that is next comes first. */
   const waiting = new Map<string, (() => void)[]>();
   let running = 0;
 

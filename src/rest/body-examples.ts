@@ -1,7 +1,4 @@
-/**
- * A body for every operation that takes one, by `operationId`: it is accepted as it is (`test/rest/body-examples.service.test.ts`).
- * For the OpenAPI document.
- */
+/** A valid body for every operation that takes one, by `operationId`, for the OpenAPI document. */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   createProject: { name: 'Weather', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },
   updateProject: { name: 'Weather and tides' },

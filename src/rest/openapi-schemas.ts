@@ -25,7 +25,7 @@ export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: 
   return bareSchema(type.ofType, schemas);
 }
 
-/** The same without null. */
+/** Like `typeSchema`, but without null. */
 export function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (isListType(type)) return { type: 'array', items: typeSchema(type.ofType, schemas) };
   if (!isEnumType(type)) return { ...(SCALARS[getNamedType(type).name] ?? {}) };

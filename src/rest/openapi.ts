@@ -80,7 +80,7 @@ function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json
         route.kind === 'delete'
           ? { description: 'Done.' }
           : {
-              description: 'The answer.',
+              description: 'The result.',
               headers: answerHeaders(route),
               content: { 'application/json': { schema: answerSchema(schema, route, schemas) } },
             },

@@ -52,7 +52,7 @@ export function registerRest(
     app.route({
       method: route.method,
       url: route.path,
-      // Before the body is read: callers without access don't get theirs read.
+      // Before the body is read, so that callers without access can't make the server read one.
       onRequest: admit,
       handler: async (request, reply) => {
         const key = request.headers['idempotency-key'];

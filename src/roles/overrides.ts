@@ -8,7 +8,7 @@ import type { ResponsePacing } from '../gateway/upstream/response-pacing.ts';
  * sets one of them, `rails`.
  */
 export type Overrides = {
-  /** Loopback stand-ins for vendors' hosts. Never read from stored configuration. */
+  /** Loopback servers that replace vendors' hosts. Never read from stored configuration. */
   hostOverrides?: Record<string, string>;
   /** Settings of the delivery worker. The API uses the same retry schedule to predict retries. */
   delivery?: Partial<DeliverySettings>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-/// The two functions of Multicall3 (https://www.multicall3.com) that payment software calls, planted at its address: with
-/// it a facilitator can tell why a payment would fail.
+/// The two functions of Multicall3 (https://www.multicall3.com) that payment software calls, installed at its address.
+/// With it, a facilitator can tell why a payment would fail.
 contract LocalMulticall {
     struct Call {
         address target;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-/// A dollar token for the local chain that behaves as USDC does where payments touch it: ERC-20, EIP-3009 with both kinds
-/// of signature arguments, and the revert messages of Circle's FiatTokenV2_2. Its runtime code is planted at the address
-/// of Base Sepolia's USDC, so nothing may depend on a constructor. Anybody may mint.
+/// A dollar token for the local chain that behaves like USDC in payments: ERC-20, EIP-3009 with both kinds of signature
+/// arguments, and the revert messages of Circle's FiatTokenV2_2. Its runtime code is installed at the address of Base
+/// Sepolia's USDC, so nothing may depend on a constructor. Anyone can mint.
 contract LocalUsdc {
     string public constant name = "USDC";
     string public constant version = "2";

@@ -18,7 +18,7 @@ export type SandboxFile = {
   network: string;
   asset: string;
   rpcUrl: string;
-  /** Null if its port was taken. */
+  /** Null if its port was in use. */
   upstreamUrl: string | null;
   /** A buyer's wallet with test money. The key is worthless elsewhere. */
   wallet: { address: string; privateKey: string };
@@ -26,7 +26,7 @@ export type SandboxFile = {
 
 export type Sandbox = SandboxFile & { rails: PaymentRails; stop(): Promise<void> };
 
-/** One of the ports that development may connect to, see EGRESS_ALLOW. */
+/** One of the ports that EGRESS_ALLOW includes in development. */
 const DEMO_UPSTREAM_PORT = 4011;
 const DEMO_DOLLARS_ATOMIC = 1_000_000_000n;
 
@@ -74,7 +74,7 @@ export async function startSandbox(options: {
     const wallet = await demoWallet(dataDir);
     await chain.giveDollars(wallet.address, DEMO_DOLLARS_ATOMIC);
     const upstream = await startDemoUpstream(DEMO_UPSTREAM_PORT).catch((error) => {
-      log.warn({ err: error }, 'the demo API is off because its port is taken');
+      log.warn({ err: error }, 'the demo API is off because its port is in use');
       return undefined;
     });
     if (upstream) closers.push(upstream.stop);

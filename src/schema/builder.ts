@@ -13,7 +13,7 @@ import type { GraphQLContext } from './context.ts';
 import { costOfField } from './cost.ts';
 import { RELAY_DESCRIPTIONS } from './relay-descriptions.ts';
 
-/** The one builder. Types are defined beside their feature, in `features/<name>/schema.ts`. */
+/** The schema builder. Each feature defines its types in `features/<name>/schema.ts`. */
 export const builder = new SchemaBuilder<{
   Context: GraphQLContext;
   PrismaTypes: PrismaTypes;
@@ -30,7 +30,7 @@ export const builder = new SchemaBuilder<{
   plugins: [ScopeAuthPlugin, RelayPlugin, PrismaPlugin, ComplexityPlugin, SimpleObjectsPlugin],
   defaultFieldNullability: false,
   scopeAuth: {
-    // A credential is checked before execution; scopes only tell people from API keys.
+    // Credentials are checked before execution. Scopes only distinguish people from API keys.
     authScopes: ({ viewer }) => ({ user: viewer.kind === 'user' }),
     authorizeOnSubscribe: true,
     unauthorizedError: () => new AppError('FORBIDDEN'),
@@ -46,15 +46,15 @@ export const builder = new SchemaBuilder<{
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
     mutationInputArgOptions: { description: 'The input of the mutation.' },
-    // A mutation that fails must not hide what others of the same document have done.
+    // A failed mutation must not hide the results of others in the same document.
     relayMutationFieldOptions: { nullable: true },
-    // Ids carry their type as a prefix, so the same id serves GraphQL, REST, webhooks and logs.
+    // The prefix of an ID names its type, so GraphQL, REST, webhooks and logs use the same IDs.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
     nodeQueryOptions: {
-      description: 'Any object by its id; null if it doesn’t exist or you can’t see it.',
+      description: 'Any object by its ID. Null if it doesn’t exist or you can’t see it.',
       nullable: true,
-      // Some ids are of no node (users, attempts), and some texts are no ids.
+      // Some IDs don't belong to nodes (users, attempts), and some texts aren't IDs.
       resolve: (_root, { id }, _context, { schema }, resolveNode) => {
         const type = schema.getType(id.typename);
         return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node') ? resolveNode(id) : null;
@@ -63,14 +63,14 @@ export const builder = new SchemaBuilder<{
     nodesQueryOptions: false,
   },
   prisma: {
-    // Services load pages and items together with their relations; the plugin loads what a mutation's payload selects.
+    // Services load pages and items with their relations. The plugin loads what a mutation's payload selects.
     client: (context) => context.prisma,
     dmmf: getDatamodel(),
     exposeDescriptions: false,
     onUnusedQuery: null,
   },
   complexity: {
-    // The price of a field; what a document may cost in all is for the limits to say.
+    // Only the cost of a field. The limit for a document is in `graphql/limits.ts`.
     fieldComplexity: (args, _context, field) => costOfField(args, field),
   },
 });

@@ -12,7 +12,7 @@ export type PageArguments = {
   before?: string | null | undefined;
 };
 
-/** A window into a list that is ordered by id, newest first, in Prisma's terms. */
+/** A window into a list that is ordered by ID, newest first, as Prisma arguments. */
 export type PageWindow = { where: { id: { lt?: string; gt?: string } }; take: number };
 
 const NODE_PATHS = [['nodes'], ['edges', 'node']];
@@ -22,14 +22,14 @@ export function relationsOfNodes(request: { context: GraphQLContext; info: Graph
   return queryFromInfo({ ...request, paths: NODE_PATHS });
 }
 
-/** Which part of a list to load. A negative `take` counts from the end. */
+/** The part of a list to load. A negative `take` counts from the end. */
 export type PageSlice = { after?: string; before?: string; take: number };
 
 /**
- * Resolves a Relay connection from a list ordered by id, newest first. The cursor of an item is its id: a page starts
- * after it even if the item itself has been deleted since.
+ * Resolves a Relay connection from a list ordered by ID, newest first. The cursor of an item is its ID, so a page can
+ * start after an item that was deleted.
  *
- * @param request the context and info of the resolver: what the document selects on the items goes to `load`.
+ * @param request the context and info of the resolver. What the document selects on the items goes to `load`.
  * @throws AppError `VALIDATION_FAILED` for `first` with `last`, sizes outside 1 to 100, and invalid cursors.
  */
 export async function resolvePage<T extends { id: string }>(
@@ -46,10 +46,10 @@ export async function resolvePage<T extends { id: string }>(
 }
 
 /**
- * Resolves a connection from a list in any order. Its cursors say where in that order an item stands.
+ * Resolves a connection from a list in any order. A cursor is the position of an item in that order.
  *
  * @param load returns the items of the slice in the order of the list.
- * @throws AppError as `resolvePage` does.
+ * @throws AppError like `resolvePage`.
  */
 export async function resolveSlice<T>(
   args: PageArguments,
@@ -76,7 +76,7 @@ export async function resolveSlice<T>(
   const found = await load({
     ...(args.after && { after: args.after }),
     ...(args.before && { before: args.before }),
-    // One item more than requested tells whether there is another page.
+    // One more item than requested shows whether there is another page.
     take: backwards ? -(size + 1) : size + 1,
   });
   const more = found.length > size;

@@ -2,22 +2,22 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
 
-/** The services that resolvers call. Each feature adds its own by declaration merging, beside its types. */
+/** The services that resolvers call. Each feature adds its own by declaration merging. */
 export interface Services {}
 
-/** What every resolver gets: who asks, the services, and what identifies the request. */
+/** What every resolver gets: the caller, the services, and the request ID. */
 export type GraphQLContext = {
   viewer: Viewer;
   services: Services;
   requestId: string;
-  /** What waits for the client, where it can be a stream: what is read ahead for it counts there. */
+  /** Counts what is read ahead for the client. Only for transports that can stream. */
   backlog?: Backlog;
   /**
-   * Counts so many requests beside the one that carries the operation. Left out where an operation is one request.
+   * Counts additional requests, besides the one with the operation. Missing where an operation is always one request.
    *
    * @throws AppError `RATE_LIMITED`.
    */
   countMore?: (requests: number) => Promise<void>;
-  /** For Pothos to load relations with; resolvers use the services. */
+  /** For Pothos, to load relations. Resolvers use the services. */
   prisma: PrismaClient;
 };

@@ -1,6 +1,6 @@
 import { type GraphQLField, getNamedType, isLeafType, isListType, isNonNullType } from 'graphql';
 
-/** The most points one document may cost: a page of 100 with a page of 20 under each is well inside. */
+/** The maximum cost of a document, in points. A page of 100 items with 20 sub-items each is well below it. */
 export const MAX_COST = 10_000;
 
 export const DEFAULT_PAGE_SIZE = 20;
@@ -8,8 +8,8 @@ export const MAX_PAGE_SIZE = 100;
 const LIST_MULTIPLIER = 10;
 
 /**
- * Points of one field: leaves are nearly free, objects cost one, and what stands under a connection counts as often as
- * the page has members. Without this, `first` would not count at all.
+ * The cost of one field in points. Leaves are nearly free, objects cost one, and fields under a connection count once
+ * per item of the page, because otherwise `first` wouldn't count.
  */
 export function costOfField(
   args: Record<string, unknown>,

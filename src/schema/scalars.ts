@@ -8,7 +8,7 @@ const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2
 
 function parseDateTime(value: unknown): Date {
   const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
-  // PostgreSQL knows no year 0.
+  // PostgreSQL has no year 0.
   if (!date || Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) {
     throw new GraphQLError('Must be a time in ISO 8601 with an offset, for example "2026-01-02T03:04:05Z".');
   }
@@ -98,8 +98,8 @@ export const TierEnum = builder.enumType('Tier', {
 export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
   description: 'The environment a key is for.',
   values: {
-    LIVE: { value: KeyEnvironment.LIVE, description: 'Production; begins with `tg_live_`.' },
-    TEST: { value: KeyEnvironment.TEST, description: 'Development; begins with `tg_test_`.' },
+    LIVE: { value: KeyEnvironment.LIVE, description: 'Production. The key starts with `tg_live_`.' },
+    TEST: { value: KeyEnvironment.TEST, description: 'Development. The key starts with `tg_test_`.' },
   },
 });
 

@@ -19,7 +19,7 @@ export async function readOrCreate(path: string, create: () => string | Promise<
   try {
     await file.writeFile(await create());
     await file.sync();
-    // A hard link appears complete. It fails if another process was first; then its content counts.
+    // A hard link appears complete. It fails if another process was faster. Then its content is used.
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

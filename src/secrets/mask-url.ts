@@ -1,18 +1,18 @@
 import { MASK } from './mask.ts';
 
-// A first segment that says what is behind it, such as `hooks`, `api` or `v1`; keys and tokens look different.
+// A first segment that is a plain word, such as `hooks`, `api` or `v1`. Keys and tokens look different.
 const PLAIN_WORD = /^(?=.{1,20}$)[a-z]+(?:[-_][a-z]+)*[0-9]{0,2}$/;
 const LETTERS = /^[A-Za-z]+(?:[-_][A-Za-z]+)*$/;
 const NAMED_VALUE = /^([^=]{1,24})=([^=].*)$/su;
 const PARTS = /^([Hh][Tt][Tt][Pp][Ss]?:\/\/)([^/?#]*@)?([^/?#@]+)([^?#]*)(\?[^#]*)?(#.*)?$/s;
-// URL parsers drop or translate them: what is read here would not be what is called.
+// URL parsers drop or translate these characters, so the URL parsed here would differ from the one that is called.
 const DECEPTIVE = /[\0-\x20\\]/;
 
-// Shorter pieces would hit innocent text, and guessing them is easy anyway.
+// Shorter pieces would match innocent text, and are easy to guess anyway.
 const MIN_HIDDEN_LENGTH = 6;
 const MIN_WORD_LENGTH = 16;
 
-/** The shortest text in which a hidden part of a URL is looked for. */
+/** The length of the shortest text that can contain a hidden part of a URL. */
 export const SHORTEST_HIDDEN_PART = MIN_HIDDEN_LENGTH;
 
 export function isUrl(text: string): boolean {
@@ -20,11 +20,11 @@ export function isUrl(text: string): boolean {
 }
 
 /**
- * A URL as it may be shown to everybody who may see that it exists. It keeps the scheme, the host, the port, the first
- * segment of the path if that is a plain word, the number of segments, and the names of query parameters. All other
- * segments, all values, a user name with its password, and a fragment become the mask; of what is no URL nothing is left.
+ * A URL that is safe to show to anyone who may know that it exists. Keeps the scheme, the host, the port, the first
+ * path segment if it is a plain word, the number of segments, and the names of query parameters. Masks all other
+ * segments, all values, the user name and password, and the fragment. Anything that isn't a URL is masked completely.
  *
- * What is masked already stays as it is. Migrations repeat the rule in SQL: they mask what was stored before there was one.
+ * Masking twice changes nothing. A migration repeats this rule in SQL to mask URLs that were stored before the rule.
  */
 export function maskUrl(url: string): string {
   const parts = takeApart(url);
@@ -36,8 +36,8 @@ export function maskUrl(url: string): string {
 }
 
 /**
- * What the mask hides of a URL, in the spellings of the URL and decoded, to be looked for in texts of others. Words and
- * short pieces are left out where they stand alone, since they are in innocent text as well.
+ * The parts of a URL that the mask hides, as written and decoded, to search for in other texts. Leaves out single words
+ * and short pieces, because they also occur in innocent text.
  */
 export function hiddenParts(url: string): string[] {
   const parts = takeApart(url);
@@ -64,13 +64,13 @@ function takeApart(url: string) {
   return { scheme, userInfo, host, path, query, fragment };
 }
 
-/** @param index 0 for what is before the first slash: nothing. */
+/** @param index 0 is the empty part before the first slash. */
 function maskSegment(segment: string, index: number): string {
   if (segment === '' || (index === 1 && PLAIN_WORD.test(segment))) return segment;
   return MASK;
 }
 
-/** A name without a value may be the secret itself, as may a long name, or base64 that ends in equals signs. */
+/** A name without a value may itself be the secret, and so may a long name or base64 that ends with equals signs. */
 function maskParameter(parameter: string): string {
   if (parameter === '') return '';
   const name = NAMED_VALUE.exec(parameter)?.[1];

@@ -21,7 +21,7 @@ export function scrub(text: string, secrets: readonly string[]): string {
   return createScrubber(secrets)(text);
 }
 
-/** The same for many texts: the spellings are computed once. */
+/** Like `scrub` for many texts: computes the spellings only once. */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');
@@ -31,13 +31,13 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
 }
 
 /**
- * The secret; for a URL also what is hidden of it when it is shown: path, query, segments and values; and its long
- * runs of letters and digits, which stay as they are however often a text was escaped within a text.
+ * The secret, for a URL also the parts that `maskUrl` hides, and long runs of letters and digits, which stay the same
+ * however often a text is escaped.
  */
 function partsOf(secret: string): string[] {
   const runs = secret.match(LONG_RUN) ?? [];
   if (!isUrl(secret) || !URL.canParse(secret)) return [secret, ...runs];
-  // Servers quote it as it was written or as it was sent.
+  // Servers quote a URL as it was written or as it was sent.
   const { href } = new URL(secret);
   return [secret, href, ...hiddenParts(secret), ...hiddenParts(href), ...runs];
 }
@@ -63,8 +63,8 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * The whole of it, and what it looks like inside a longer value: three bytes make four characters, so there are three
- * alignments, and of each only the characters that depend on nothing else.
+ * The secret in base64, alone and inside a longer value. Three bytes become four characters, so there are three
+ * alignments. Of each, only the characters that depend on nothing else are used.
  */
 function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8');

@@ -8,15 +8,17 @@ export type RotationReport = {
   rotated: number;
   /** Cells that no key of the keyring opens. They were left unchanged. */
   unreadable: { table: string; column: string; rowId: string }[];
-  /** Secrets still under another key, the unreadable ones included: changed while this ran, or written by a process
-   * that does not have the new key yet. Run the command again. */
+  /**
+   * Secrets still under another key: unreadable ones, ones changed during the run, and ones written by a process
+   * without the new key. Run the command again.
+   */
   remaining: number;
   /** Active API keys whose hash was made with an older key. Each is rehashed on its next use. */
   apiKeysUnderOlderKeys: number;
 };
 
 type SealedColumn = { table: string; column: string };
-/** What is stored under keys other than the current one. */
+/** How many secrets are stored under keys other than the current one. */
 export type OlderSecrets = {
   /** Sealed secrets under a key of the keyring that is not the current one. */
   rotatable: number;
@@ -88,7 +90,7 @@ export async function rotateSecrets(options: {
       report.unreadable.push({ table, column, rowId: id });
       return;
     }
-    // Only if it wasn't replaced meanwhile: that value is newer.
+    // Only if the secret wasn't replaced meanwhile.
     const { rowCount } = await db.pool.query(
       `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
       [resealed, id, sealed],
@@ -97,7 +99,7 @@ export async function rotateSecrets(options: {
   }
 }
 
-/** Counts what `rotateSecrets` would do, and what it couldn't. */
+/** Counts what `rotateSecrets` would rotate, and what it couldn't. */
 export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Keyring): Promise<OlderSecrets> {
   const known = [...keyring.all.keys()].map((id) => `${sealedPrefix(id)}%`);
   const counts = await Promise.all(
@@ -111,7 +113,7 @@ export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Key
   return { rotatable: older - lost, lost, apiKeys: await countOlderApiKeys(db, keyring) };
 }
 
-/** @param prefixes as patterns of LIKE. */
+/** @param prefixes patterns for LIKE. */
 async function countNotUnder(db: Pick<Database, 'pool'>, { table, column }: SealedColumn, prefixes: string[]) {
   return count(db, `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" NOT LIKE ALL ($1)`, prefixes);
 }

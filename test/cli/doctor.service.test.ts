@@ -88,7 +88,7 @@ test('of a service in good health every check is ok, and the exit code 0', async
   expect(findings.map(({ check }) => check)).toEqual([
     'configuration',
     'EGRESS_ALLOW',
-    'way out',
+    'outgoing connections',
     'clock',
     `issuer ${outside.url} keys`,
     `issuer ${outside.url} discovery`,
@@ -293,9 +293,15 @@ describe('what is outside', () => {
   test('a way out that is closed, by name or by address', async () => {
     const issuer = (jwksUri: string) => JSON.stringify([{ issuer: 'provider', jwksUri, audience: 'tollgate' }]);
     const nameless = await examine({ AUTH_ISSUERS: issuer('https://keys.nowhere.invalid/jwks') });
-    expect(nameless.troubles[0]).toMatchObject({ check: 'way out', advice: expect.stringContaining('resolver') });
+    expect(nameless.troubles[0]).toMatchObject({
+      check: 'outgoing connections',
+      advice: expect.stringContaining('resolver'),
+    });
     const inside = await examine({ AUTH_ISSUERS: issuer('http://127.0.0.1:1/jwks') });
-    expect(inside.troubles[0]).toMatchObject({ check: 'way out', advice: expect.stringContaining('EGRESS_ALLOW') });
+    expect(inside.troubles[0]).toMatchObject({
+      check: 'outgoing connections',
+      advice: expect.stringContaining('EGRESS_ALLOW'),
+    });
   });
 
   test('an allow-list that opens a whole network is a warning', async () => {

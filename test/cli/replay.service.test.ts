@@ -58,7 +58,7 @@ test('counts, asks, and sends again what was answered y to', async () => {
   const { code, stdout, stderr } = await cli.ended;
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: expect.stringContaining('Send 3 deliveries again, up to 50 per second? [y/N]'),
+    stderr: expect.stringContaining('Resend 3 deliveries, up to 50 per second? [y/N]'),
   });
   expect(stdout).toMatch(/^rpl_\w+ {2}COMPLETED {2}3 of 3 queued again\n$/);
   await receiver.waitFor(3);
@@ -89,7 +89,7 @@ test('counts with --dry-run, by the filter that is given', async () => {
   expect(await count('--event-type', 'payment.settled')).toEqual({ total: 0 });
   expect(await runCli(['replay', '--dry-run'], env)).toMatchObject({
     code: 0,
-    stdout: '2 deliveries would be sent again.\n',
+    stdout: '2 deliveries would be resent.\n',
   });
 });
 

@@ -86,11 +86,11 @@ describe('refused, and told where', () => {
     ['GET', ': Must be an object of conditions.'],
     [[], ': Must be an object of conditions.'],
     [{}, ': Must have at least one condition.'],
-    [{ 'data.amout': '1' }, 'data.amout: No kind of event has a field "data.amout" to filter by.'],
+    [{ 'data.amout': '1' }, 'data.amout: No event type has a filterable field "data.amout".'],
     [{ amountUsd: '1' }, 'amountUsd: No such field. Did you mean data.amountUsd?'],
     [
       { 'data.topEndpoints': { exists: true } },
-      'data.topEndpoints: No kind of event has a field "data.topEndpoints" to filter by.',
+      'data.topEndpoints: No event type has a filterable field "data.topEndpoints".',
     ],
     [{ 'data.method': {} }, 'data.method: Must have at least one operator.'],
     [
@@ -101,7 +101,7 @@ describe('refused, and told where', () => {
     [{ 'data.amountUsd': { gte: '1e3' } }, 'data.amountUsd/gte: Must be a decimal string, for example "1.00".'],
     [{ 'data.amountUsd': { startsWith: '1' } }, 'data.amountUsd/startsWith: This field is not free text.'],
     [{ 'data.paymentCount': '5' }, 'data.paymentCount: Must be a whole number.'],
-    [{ 'data.customerId': null }, 'data.customerId: Must not be null: use exists.'],
+    [{ 'data.customerId': null }, 'data.customerId: Must not be null. Use exists.'],
     [{ 'data.method': { in: [] } }, 'data.method/in: Must be a list of at least one value.'],
     [{ 'data.method': { in: ['GET', 1] } }, 'data.method/in: Must be a string.'],
     [{ 'data.method': { exists: 'yes' } }, 'data.method/exists: Must be true or false.'],
@@ -111,20 +111,17 @@ describe('refused, and told where', () => {
     [{ or: [] }, 'or: Must be a list of at least one filter.'],
     [{ and: [{ 'data.method': 'GET' }, 1] }, 'and/1: Must be an object of conditions.'],
     [{ not: [] }, 'not: Must be an object of conditions.'],
-    [deep(FILTER_LIMITS.depth), `${Array(8).fill('not').join('/')}: Must not be nested more than 8 deep.`],
+    [deep(FILTER_LIMITS.depth), `${Array(8).fill('not').join('/')}: Must not be nested more than 8 levels deep.`],
     [{ 'data.method': 'x'.repeat(5000) }, ': Must have at most 4096 bytes.'],
     [{ or: Array(51).fill({ 'data.method': 'GET' }) }, ': Must have at most 50 conditions.'],
     [{ 'data.method': '\ud800' }, 'data.method: Must be valid Unicode.'],
-    [JSON.parse('{"__proto__": {"eq": "x"}}'), '__proto__: No kind of event has a field "__proto__" to filter by.'],
-    [
-      { 'data.__proto__': { exists: true } },
-      'data.__proto__: No kind of event has a field "data.__proto__" to filter by.',
-    ],
+    [JSON.parse('{"__proto__": {"eq": "x"}}'), '__proto__: No event type has a filterable field "__proto__".'],
+    [{ 'data.__proto__': { exists: true } }, 'data.__proto__: No event type has a filterable field "data.__proto__".'],
     [
       JSON.parse('{"data.method": {"__proto__": "x"}}'),
       'data.method/__proto__: Must be one of eq, ne, in, gt, gte, lt, lte, exists, startsWith, contains.',
     ],
-    [{ constructor: 'x' }, 'constructor: No kind of event has a field "constructor" to filter by.'],
+    [{ constructor: 'x' }, 'constructor: No event type has a filterable field "constructor".'],
   ])('%j', (filter, issue) => {
     expect(issuesOf(filter)).toEqual([issue]);
   });

@@ -31,14 +31,14 @@ export function addDeliveries(program: Command): void {
   addServiceOptions(deliveries.command('show'))
     .argument('<id>', 'dlv_…')
     .description('print a delivery with its attempts, the reason for its status, and what to do')
-    .option('--curl', 'print only curl commands that send its request again')
+    .option('--curl', 'print only curl commands that resend its request')
     .action((id: string, _options, command: Command) =>
       show(openSession(command), id, command.opts<{ curl?: boolean }>().curl === true),
     );
 
   addServiceOptions(deliveries.command('resend'))
     .argument('<id>', 'dlv_…')
-    .description('send a delivery again and show the result')
+    .description('resend a delivery and show the result')
     .option('--timeout <seconds>', 'how long to wait for the result', '30')
     .action((id: string, _options, command: Command) =>
       resend(openSession(command), id, secondsOf(command.opts<{ timeout: string }>().timeout, '--timeout')),
@@ -85,7 +85,7 @@ function explanationLines(explanation: ShownDelivery['explanation']): string[] {
   ];
 }
 
-/** Prints the commands on standard output, so that they can go into a file, and explains their variables on standard error. */
+/** Prints the commands to standard output, so that you can save them, and explains their variables on stderr. */
 function printCurl({ id, explanation: { curl, curlVariables } }: ShownDelivery): void {
   if (curl === null) throw new Failure('refused', `The request of ${id} cannot be shown without exposing secrets.`);
   for (const { name, description } of curlVariables) note(`${name}: ${description}`);

@@ -25,7 +25,7 @@ type ReplayOptions = {
   yes?: boolean;
 };
 
-/** Deliveries in progress can't be sent again. */
+/** Deliveries in progress can't be replayed. */
 const REPLAYED = STATUSES.filter((status) => status !== 'RUNNING');
 
 const PROGRESS_MILLISECONDS = 500;
@@ -33,7 +33,7 @@ const PATIENCE_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
   addServiceOptions(program.command('replay'))
-    .description('send many deliveries again: counts them, asks for confirmation and shows progress; Ctrl-C cancels it')
+    .description('resend many deliveries: count them, confirm, and show progress; Ctrl-C cancels it')
     .option('--status <list>', `deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
     .option('--event-type <list>', 'only these event types, such as payment.settled')
     .option('--since <time>', 'created at or after: an age such as 30m or 2h, or a time')
@@ -56,11 +56,11 @@ async function replay(session: Session, options: ReplayOptions): Promise<void> {
 
   const counted = await client.run(CliCreateReplayDocument, { input: { ...input, dryRun: true } }, signal);
   const { total } = counted.createReplay!;
-  if (options.dryRun) return isJson ? printJson({ total }) : print(`${deliveries(total)} would be sent again.`);
+  if (options.dryRun) return isJson ? printJson({ total }) : print(`${deliveries(total)} would be resent.`);
   if (total === 0) return isJson ? printJson({ total }) : note('No deliveries match.');
-  if (!options.yes) await confirm(`Send ${deliveries(total)} again, up to ${maxPerSecond} per second?`, signal);
+  if (!options.yes) await confirm(`Resend ${deliveries(total)}, up to ${maxPerSecond} per second?`, signal);
 
-  // Not interruptible: a replay that has started can only be canceled by its ID.
+  // Not interruptible, because a started replay can only be canceled by its ID.
   const created = await client.run(CliCreateReplayDocument, { input }, AbortSignal.timeout(PATIENCE_MILLISECONDS));
   const ended = await watch(session, created.createReplay!.replay!);
   if (isJson) printJson(ended);

@@ -19,7 +19,7 @@ export async function checkMigrations({ db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database migrations');
   const { pending, failed: broken, edited, unknown } = await readMigrationState(db.pool, MIGRATIONS);
   if (broken.length > 0) {
-    return failed(`Migration ${broken[0]} failed.`, 'Start the service: its error message says how to repair it.');
+    return failed(`Migration ${broken[0]} failed.`, 'Start the service. Its error message says how to repair it.');
   }
   if (edited.length > 0) {
     return failed(
@@ -45,7 +45,7 @@ export async function checkClock({ db }: Patient): Promise<Finding> {
   const seconds = Math.abs(row!.time.getTime() - (before + after) / 2) / 1000;
   if (seconds <= MAX_CLOCK_SECONDS.ok) return ok('matches the clock of this machine');
   const message = `It differs by ${Math.round(seconds)} s from the clock of this machine.`;
-  const advice = 'Synchronize both machines with NTP: webhooks are signed with the database time.';
+  const advice = 'Synchronize both machines with NTP. Webhooks are signed with the database time.';
   return seconds <= MAX_CLOCK_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 

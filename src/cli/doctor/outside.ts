@@ -9,7 +9,7 @@ import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
-/** Receivers reject webhooks if the clock is further off (Standard Webhooks). */
+/** Destinations reject webhooks if the clock is further off (Standard Webhooks). */
 const MAX_SKEW_SECONDS = { ok: 30, warning: 300 };
 const quiet = pino({ level: 'silent' });
 
@@ -124,7 +124,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
       });
       if (statusCode !== 401 && statusCode !== 403) return credentials.ok('accepted');
       const advice = 'Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and the clock.';
-      return credentials.failed(`It responded with ${statusCode}: every payment would be rejected.`, advice);
+      return credentials.failed(`It responded with ${statusCode}. Every payment would be rejected.`, advice);
     } catch (error) {
       return credentials.failed(messageOf(error), 'Check that this machine can reach FACILITATOR_URL.');
     }
@@ -152,7 +152,7 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
 
 /** Checks outgoing connections with the first URL of the configuration, and compares clocks with it. */
 export async function checkWayOut({ config, egress }: Surroundings): Promise<Finding[]> {
-  const { ok, failed } = findingsOf('way out');
+  const { ok, failed } = findingsOf('outgoing connections');
   const url =
     config.issuers.find(({ jwksUri }) => jwksUri)?.jwksUri ?? (config.sandbox ? undefined : config.facilitatorUrl);
   if (!url) return [ok('skipped: the configuration has no external URLs')];
@@ -176,7 +176,7 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
 const ADVICE: Readonly<Record<string, string>> = {
   dns_error: 'Check the host name and the DNS resolver of this machine (/etc/resolv.conf).',
   target_not_allowed: 'It resolves to a non-public address. In development, add that to EGRESS_ALLOW.',
-  tls_error: 'Its certificate is invalid: check its name and date, or set NODE_EXTRA_CA_CERTS for your own CA.',
+  tls_error: 'Its certificate is invalid. Check its name and date, or set NODE_EXTRA_CA_CERTS for your own CA.',
 };
 
 function skewOf({ headers }: EgressResponse): Finding {
@@ -187,7 +187,7 @@ function skewOf({ headers }: EgressResponse): Finding {
   if (seconds <= MAX_SKEW_SECONDS.ok) return ok('matches the external server');
   const message = `It differs by ${seconds} s from the external server.`;
   const advice =
-    'Synchronize this machine with NTP: otherwise tokens are rejected, and receivers reject webhooks that are 300 s off.';
+    'Synchronize this machine with NTP. Otherwise tokens are rejected, and destinations reject webhooks 300 s off.';
   return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 

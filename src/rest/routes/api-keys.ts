@@ -15,7 +15,7 @@ export const apiKeyRoutes: readonly RestRoute[] = [
     method: 'POST',
     path: `${PROJECT}/keys`,
     operationId: 'createApiKey',
-    summary: 'Create an API key; `key` is shown once',
+    summary: 'Create an API key. `key` is shown only once',
     document: documents.CreateApiKeyDocument,
     kind: 'create',
     at: ['createApiKey', 'apiKey'],

@@ -34,7 +34,7 @@ export const deliveryRoutes: readonly RestRoute[] = [
     method: 'POST',
     path: `${PROJECT}/deliveries/:deliveryId/resend`,
     operationId: 'resendDelivery',
-    summary: 'Send a delivery again',
+    summary: 'Resend a delivery',
     document: documents.ResendDeliveryDocument,
     kind: 'action',
     at: ['resendDelivery', 'delivery'],

@@ -15,7 +15,7 @@ export const replayRoutes: readonly RestRoute[] = [
     method: 'POST',
     path: `${PROJECT}/replays`,
     operationId: 'createReplay',
-    summary: 'Send many deliveries again, or count them',
+    summary: 'Resend all deliveries that match a filter, or count them',
     document: documents.CreateReplayDocument,
     kind: 'action',
     at: ['createReplay'],

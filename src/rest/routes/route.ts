@@ -22,7 +22,7 @@ export type RestRoute = {
 
 export const PROJECT = '/api/projects/:projectId';
 
-/** Inputs of changes in a project: the changed resource is `id`, and `projectId` is the project it must belong to. */
+/** For changes in a project: `id` is the changed resource, and `projectId` the project it must belong to. */
 export const inProject = (parameter: string) => ({ projectId: 'projectId', [parameter]: 'id' });
 
 /** Query parameters of all lists of deliveries. */
