@@ -109,7 +109,7 @@ export function lineOfText(maxLength: number) {
   return z
     .string()
     .trim()
-    .min(1, 'Must not be empty.')
+    .min(1, "Can't be empty.")
     .max(maxLength, `Must have at most ${maxLength} characters.`)
     .regex(/^\P{Cc}*$/u, 'Must not contain control characters.')
     .refine((text) => text.isWellFormed(), 'Must be valid Unicode.');

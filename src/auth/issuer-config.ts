@@ -41,7 +41,7 @@ export type IssuerConfig = {
   requestsPerMinuteClaim?: string | undefined;
 };
 
-const text = z.string('Must be a string.').min(1, 'Must not be empty.');
+const text = z.string('Must be a string.').min(1, "Can't be empty.");
 const claimValue = z.union([z.string(), z.number(), z.boolean()]);
 
 const issuerSchema = z
@@ -58,7 +58,7 @@ const issuerSchema = z
       .optional(),
     algorithms: z
       .array(z.enum(ALGORITHMS, `Must be one of ${ALGORITHMS.join(', ')}.`), 'Must be a list of algorithms.')
-      .min(1, 'Must not be empty.')
+      .min(1, "Can't be empty.")
       .default(['RS256', 'ES256', 'EdDSA']),
     tierClaim: text.optional(),
     requestsPerMinuteClaim: text.optional(),

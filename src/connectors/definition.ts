@@ -58,12 +58,12 @@ export type ConnectorEvent = {
 }[EventKind];
 
 /**
- * Small facts a connector keeps between deliveries (an item id it looked up, a region that worked). Never secrets. What
- * an outcome remembers is merged in before the next step is classified. Changing the config clears it.
+ * Small facts a connector keeps between deliveries (an item id it looked up, a region that worked). Never secrets. An
+ * outcome's `remember` is merged in before the next step is classified. Changing the config clears the memory.
  */
 export type ConnectorMemory = Readonly<Record<string, string>>;
 
-/** Asks for the other payments at an endpoint, within `minutes` of an event. */
+/** A query for the other payments at an endpoint, within `minutes` of an event. */
 export type HistoryQuestion = { endpointId: string; minutes: number };
 
 /** Times are ISO 8601 UTC. */
@@ -99,13 +99,13 @@ export type ConnectorRequest = {
   body?: string;
   /** Names this call when a delivery takes several, so that `classify` knows which one it is. Default `send`. */
   step?: string;
-  /** Facts to save in the memory before this is sent, for every process to see. Only read from a delivery's first request. */
+  /** Facts to save in the memory before sending, for every process to see. Only for a delivery's first request. */
   announce?: Record<string, string>;
 };
 
 export type ConnectorResponse = {
   statusCode: number;
-  /** Lower-case names. */
+  /** Names are lowercase. */
   headers: Readonly<Record<string, string>>;
   body: string;
 };
@@ -115,11 +115,11 @@ export type Outcome =
   | { kind: 'delivered'; note?: string; remember?: Record<string, string> }
   /** A temporary problem: retried on the usual schedule, but not before `afterSeconds`. */
   | { kind: 'retry'; reason: string; afterSeconds?: number; remember?: Record<string, string> }
-  /** This event can never be accepted. The connector carries on with others. */
+  /** This event can never be accepted. The connector continues with the next one. */
   | { kind: 'drop'; reason: string }
-  /** The credentials were rejected: the connector pauses and its deliveries are held until they are replaced. */
+  /** The seller must fix something, such as the credentials. The connector pauses and its deliveries are held. */
   | { kind: 'pause'; reason: string }
-  /** What the connector sends to no longer exists: the connector is disabled. */
+  /** The channel, table or workflow no longer exists. The connector is disabled. */
   | { kind: 'disable'; reason: string }
   /** The delivery needs another call. */
   | { kind: 'next'; request: ConnectorRequest; remember?: Record<string, string> };

@@ -63,7 +63,7 @@ export function vendorUrlField(
     .refine((value) => {
       const url = URL.canParse(value) ? new URL(value) : undefined;
       if (url?.protocol !== 'https:' || url.username || url.password || url.hash) return false;
-      // URL parsers drop or translate these, so the URL would lead somewhere else than it appears to.
+      // URL parsers drop or translate these, so requests would not go where the URL appears to point.
       if (/[\p{C}\p{Z}\\]/u.test(value) || (url.port !== '' && !allowPort) || (url.search !== '' && !allowQuery))
         return false;
       if (query && !query(url.searchParams)) return false;

@@ -6,13 +6,13 @@ export type DeliverySettings = {
   version: string;
   /** The most deliveries that this process holds at once. */
   maxInFlight: number;
-  /** What every destination may have in flight at any time. */
+  /** The number of deliveries that every destination may always have in flight. */
   perDestination: number;
-  /** What a destination may have in flight while others leave room. */
+  /** The most deliveries that a destination may have in flight while there is room. */
   maxPerDestination: number;
-  /** What may be claimed for a destination beyond that, to wait in this process for its turn. */
+  /** The number of deliveries beyond that which may be claimed for a destination, to wait in this process. */
   claimedAhead: number;
-  /** What all accounts together may have in flight to one origin (scheme, host and port). */
+  /** The most deliveries that all accounts together may have in flight to one origin (scheme, host and port). */
   maxPerOrigin: number;
   /** The most deliveries per claim. */
   claimBatch: number;
@@ -21,12 +21,12 @@ export type DeliverySettings = {
   timeoutMilliseconds: number;
   /** How often to check the queue when nothing is announced. */
   pollMilliseconds: number;
-  /** How long `stop` waits for what is in flight. */
+  /** How long `stop` waits for deliveries in flight. */
   drainMilliseconds: number;
   retryScheduleSeconds: readonly number[];
   quickRetries: QuickRetryPolicy;
   failingLimitSeconds: number;
-  /** Address of an event in the console, where it is known. */
+  /** URL of an event in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
 };
 

@@ -41,7 +41,7 @@ export type DeliveryWorkerOptions = {
 
 export type DeliveryWorker = {
   start(): void;
-  /** Claims nothing new, lets what is in flight finish, and gives back the leases of what doesn't finish in time. */
+  /** Stops claiming, lets deliveries in flight finish, and gives back the leases of those that don't finish in time. */
   stop(): Promise<void>;
   stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };
@@ -60,7 +60,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
   const jobs = new Set<Promise<void>>();
-  // One per request: adding a listener to a signal that has a thousand is slow.
+  // One per request, because adding a listener to a signal that already has a thousand is slow.
   const requests = new Set<AbortController>();
   const maintenance = new AbortController();
   let isStopping = false;
@@ -122,7 +122,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (isAbandoned) return;
     const outcomes = judgeTogether(job.deliveries, results, retryScheduleSeconds);
     const recording = recorder.record(outcomes);
-    // What was waiting for a destination that is paused or disabled now is recorded after that.
+    // Jobs that waited for a destination that is now paused or disabled are recorded after this one.
     admission.leave(job, outcomes);
     claimLoop.onFreed(outcomes.length);
     for (const outcome of outcomes) reporter.report(outcome);
@@ -158,7 +158,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (const projectId of new Set(outcomes.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
-    // What waited for its turn is due, for whichever process has room.
+    // Deliveries that waited for their turn are now due.
     if (outcomes.some(({ delivery }) => delivery.orderingKey !== null)) bus.publish(topics.deliveriesDue);
     const waits = outcomes.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
     if (waits.length > 0) signal.notifyIn(Math.min(...waits) * 1000);

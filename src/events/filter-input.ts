@@ -119,7 +119,7 @@ function valueFault({ type, choices }: EventField, operator: Operator, value: un
   if (type === 'decimal') return DECIMAL.test(value) ? undefined : 'Must be a decimal string, for example "1.00".';
   if (choices) return choices.includes(value) ? undefined : `Must be one of ${choices.join(', ')}.`;
   if (!value.isWellFormed()) return 'Must be valid Unicode.';
-  return OF_TEXT.has(operator) && value === '' ? 'Must not be empty.' : undefined;
+  return OF_TEXT.has(operator) && value === '' ? "Can't be empty." : undefined;
 }
 
 function unknownField(name: string): string {

@@ -5,7 +5,7 @@ import type { RouteTable } from './routing/route-table.ts';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * Any web page may call a paid route: there are no cookies to misuse, and the payment has its own header.
+ * Any web page may call a paid route, because there are no cookies to misuse, and the payment has its own header.
  * https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 const CORS = {

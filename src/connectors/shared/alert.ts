@@ -5,8 +5,8 @@ import { describeEvent } from './message.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
 /**
- * What on-call tools share: one alert per endpoint, opened by failures that the seller or this service must fix and closed
- * by the next settled payment. With one alert per event, every failed request would wake somebody up.
+ * What on-call tools share: one alert per endpoint, opened by failures that the seller or this service must fix and
+ * closed by the next settled payment. With one alert per event, every failed request would wake somebody up.
  */
 export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'payment.settled' }>;
 
@@ -61,8 +61,8 @@ export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): H
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
- * Whether a failed payment opens the endpoint's alert. An opening is announced before it is sent. A payment that settles
- * in the meantime then knows there is an alert to close, and whichever request reaches the vendor last closes it.
+ * Whether a failed payment opens the endpoint's alert. An opening is announced before it is sent, so a payment that
+ * settles in the meantime knows there is an alert to close. Whichever request reaches the vendor last closes it.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber } = context;
@@ -87,7 +87,7 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
   return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
 }
 
-/** Who is at fault: the seller's upstream, whose failures are counted, or settlement. Otherwise the buyer or the payer. */
+/** Who is at fault: the seller's upstream, whose failures are counted, or settlement. Undefined for the buyer. */
 function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
   const { stage, reason, upstreamStatusCode = 0 } = data;
   if (stage === 'settle' || reason.startsWith('facilitator_')) return 'settlement';
@@ -139,9 +139,9 @@ export function alertMemory(
 }
 
 /**
- * The reason if a settled payment must not close the endpoint's alert. Only alerts that this connector opened are closed,
- * because the key may be in use elsewhere. Events can arrive out of order, and a payment that settled before the failure
- * doesn't show that the problem is solved.
+ * Why a settled payment must not close the endpoint's alert, if so. Only alerts that this connector opened are closed,
+ * because the key may be in use elsewhere. Events can arrive out of order, and a payment that settled before the
+ * failure doesn't show that the problem is solved.
  */
 export function whyNotClose(event: PaymentEvent, memory: ConnectorMemory): string | undefined {
   const failedAt = memory[memoryKey(event)];

@@ -15,9 +15,9 @@ const EVENT_NAMES: Record<EventKind, string> = {
 };
 
 /**
- * The properties that are sent, and their names. Amounts are not among them: only a settled payment carries revenue.
- * Prices and milestones stay text so that no report adds them up. No property may be called `token`, which Mixpanel would
- * read as the project token.
+ * The properties to send, and their names. Amounts are left out, because only settled payments carry revenue. Prices
+ * and milestones stay text so that no report adds them up. No property may be called `token`, which Mixpanel would read
+ * as the project token.
  */
 const PROPERTY_NAMES: Readonly<Record<string, string>> = {
   paymentId: 'payment_id',
@@ -65,9 +65,9 @@ export function eventProperties(
 }
 
 /**
- * The user behind an event: the payer's wallet in lower case, or else the customer. A payment by an unknown payer counts
- * as its own user, so that strangers aren't merged into one busy user. Undefined for events that the seller caused and
- * for test events.
+ * The user behind an event: the payer's wallet in lower case, or else the customer. A payment by an unknown payer
+ * counts as its own user, so that strangers aren't merged into one busy user. Undefined for events that the seller
+ * caused and for test events.
  */
 export function actorOf(event: ConnectorEvent): string | undefined {
   if (event.test) return undefined;

@@ -16,9 +16,9 @@ export type StatusOptions = {
 };
 
 /**
- * What the status alone means. An expected 2xx is delivered; 408, 429 and 5xx are retried (not before `Retry-After`); 401
- * and 403 pause, because the credentials were rejected; 404 and 410 disable, because the destination no longer exists.
- * Everything else is dropped, including redirects, which are never followed.
+ * What the status alone means. An expected 2xx is delivered; 408, 429 and 5xx are retried (not before `Retry-After`);
+ * 401 and 403 pause, because the credentials were rejected; 404 and 410 disable, because the destination no longer
+ * exists. Everything else is dropped, including redirects, which are never followed.
  *
  * @param service the vendor's name, for the reason.
  */
@@ -51,7 +51,7 @@ export function retry(text: string, afterSeconds?: number): Outcome {
   return { kind: 'retry', reason: reason(text), afterSeconds: whole };
 }
 
-/** The `Retry-After` of a response in seconds; undefined when absent or unreadable. */
+/** The `Retry-After` of a response in seconds; undefined if missing or invalid. */
 export function retryAfterSeconds(response: ConnectorResponse, now?: Date): number | undefined {
   return parseRetryAfter(response.headers, now?.getTime());
 }

@@ -187,7 +187,7 @@ function classifyCreateFailure(response: ConnectorResponse, config: Config, now:
 function classifyFailure(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome {
   const { statusCode } = response;
   if (statusCode === 402) {
-    return { kind: 'pause', reason: 'Your Dune credits are used up. Add credits, then resume this connector.' };
+    return { kind: 'pause', reason: 'Your Dune credits are used up. Add credits, then save this connector.' };
   }
   if (statusCode === 401 || statusCode === 403) {
     return {

@@ -157,7 +157,7 @@ function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: D
   if (kind === 'usage limit exceeded')
     return {
       kind: 'pause',
-      reason: 'Your Linear plan has reached its issue limit. Upgrade it or archive issues, then resume this connector.',
+      reason: 'Your Linear plan has reached its issue limit. Upgrade it or archive issues, then save this connector.',
     };
   if (error && PASSING.has(kind)) return retry(`Linear couldn't accept the issue right now: ${shown}`);
   if (response.statusCode >= 500) return classifyByStatus('Linear', response, { now });

@@ -23,7 +23,7 @@ export function homeCurrencyOf(response: ConnectorResponse, accessToken: string)
   if (home !== BOOKED_CURRENCY && valueAt(preferences, 'CurrencyPrefs', 'MultiCurrencyEnabled') !== true) {
     return {
       kind: 'pause',
-      reason: `The company's home currency is ${home}. Turn on multicurrency in QuickBooks to book US dollars, then resume this connector.`,
+      reason: `The company's home currency is ${home}. Turn on multicurrency in QuickBooks to book US dollars, then save this connector.`,
     };
   }
   return home;
@@ -46,7 +46,7 @@ export function rateOf(response: ConnectorResponse, home: string, day: string): 
 
 /** Without a rate QuickBooks would assume 1, so nothing is booked until there is one. */
 export function withoutRate(home: string, day: string): Outcome {
-  const reason = `QuickBooks has no exchange rate from ${BOOKED_CURRENCY} to ${home} for ${day}. Enter one in QuickBooks under Currencies, then resume this connector.`;
+  const reason = `QuickBooks has no exchange rate from ${BOOKED_CURRENCY} to ${home} for ${day}. Enter one in QuickBooks under Currencies, then save this connector.`;
   return { kind: 'pause', reason };
 }
 

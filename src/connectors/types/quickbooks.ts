@@ -18,7 +18,7 @@ import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE }
 const HOSTS = { production: 'quickbooks.api.intuit.com', sandbox: 'sandbox-quickbooks.api.intuit.com' } as const;
 const MINOR_VERSION = '75';
 const ITEM_NAME = 'x402 API revenue';
-const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then resume this connector.`;
+const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then save this connector.`;
 
 const config = z.strictObject({
   accessToken: headerSecretField({

@@ -108,7 +108,7 @@ function problem({ statusCode }: ConnectorResponse, code: string, message: strin
   if (statusCode === 540) {
     return {
       kind: 'pause',
-      reason: 'The Supabase project is paused. Restore it in the Supabase dashboard, then resume this connector.',
+      reason: 'The Supabase project is paused. Restore it in the Supabase dashboard, then save this connector.',
     };
   }
   if (code === '42501') {

@@ -40,7 +40,7 @@ const ERROR_CODES: Readonly<Record<string, Outcome>> = {
   },
   WorkflowTriggerIsNotEnabled: {
     kind: 'pause',
-    reason: 'The workflow is turned off in Power Automate. Turn it on, then resume this connector.',
+    reason: 'The workflow is turned off in Power Automate. Turn it on, then save this connector.',
   },
   WorkflowNotFound: {
     kind: 'disable',
@@ -91,9 +91,9 @@ function inMessage(card: object) {
 }
 
 /**
- * Facts are rich text, not a FactSet: text blocks and fact sets interpret Markdown, which can't be escaped reliably, and
- * rich text doesn't (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need an
- * entity list, which the card doesn't have.
+ * Facts are rich text, not a FactSet: text blocks and fact sets interpret Markdown, which can't be escaped reliably,
+ * and rich text doesn't (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need
+ * an entity list, which the card doesn't have.
  */
 function renderCard({ heading, detail, tone, facts, url, eventId, at }: Message) {
   return {

@@ -172,7 +172,7 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if (messages.some((message) => /not subscribed to currency/i.test(message))) {
     return {
       kind: 'pause',
-      reason: "The organization doesn't have the currency USD. Add it in Xero, then resume this connector.",
+      reason: "The organization doesn't have the currency USD. Add it in Xero, then save this connector.",
     };
   }
   return { kind: 'drop', reason: reason(`Xero rejected the invoice: ${detail || 'no reason given'}`) };

@@ -35,7 +35,7 @@ const INTROSPECTION = `query Introspection {
 
 let loaded: Promise<GraphqlSchema> | undefined;
 
-/** The schema of the GraphQL API, by type name. Loaded once; a failed load is tried again. */
+/** The schema of the GraphQL API, by type name. Loaded once; a failed load is retried. */
 export function loadSchema(api: Api): Promise<GraphqlSchema> {
   loaded ??= readSchema(api).catch((failure: unknown) => {
     loaded = undefined;

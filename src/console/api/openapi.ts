@@ -49,7 +49,7 @@ export const OPENAPI_PATH = '/api/openapi.json';
 
 let loaded: Promise<RestReference> | undefined;
 
-/** The REST API's description, which is public. Loaded once; a failed load is tried again. */
+/** The REST API's description, which is public. Loaded once; a failed load is retried. */
 export function loadReference(): Promise<RestReference> {
   loaded ??= readReference().catch((failure: unknown) => {
     loaded = undefined;

@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Page } from '../parts/page.tsx';
 
-/** Shown for what doesn't exist and for what belongs to someone else, without telling the two apart. */
+/** Shown for resources that don't exist or belong to someone else, without telling which. */
 export function NotFound({ what = 'Page' }: { what?: 'Page' | 'Project' }) {
   return (
     <Page title="Not found">

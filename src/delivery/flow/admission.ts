@@ -10,7 +10,7 @@ import { createGate } from './gate.ts';
 import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
 
-/** The answer to "may this go now?": yes, not now (or not at all) with what to record instead, or never by this process. */
+/** Whether a job may go now. A verdict is recorded instead. `closed` means that this process is stopping. */
 export type Admission = 'go' | 'closed' | Verdict;
 
 /** How much may be claimed now; see `ClaimRequest`. */
@@ -43,8 +43,8 @@ export type AdmissionOptions = {
 };
 
 /**
- * Decides which deliveries may go now. The order of the questions: a free slot of this process, room for the destination,
- * its account and its origin (before a claim); then for each job a closed circuit, a slot within the destination's rate
+ * Decides which deliveries may go now. Before a claim, there must be a free slot of this process, and room for the
+ * destination, its account and its origin. Each job then needs a closed circuit, a slot within the destination's rate
  * limit, and its turn at the gate.
  */
 export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
@@ -110,7 +110,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return isBroken(job) ? circuitOpen(job) : 'go';
   }
 
-  /** Whether the destination has been found broken, perhaps while the job waited. Manual deliveries go anyway. */
+  /** Whether the destination is broken, which may change while a job waits. Manual deliveries go anyway. */
   function isBroken(job: Job): boolean {
     return !job.deliveries.every(isManual) && circuits.openSeconds(destinationOf(job)) > 0;
   }
@@ -166,10 +166,10 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     /** Whether a job may be retried at once: not a rate-limited one, and not while its destination is broken. */
     mayRetry: (job: Job): boolean => maxPerSecondOf(job) === null && !circuits.isBroken(destinationOf(job)),
 
-    /** Call it when a job is over, with what came of it. The next job takes its turn. */
+    /** Call it with the outcomes when a job is over. The next job takes its turn. */
     leave,
 
-    /** Sends jobs back to the queue that wait for a destination that accepts nothing anymore. */
+    /** Returns the waiting jobs of a disabled or paused destination to the queue. */
     putBackWaiting,
 
     /** Ends the wait of all jobs. Returns their deliveries, which are no longer counted. */
@@ -180,7 +180,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     },
 
     brokenCount: circuits.brokenCount,
-    /** For how many more seconds a destination is left alone; 0 when its circuit is closed. */
+    /** For how many more seconds the circuit of a destination is open; 0 when it is closed. */
     circuitOpenSeconds: circuits.openSeconds,
   };
 }

@@ -10,8 +10,8 @@ type Circuit = { failures: number; openSeconds: number; openUntil: number };
 
 /**
  * A circuit breaker per destination. It opens after several failures in a row: deliveries stay in the queue and cost
- * nothing. Then it is half open and lets one delivery through. A success closes it; a failure opens it for twice as long,
- * up to a minute. Each process has its own, and shares it with the others through `circuitOpenUntil` of the destination.
+ * nothing. Then it is half open and lets one delivery through. A success closes it; a failure opens it for twice as
+ * long, up to a minute. Each process has its own and shares it through `circuitOpenUntil` of the destination.
  *
  * @param now milliseconds of a clock that never steps back.
  */
@@ -42,7 +42,7 @@ export function createCircuits(now: () => number = () => performance.now()) {
       return isBroken(circuit) ? Math.max((circuit.openUntil - now()) / 1000, 0) : 0;
     },
 
-    /** What each broken destination may have in flight. A negative number allows that many manual deliveries only. */
+    /** The most deliveries in flight to each broken destination. Negative: only that many manual ones. */
     slots(): Map<string, number> {
       const broken = [...circuits].filter(([, circuit]) => isBroken(circuit));
       return new Map(broken.map(([id, { openUntil }]) => [id, openUntil > now() ? -MANUAL_SLOTS : 1]));

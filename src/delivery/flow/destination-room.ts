@@ -6,22 +6,22 @@ type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
 export type DestinationLimits = {
   /** Slots of this worker. */
   maxInFlight: number;
-  /** What every destination may have in flight at any time. */
+  /** The number of deliveries that every destination may always have in flight. */
   perDestination: number;
-  /** The most that one destination may have in flight. */
+  /** The most deliveries that one destination may have in flight. */
   maxPerDestination: number;
 };
 
-/** Limits of single destinations. A negative number allows that many manual deliveries only. */
+/** Limits of individual destinations. A negative number allows only that many manual deliveries. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
 /** The part of an account's share that is reserved for first attempts, so that retries never hold up new events. */
 const FIRST_ATTEMPTS_SHARE = 1 / 4;
 
 /**
- * Shares the worker's slots among destinations. Each may always have `perDestination` in flight. While few others are busy
- * it may have more: an equal share of all slots, with one share left free for a newcomer. If several limits apply, the
- * lowest counts.
+ * Shares the worker's slots among destinations. Each may always have `perDestination` in flight. While few others are
+ * busy it may have more: an equal share of all slots, with one share left free for a newcomer. If several limits apply,
+ * the lowest counts.
  *
  * @param restrictions the most that destinations may have in flight (open circuits).
  * @param paces the most that destinations may get in addition to what they have in flight (rate limits).
@@ -43,7 +43,7 @@ export function createDestinationRoom(
       return Math.min(Math.max(perDestination, equal), maxPerDestination);
     },
 
-    /** How many more deliveries each destination may have. Destinations that may have their whole share are left out. */
+    /** How many more deliveries each destination may have. Destinations that may use their whole share are omitted. */
     room(): Map<string, number> {
       const share = this.share();
       const most = new Map<string, number>();

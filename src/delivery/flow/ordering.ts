@@ -2,8 +2,8 @@ import type { Queryable } from '../../database/client.ts';
 
 /**
  * Deliveries of an ordered webhook that share a key are sent one after the other, in the order of their events' ids. A
- * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes due
- * when the one before it changes, so that waiting never depends on the retry schedule.
+ * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes
+ * due when the one before it changes, so that waiting never depends on the retry schedule.
  */
 
 /** Whether one delivery holds up another: it has the same key, is earlier, unfinished, and hasn't failed too often. */
@@ -18,9 +18,9 @@ const isBefore = (earlier: string, later: string) => `
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
- * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. That needs a lock on the
- * earlier delivery: it can't finish unnoticed, and the transaction that finishes it sees which ones wait. If the lock isn't
- * available at once, the delivery is left unchanged for the next claim.
+ * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. That needs a lock on
+ * the earlier delivery: it can't finish unnoticed, and the transaction that finishes it sees which ones wait. If the
+ * lock isn't available at once, the delivery is left unchanged for the next claim.
  */
 export const WAITING = `
   waiting AS MATERIALIZED (
@@ -39,13 +39,13 @@ export const WAITING = `
 export type OrderingKey = { webhookId: string; key: string };
 
 /**
- * Makes deliveries due that waited for others with these keys and don't have to wait any longer. Call it in the transaction
- * that changes those others, in a statement after the change.
+ * Makes deliveries due that waited for others with these keys and don't have to wait any longer. Call it in the
+ * transaction that changes those others, in a statement after the change.
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
   const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
-  // Two that finish at once (after a manual resend) would each see the other unfinished. The lock makes the second one look
-  // after the first has committed.
+  // Two that finish at once (after a manual resend) would each see the other unfinished. The lock makes the second one
+  // check after the first has committed.
   await db.query({
     name: 'delivery_lock_keys',
     text: `SELECT pg_advisory_xact_lock(hash) FROM (
@@ -72,7 +72,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
  * Makes everything due that waits for its turn at a webhook, so that the claims decide again. Publish
  * `topics.deliveriesDue` afterwards.
  *
- * @param isOrdered false when the webhook is no longer ordered: then nothing waits again.
+ * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait again.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
   await db.query(
@@ -86,7 +86,7 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
   );
 }
 
-/** Lets claims check deliveries again that have waited for long, in case one was never released. */
+/** Makes claims recheck deliveries that have waited for a long time, in case one was never released. */
 export async function recheckWaiting(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()

@@ -5,8 +5,8 @@ import type { Queryable } from '../../database/client.ts';
 const HORIZON_SECONDS = 0.25;
 const MAX_REMEMBERED = 5_000;
 
-// Losing a counter does no harm, so commits don't have to reach the disk. The row is locked while it is checked, so that no
-// slot is given twice, no matter how many processes ask at once.
+// Losing a counter does no harm, so commits don't have to reach the disk. The row is locked while it is checked, so
+// that no slot is given twice, no matter how many processes ask at once.
 const RESERVE = `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
   SELECT $1, now() + make_interval(secs => $2) FROM set_config('synchronous_commit', 'off', true)
@@ -18,8 +18,8 @@ const RESERVE = `
 type Limit = { maxPerSecond: number; closedUntil: number };
 
 /**
- * Enforces the `maxPerSecond` of destinations. Each request has its own slot, and the database hands out the slots (GCRA
- * without a burst), so that all processes together stay within the limit.
+ * Enforces the `maxPerSecond` of destinations. Each request has its own slot, and the database hands out the slots
+ * (GCRA without a burst), so that all processes together stay within the limit.
  */
 export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   const limits = new Map<string, Limit>();
@@ -40,8 +40,8 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     /**
      * Reserves slots for requests.
      *
-     * @returns `delays`: for each request the seconds until its slot. Requests after the first `granted` have no slot: put them
-     * back for about that time. `reopensInSeconds`: when to ask again.
+     * @returns `delays`: for each request, the seconds until its slot. Requests after the first `granted` have no slot:
+     *   put them back for about that time. `reopensInSeconds`: when to ask again.
      */
     async reserve(id: string, maxPerSecond: number, count: number) {
       const wanted = Math.min(count, portion(maxPerSecond));
@@ -62,7 +62,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       const { rows } = await db.query<{ ahead: number }>({ name: 'delivery_reserve', text: RESERVE, values });
       return rows[0]?.ahead;
     } catch (error) {
-      log.warn({ err: error, destination: id }, "couldn't reserve slots within the rate limit, trying again");
+      log.warn({ err: error, destination: id }, "couldn't reserve slots within the rate limit, retrying");
       return undefined;
     }
   }

@@ -101,7 +101,7 @@ export type Verdict =
   | { kind: 'pause'; reason: string }
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
-  /** Not sent now, and nobody's fault: `wait` is due again after this time, `hold` when the connector is resumed. */
+  /** Not sent now, but not a failure: `wait` is due after this time, `hold` once the connector is no longer paused. */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'hold' };
 

@@ -7,14 +7,14 @@ type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClas
   isDelivered: boolean;
 };
 
-/** What the metrics want to know about the delivery line. */
+/** What the delivery worker reports to the metrics. */
 export type DeliveryMetrics = {
   /** One attempt is over. */
   onAttempt(facts: AttemptFacts): void;
   /** A claimed delivery has its next status. `kind` is `webhook` or the connector's type. */
   onResult(kind: string, status: DeliveryOutcome['status']): void;
-  /** Due deliveries were claimed, which took this long. */
+  /** Due deliveries were claimed in this many seconds. */
   onClaim(seconds: number): void;
-  /** A statement on the queue failed, and will be repeated. */
+  /** A statement on the queue failed and will be retried. */
   onQueueError(operation: 'claim' | 'record'): void;
 };

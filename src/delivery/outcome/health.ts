@@ -25,8 +25,8 @@ export type HealthOptions = {
 };
 
 /**
- * Keeps the health of webhooks and connectors: since when they have been failing, and whether they are disabled or paused
- * because of a response.
+ * Tracks the health of webhooks and connectors: since when they have been failing, and whether a response has disabled
+ * or paused them.
  */
 export function createHealth({
   db,
@@ -35,12 +35,12 @@ export function createHealth({
   retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
   circuitOpenSeconds = () => 0,
 }: HealthOptions) {
-  // Destinations that this process has marked as failing. Deliveries that were claimed before don't know about it.
+  // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't show it.
   const marked = new Set<string>();
   // One change at a time, so that enough connections are left for claims and results.
   let changes: Promise<void> = Promise.resolve();
 
-  /** Applies a batch of outcomes. Safe to repeat. */
+  /** Applies a batch of outcomes. Safe to retry. */
   async function apply(outcomes: readonly DeliveryOutcome[]): Promise<void> {
     for (const outcome of outcomes) {
       if (Object.keys(outcome.remember).length > 0) await remember(outcome);
@@ -131,8 +131,8 @@ export function createHealth({
   }
 
   /**
-   * Changes the deliveries that wait for a destination, in portions, since there may be many. Results don't wait for it.
-   * Nothing is lost if it fails: each delivery is checked again when it is claimed.
+   * Changes the deliveries that wait for a destination, in portions, since there may be many. Results don't wait for
+   * it. Nothing is lost if it fails: each delivery is checked again when it is claimed.
    */
   function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
     const { table, column } = KINDS[kind];

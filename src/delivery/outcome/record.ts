@@ -8,13 +8,13 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 import { IS_RUNNING } from '../queue/queue.ts';
 import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 
-/** Null for list items that are no objects. */
+/** Null for list items that aren't objects. */
 const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
 
 /**
- * Writes a batch in one statement, all or nothing. A delivery whose lease token has changed is skipped with its attempts:
- * another process has it now. A delivery to hold is due at once if the pause is already over. Only the first attempt of a
- * claim can be a manual one.
+ * Writes a batch in one statement, all or nothing. Deliveries whose lease token has changed are skipped with their
+ * attempts, because another process has them now. A delivery to hold is due at once if the pause is already over. Only
+ * the first attempt of a claim can be a manual one.
  */
 const RECORD = `
   WITH result AS (
@@ -81,8 +81,8 @@ export type Recorded = {
 };
 
 /**
- * Writes outcomes: the next status of each delivery, its attempts, and rejections counted for its connector. Deliveries that
- * waited for these ones become due with the same commit.
+ * Writes outcomes: the next status of each delivery, its attempts, and rejections counted for its connector. Deliveries
+ * that waited for these ones become due with the same commit.
  */
 export async function recordOutcomes(
   pool: Pick<pg.Pool, 'query' | 'connect'>,

@@ -29,8 +29,8 @@ const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
 /**
- * Collects outcomes and writes them in batches, one after the other. While the database is away they are kept: the worker
- * claims nothing new meanwhile, so there are never more of them than it may have in flight.
+ * Collects outcomes and writes them in batches, one after the other. While the database is unavailable, they are kept.
+ * The worker claims nothing new meanwhile, so there are never more of them than it may have in flight.
  */
 export function createRecorder({ pool, health, log, metrics }: RecorderOptions) {
   let waiting: Entry[] = [];
@@ -84,7 +84,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
           loggedAt = performance.now();
           log.error(
             { err: error, results: batch.length + waiting.length },
-            'results of deliveries are waiting for the database',
+            'delivery results are waiting for the database',
           );
         }
         await sleep(backoff);
@@ -93,7 +93,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
     }
   }
 
-  /** While rows of a project are locked (it may be being deleted), the results of other projects are written without its own. */
+  /** If a project's rows are locked (it may be being deleted), the results of other projects are written first. */
   async function setAside(batch: readonly Entry[]): Promise<void> {
     const projects = [...Map.groupBy(batch, ({ outcome }) => outcome.delivery.projectId).values()];
     if (projects.length === 1) waiting.push(...batch);
@@ -116,13 +116,14 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
 
   function warnOfVoid(batch: readonly DeliveryOutcome[], written: ReadonlySet<string>): void {
     const deliveryIds = batch.map(({ delivery }) => delivery.id).filter((id) => !written.has(id));
-    if (deliveryIds.length > 0) log.warn({ deliveryIds }, 'results are void, because their leases were lost');
+    if (deliveryIds.length > 0)
+      log.warn({ deliveryIds }, 'delivery results were discarded because their leases were lost');
   }
 
   return {
-    /** Resolves once the outcomes are written or void. Those that are recorded first are written first. */
+    /** Resolves once the outcomes are written or discarded. They are written in the order they were recorded. */
     record,
-    /** Forgets what isn't written: another process will send it again. What waits for it never resolves. */
+    /** Forgets unwritten outcomes. Another process will send those deliveries again. Their `record` never resolves. */
     abandon(): void {
       isAbandoned = true;
       waiting = [];
@@ -144,7 +145,7 @@ function withoutTexts(attempt: AttemptRecord): AttemptRecord {
   return { ...rest, responseBody: null, errorMessage: null };
 }
 
-// SQLSTATE classes for errors in the data or the statement: https://www.postgresql.org/docs/current/errcodes-appendix.html
+// SQLSTATE classes of errors in data or statements: https://www.postgresql.org/docs/current/errcodes-appendix.html
 const PERMANENT_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '42']);
 
 function isPermanent(error: unknown): boolean {

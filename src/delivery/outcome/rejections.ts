@@ -5,7 +5,7 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 /** A connector is paused when its vendor rejects this many deliveries in a row for the same reason. */
 export const REJECTIONS_LIMIT = 5;
 
-/** Stands for a successful delivery in place of a reason: the count starts over. */
+/** Used for a successful delivery in place of a reason. The count starts over. */
 const ACCEPTED = '';
 const MAX_KEY_LENGTH = 120;
 // Ids, amounts, times. A code is kept, because it identifies the problem.
@@ -18,8 +18,8 @@ export function rejectionKey(statusCode: number | null, reason: string): string 
 }
 
 /**
- * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`; null when it counts as neither. Manual resends
- * aren't counted: someone is watching them, and may resend the same event several times.
+ * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`; null when it counts as neither. Manual
+ * resends aren't counted: someone is watching them, and may resend the same event several times.
  */
 export function rejectionOf(
   { connector, event, trigger }: ClaimedDelivery,
@@ -33,7 +33,7 @@ export function rejectionOf(
 
 export type PausedConnector = { id: string; projectId: string; reason: string };
 
-/** The run of equal results with which a batch ends for one connector. */
+/** The run of equal results at the end of a batch, for one connector. */
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
 /** The last equal results of each connector. */
@@ -64,9 +64,9 @@ export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] 
 }
 
 /**
- * Counts rejections within the statement that records the deliveries, so that each counts once across all processes. These
- * are parts of a WITH that come after `updated`. `noted` has the connectors that were changed, including those that are
- * paused now. Deliveries that were sent with a config that has since been replaced don't count.
+ * Counts rejections within the statement that records the deliveries, so that each counts once across all processes.
+ * These are parts of a WITH that come after `updated`. `noted` has the connectors that were changed, including those
+ * that are paused now. Deliveries that were sent with a config that has since been replaced don't count.
  *
  * @param first number of the first of six parameters.
  */

@@ -23,7 +23,7 @@ const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
-/** Keeps the worker's slots filled: claims when the signal says so, when something falls due, and every now and then. */
+/** Keeps the worker's slots filled. Claims on a signal, when a delivery is due, and periodically. */
 export function createClaimLoop(options: ClaimLoopOptions) {
   const { pool, log, admission, leases, signal, metrics, settings } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
@@ -48,7 +48,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
   async function tryClaim(): Promise<ClaimResult | undefined> {
     try {
-      // After this process was paused for long, its own deliveries would look as if nobody held them.
+      // If this process was suspended for a while, its own deliveries would look abandoned.
       await leases.prolong();
       const result = await claim();
       backoff = MIN_BACKOFF_MILLISECONDS;
@@ -57,7 +57,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       metrics?.onQueueError('claim');
       if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
         loggedAt = performance.now();
-        log.error({ err: error }, "can't claim deliveries, trying again");
+        log.error({ err: error }, "can't claim deliveries, retrying");
       }
       return undefined;
     }
@@ -73,7 +73,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     return nextDueInMilliseconds === null ? poll : Math.min(Math.ceil(nextDueInMilliseconds) + 1, poll);
   }
 
-  /** Waits the whole time whatever the signal says; only the end cuts it short. */
+  /** Waits the whole time, even when signaled. Only `stop` cuts it short. */
   async function backOff(): Promise<void> {
     await signal.wait(0);
     const until = performance.now() + backoff * (0.5 + Math.random() / 2);
@@ -100,7 +100,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /** Tells it that this many requests are over, or (with 0) that results were written: there may be room for more. */
+    /** Call it when this many requests are over or, with 0, when results were written. There may be room for more. */
     onFreed(count: number): void {
       freed += count;
       if (!isHungry) return;

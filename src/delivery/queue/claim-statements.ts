@@ -2,16 +2,16 @@ import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_FREE, LANE } from './queue.ts';
 
 /**
- * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations with
- * known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4 and $5 for accounts;
- * $10, $11 and $12 for origins. To go around the destinations also $13, the destination to continue after, and $14, the most
- * destinations to look at.
+ * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations
+ * with known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4 and $5 for
+ * accounts; $10, $11 and $12 for origins. `CLAIM_AROUND` also takes $13, the destination to continue after, and $14,
+ * the most destinations to check.
  */
 
 // The same expression as in the index "Delivery_destination_due".
 const DESTINATION = `coalesce("webhookId", "connectorId")`;
 
-// Stored times are rounded to milliseconds, so the time of what was just made due may be slightly in the future.
+// Stored times are rounded to milliseconds, so a delivery that was just made due may be slightly in the future.
 const DUE = `now() + interval '1 millisecond'`;
 
 /** The room of each destination, account and origin, as tables. */
@@ -21,8 +21,8 @@ const ROOM = `
   origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
 
 /**
- * The account and origin of each destination, with the room of both. A connector is its own origin. They are looked up one
- * by one, because a planner that expects many would read whole tables.
+ * The account and origin of each destination, with the room of both. A connector is its own origin. They are looked up
+ * one by one, because a planner that expects many would read whole tables.
  */
 const placesOf = (destinations: string) => `
   SELECT
@@ -70,10 +70,10 @@ const CONNECTORS = destinationsOf(
 );
 
 /**
- * Claims what `picked` has locked, except for what has to wait for its turn, and reads everything needed to send it: one row
- * for the whole claim, then one per delivery. Deliveries that are set aside took the room of others, so there is more to
- * find. The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few
- * they are might read the whole table.
+ * Claims the deliveries in `picked`, except those that have to wait, and reads everything needed to send them: one row
+ * for the whole claim, then one per delivery. Deliveries that are set aside took the room of others, so more are due.
+ * The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few they
+ * are might read the whole table.
  */
 const TAKE = `
   ${WAITING},
@@ -133,7 +133,7 @@ const oldestTo = (destination: string, condition: string, most: string) =>
 
 const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
 
-/** The oldest due deliveries, alternating between first attempts and retries. What exceeds its room is left. */
+/** The oldest due deliveries, alternating between first attempts and retries. Those that exceed their room are left. */
 export const CLAIM_OLDEST = `
   WITH ${ROOM},
   due AS (
@@ -163,8 +163,8 @@ const NEXT_DESTINATION = (after: string) => `
 
 /**
  * Goes from destination to destination by index and takes what each has room for, so that the backlog of a destination
- * without room costs nothing. Used while a destination, account or origin has no room. Looks at $14 destinations at most.
- * For destinations with negative room, it takes manual deliveries only.
+ * without room costs nothing. Used while a destination, account or origin has no room. Checks at most $14 destinations.
+ * Takes only manual deliveries for destinations with negative room.
  */
 export const CLAIM_AROUND = `
   WITH RECURSIVE ${ROOM},

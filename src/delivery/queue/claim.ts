@@ -8,7 +8,7 @@ export type ClaimRequest = {
   leaseSeconds: number;
   /** The most retries among them. */
   retryLimit: number;
-  /** How many more deliveries each of these destinations may have. 0 takes none, -3 only takes up to three manual ones. */
+  /** How many more deliveries each destination may have. 0 takes none, -3 only takes up to three manual ones. */
   room: ReadonlyMap<string, number>;
   /** The room of every other destination. */
   defaultRoom: number;
@@ -16,8 +16,8 @@ export type ClaimRequest = {
   accountRoom?: Room;
   originRoom?: Room;
   /**
-   * Set while a destination, account or origin has no room: the claim goes around the destinations, continuing after this
-   * one. '' starts at the beginning.
+   * Set while a destination, account or origin has no room: the claim goes around the destinations, continuing after
+   * this one. '' starts at the beginning.
    */
   after?: string;
 };
@@ -26,7 +26,7 @@ export type ClaimResult = {
   deliveries: ClaimedDelivery[];
   /** Whether another claim could find more due deliveries. */
   hasMore: boolean;
-  /** Milliseconds until the next delivery falls due; null when none is scheduled. */
+  /** Milliseconds until the next delivery is due; null when none is scheduled. */
   nextDueInMilliseconds: number | null;
   /** Where the next claim continues around the destinations. */
   after: string;
@@ -36,7 +36,7 @@ const MAX_DESTINATIONS_A_CLAIM = 256;
 const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
 
 /**
- * Takes due deliveries under a lease: no other process gets them until it expires. This is one statement, so that a killed
+ * Claims due deliveries under a lease: no other process gets them until it expires. This is one statement, so a killed
  * process leaves either nothing or a lease behind. All times are those of the database.
  */
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<ClaimResult> {

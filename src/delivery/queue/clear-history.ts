@@ -4,8 +4,8 @@ const PORTION = 10_000;
 
 /**
  * Deletes the history of a project, webhook or connector before its row is deleted, in portions. Deleting the row would
- * delete the history too, but a long one takes longer than a single transaction may last. What is added in the meantime is
- * deleted with the row.
+ * delete the history too, but a long one takes longer than a single transaction may last. Rows added in the meantime
+ * are deleted with it.
  */
 export async function clearHistory(
   pool: pg.Pool,

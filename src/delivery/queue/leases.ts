@@ -26,13 +26,13 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      // Only after success: a lease that couldn't be extended must be extended before the next claim finds it.
+      // Only after success, so that a lease that couldn't be extended is tried again before the next claim finds it.
       const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);
     },
 
-    /** Whether the lease can't have expired yet, judged without asking the database. */
+    /** Whether the lease can't have expired yet, by this process's clock alone. */
     isSure: (lease: T): boolean =>
       performance.now() - (held.get(lease) ?? Number.NEGATIVE_INFINITY) < leaseSeconds * 1000,
   };

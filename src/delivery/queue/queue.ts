@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * For rows that are looked up by id. Without the cast, the planner expects few running rows and reads all of those instead.
+ * For rows that are looked up by id. Without the cast, the planner expects few running rows and reads all of them.
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
@@ -24,7 +24,7 @@ export const earliestDue = (comparison: string) => `(
 export type Lease = { id: string; leaseToken: number };
 
 /**
- * Makes a delivery due now, whatever its status, with the full retry schedule. Publish `topics.deliveriesDue` afterwards.
+ * Makes a delivery due now, in any status, with the full retry schedule. Publish `topics.deliveriesDue` afterwards.
  *
  * @returns `running` when a worker is sending it right now.
  */
@@ -44,8 +44,8 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes the held deliveries of a connector due now: one portion, since there may be many. `releaseStranded` releases the
- * rest. Call it after the connector was resumed, then publish `topics.deliveriesDue`.
+ * Makes the held deliveries of a connector due now: one portion, since there may be many. `releaseStranded` releases
+ * the rest. Call it after the connector's pause has ended, then publish `topics.deliveriesDue`.
  *
  * @returns how many are due now.
  */
@@ -62,8 +62,8 @@ export async function releaseHeld(db: Queryable, connectorId: string): Promise<n
 }
 
 /**
- * Makes held deliveries due whose connector is no longer paused: those that were held just while it was resumed, and those
- * of a connector that has been disabled. One portion, since there may be many.
+ * Makes held deliveries due whose connector is no longer paused, for example those held just as its pause ended, and
+ * those of a disabled connector. One portion, since there may be many.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
@@ -88,7 +88,7 @@ const OURS = `ARRAY(
 /**
  * Extends leases that are still ours.
  *
- * @returns the ids of the extended ones: neither lost nor locked.
+ * @returns the ids of the extended leases, without those that were lost or locked.
  */
 export async function extendLeases(
   db: Queryable,

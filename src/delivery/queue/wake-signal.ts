@@ -1,7 +1,7 @@
 /**
  * Lets one loop sleep until there is something for it to do.
  *
- * @param farthest what is further off than this many milliseconds is ignored: the loop looks on its own before.
+ * @param farthest alarms further off than this many milliseconds are ignored, because the loop polls before then.
  */
 export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
   let isSet = false;
@@ -45,7 +45,7 @@ export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
       isSet = false;
     },
 
-    /** Ends the wait, and forgets what was to come. */
+    /** Ends the wait and cancels the alarm. */
     close(): void {
       isClosed = true;
       clearTimeout(alarm?.timer);

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** Which deliveries a replay takes, as it is stored. Conditions that are left out don't apply. */
+/** Which deliveries a replay takes, as stored. Omitted conditions don't apply. */
 export type ReplayFilter = {
   status?: string[];
   eventTypes?: string[];
@@ -23,9 +23,9 @@ export type ReplayJob = {
 };
 
 /**
- * What matched when the replay started. Later deliveries, and those that have changed since, aren't taken. (Nothing changes
- * before it is created, so the index on `createdAt` can be used.) A claim doesn't change `updatedAt`, so deliveries that are
- * being sent are found, and skipped.
+ * Deliveries that matched when the replay started and haven't changed since. (Deliveries don't change before they are
+ * created, so the index on `createdAt` can be used.) A claim doesn't change `updatedAt`, so deliveries that are being
+ * sent are found and skipped.
  */
 const MATCHES = `
   d."projectId" = $1 AND d."createdAt" <= $2 AND d."updatedAt" <= $2
@@ -63,8 +63,8 @@ export async function countReplay(
 }
 
 /**
- * Takes the next deliveries of a replay, makes them due, and moves its cursor past them. This is one statement, so that a
- * killed process leaves both done or neither.
+ * Takes the next deliveries of a replay, makes them due, and moves its cursor past them. This is one statement, so that
+ * a killed process leaves both done or neither.
  */
 const BATCH = `
   WITH job AS (
@@ -113,8 +113,8 @@ export async function replayBatch(
 }
 
 /**
- * Claims replays that no process is running: new ones, those of stopped processes, and those whose turn is over. The one that
- * has waited longest comes first. Uses the time of the database.
+ * Claims replays that no process is running: new ones, those of stopped processes, and those whose turn is over. The
+ * one that has waited longest comes first. Uses the time of the database.
  */
 export async function claimReplays(
   db: Queryable,

@@ -16,7 +16,7 @@ const BATCHES_A_SECOND = 5;
 const MAX_WAITING = 100;
 const WAIT_MILLISECONDS = 200;
 
-/** Runs replays: a few deliveries at a time, within the rate of each, on the process that has its lease. */
+/** Runs the replays whose lease this process has: a few deliveries at a time, within the rate of each replay. */
 export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'>; bus: Bus; log: Logger }) {
   const stopping = new AbortController();
   const signal = createWakeSignal();

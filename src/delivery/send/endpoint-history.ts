@@ -25,8 +25,8 @@ const HISTORY = `
 export type ReadHistory = (event: ConnectorEvent, question: HistoryQuestion) => Promise<EndpointHistory>;
 
 /**
- * Makes the function that reads the results of other payments for an endpoint around the time of an event. Events are
- * written before they are delivered, so what this process can't see yet, another one will find in its memory.
+ * Creates the function that reads the results of other payments for an endpoint around the time of an event. Events
+ * that this process can't see yet will be delivered later, by a process that sees this one in the connector's memory.
  */
 export function createEndpointHistory(db: Queryable): ReadHistory {
   return async ({ projectId, timestamp }, { endpointId, minutes }) => {

@@ -5,7 +5,7 @@ import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../
 import type { ConnectorGroup, createConnectorSender } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 
-/** Deliveries that share a request, and their plan: either a verdict without sending anything, or a way to send them. */
+/** Deliveries that share a request, and their plan: either a verdict without sending, or a way to send them. */
 export type Job = { deliveries: readonly ClaimedDelivery[] } & (
   | { verdict: Verdict; send?: undefined }
   | { verdict?: undefined; send: (control: SendControl) => Promise<SendResult[]> }
@@ -49,7 +49,7 @@ function planConnector(
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
-    // Test events are sent: that's how a seller finds out whether the credential works again.
+    // Test events are sent, so that a seller can find out whether the credentials work again.
     if (connector.isPaused && !delivery.event.test) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
     } else if (!isCarried(definition, connector, delivery)) {
@@ -72,8 +72,8 @@ function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector,
 }
 
 /**
- * Time is divided into windows, the same for all workers. What is created within a window waits for its end and is then
- * sent together. Nothing waits twice, and a delivery that must not wait takes the others along.
+ * Time is divided into windows, the same for all workers. Deliveries created within a window wait for its end and are
+ * then sent together. None waits twice, and one that must not wait takes the others along.
  *
  * @returns 0 when it is time to send.
  */

@@ -16,7 +16,7 @@ export type ConnectorProbe = (
   config: Record<string, unknown>,
 ) => Promise<ProbeResult | undefined>;
 
-/** Makes the function that checks credentials without side effects; undefined for types without such a check. */
+/** Creates the function that checks credentials without side effects. Returns undefined for types without a check. */
 export function createConnectorProbe(options: { egress: Pick<Egress, 'send'>; userAgent: string }): ConnectorProbe {
   const { egress, userAgent } = options;
   return async ({ probe, ...definition }, config) => {

@@ -28,8 +28,8 @@ export function recordedRequest(
 }
 
 /**
- * The headers of a response as they are stored: without cookies, secrets masked, each up to 1,024 characters. Headers beyond
- * about 4 KB in total are left out.
+ * The headers of a response as they are stored: without cookies, secrets masked, each up to 1,024 characters. Headers
+ * beyond about 4 KB in total are left out.
  */
 export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
   const scrub = scrubberFor(headers, secrets);
@@ -46,7 +46,7 @@ export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly 
   return kept;
 }
 
-/** Searches all values at once. Only few responses need a search through each value. */
+/** Searches all values at once, because few responses need a search through each value. */
 function scrubberFor(headers: IncomingHttpHeaders, secrets: readonly string[]): (text: string) => string {
   const scrub = scrubberOf(secrets);
   const all = Object.values(headers).join('\n');

@@ -38,7 +38,7 @@ export type ConnectorSenderOptions = SenderOptions & {
 
 const MAX_STEPS = 5;
 
-/** Makes the function that sends claimed deliveries of a connector and returns a result for each. It never throws. */
+/** Creates the function that sends claimed deliveries of a connector and returns a result for each. It never throws. */
 export function createConnectorSender(options: ConnectorSenderOptions) {
   return async function sendToConnector(
     group: ConnectorGroup,
@@ -213,7 +213,7 @@ function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): Co
   return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
 }
 
-/** What a batch has learned is stored once. */
+/** The facts to remember are stored once per batch. */
 function forMember(result: SendResult, index: number): SendResult {
   return index === 0 ? result : { ...result, remember: {} };
 }

@@ -39,7 +39,7 @@ export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];
 
-/** `hidden`: what must be masked in a response. The same list object while the secrets are the same: caches rely on it. */
+/** `hidden`: what to mask in responses. Caches rely on getting the same list object while the secrets are the same. */
 type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
@@ -57,7 +57,7 @@ export function judgeStatus(statusCode: number, retryAfterSeconds: number | unde
   return { verdict: { kind: 'retry', ...(afterSeconds !== undefined && { afterSeconds }) }, errorClass: 'http_status' };
 }
 
-/** Makes the function that sends one claimed delivery to its webhook, signed by Standard Webhooks. It never throws. */
+/** Creates the function that signs and sends a claimed delivery to its webhook (Standard Webhooks). It never throws. */
 export function createWebhookSender(options: SenderOptions) {
   const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
   const { payloadVersions = PAYLOAD_VERSIONS } = options;
@@ -84,7 +84,7 @@ export function createWebhookSender(options: SenderOptions) {
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    // As bytes, so that signing and sending don't need their own copies.
+    // Bytes, so that signing and sending don't each make a copy.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {

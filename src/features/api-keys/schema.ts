@@ -106,7 +106,7 @@ builder.relayMutationField(
   {
     description: 'The result of `revokeApiKey`.',
     outputFields: (t) => ({
-      apiKeyId: t.exposeID('apiKeyId', { description: 'The identifier of the deleted resource.' }),
+      apiKeyId: t.exposeID('apiKeyId', { description: 'The identifier of the revoked key.' }),
     }),
   },
 );

@@ -21,7 +21,7 @@ const createInput = z.strictObject({
 export type CreateApiKeyInput = { name: string; environment?: KeyEnvironment | null };
 export type ApiKeyService = ReturnType<typeof createApiKeyService>;
 
-/** API keys of a project. Only people may mint and revoke them: `FORBIDDEN` for API keys. */
+/** API keys of a project. Only users can create and revoke them; API keys get `FORBIDDEN`. */
 export function createApiKeyService(options: { db: Database; bus: Bus; keyring: Keyring; production: boolean }) {
   const { db, bus, keyring } = options;
   return {
@@ -42,7 +42,7 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       return db.prisma.apiKey.findFirst({ ...query, where: usable(viewer, id, projectId) });
     },
 
-    /** Mints a key. `key` is its full value, which is kept nowhere and can never be read again. */
+    /** Creates a key. `key` is its full value, which isn't stored and can't be read again. */
     async create(
       viewer: Viewer,
       projectId: string,
@@ -70,7 +70,7 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       return { apiKey, key };
     },
 
-    /** Ends a key for good. Requests that come after the commit are refused; open sockets are closed at once. */
+    /** Revokes a key permanently. Requests after the commit are rejected, and open sockets are closed at once. */
     async revoke(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       requireUser(viewer);
       await db.prisma.$transaction(async (tx) => {

@@ -13,14 +13,14 @@ export type AuditService = ReturnType<typeof createAuditService>;
 export function createAuditService({ db }: { db: Database }) {
   return {
     /**
-     * Entries newest first: of one project, or of all the viewer may see, deleted ones among them.
+     * The newest entries first, of one project or of all projects the viewer can see, including deleted ones.
      *
-     * @throws AppError `VALIDATION_FAILED` for a target that cannot be any
+     * @throws AppError `VALIDATION_FAILED` if `targetId` isn't the id of any type of resource.
      */
     async list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
       const { projectId, actions, targetId } = filter;
       if (targetId && !typeOfId(targetId)) {
-        throw invalidField('/targetId', 'Must be the id of a resource, such as proj_ and 26 characters.');
+        throw invalidField('/targetId', 'Must be the id of a resource: a prefix such as proj_ and 26 characters.');
       }
       return db.prisma.auditEntry.findMany({
         ...query,
@@ -37,7 +37,7 @@ export function createAuditService({ db }: { db: Database }) {
       });
     },
 
-    /** One entry of a project. Throws AppError `NOT_FOUND` for an id that cannot be of one. */
+    /** One entry of a project. Throws AppError `NOT_FOUND` if `id` isn't the id of an entry. */
     find(
       viewer: Viewer,
       id: string,

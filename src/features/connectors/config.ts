@@ -6,7 +6,7 @@ import { AppError, type FieldError, invalidField } from '../../errors.ts';
 import { MASK } from '../../secrets/mask.ts';
 import { parseInput } from '../../validation.ts';
 
-/** Checks a whole config, and where it leads. @throws AppError `VALIDATION_FAILED` with pointers into `config`. */
+/** Checks a whole config and the addresses in it. @throws AppError `VALIDATION_FAILED` with pointers into `config`. */
 export function parseConfig(
   definition: ConnectorDefinition,
   config: ConnectorConfig,
@@ -14,8 +14,8 @@ export function parseConfig(
 ): ConnectorConfig {
   const parsed = parseInput(definition.config, config, '/config');
   for (const [name, value] of Object.entries(parsed)) {
-    // Stored in place of the secret, it would be noticed only when deliveries fail.
-    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is how a secret is shown. Send it in full.');
+    // If a masked value replaced the secret, nobody would notice until deliveries fail.
+    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is a masked secret. Send it in full.');
   }
   for (const name of urlFields(definition)) {
     const target = checkTargetUrl(String(parsed[name]), allow);
@@ -25,10 +25,10 @@ export function parseConfig(
 }
 
 /**
- * A stored config with changes: fields left out, or sent back as they were shown redacted, stay; null removes an
- * optional field. An address can only be changed by somebody who has the secrets: they would be sent there.
+ * Merges changes into a stored config. Omitted fields, and masked secrets sent back unchanged, stay; null removes an
+ * optional field. Changing an address requires every secret, because the secrets would be sent there.
  *
- * @param current the config as it is stored and as it is shown.
+ * @param current the config as it is stored and as users see it.
  * @throws AppError `VALIDATION_FAILED` with pointers into `config`.
  */
 export function changeConfig(
@@ -57,7 +57,7 @@ function neededAgain(name: string, titles: string): FieldError {
   return { pointer: `/config/${name}`, message };
 }
 
-/** A redacted secret that a form sends back unchanged. */
+/** A masked secret that a form sends back unchanged. */
 function isShown(shown: unknown, value: unknown): boolean {
   return shown === value && isMasked(shown);
 }

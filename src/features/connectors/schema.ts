@@ -35,7 +35,7 @@ export const Connector = builder.prismaNode('Connector', {
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
-        'Why deliveries are on hold: the service rejected the credentials, or five deliveries in a row for the same reason. Update the config or set `isActive` to true to release them.',
+        'Why deliveries are held: the credentials were rejected, or five deliveries in a row were rejected for the same reason. Update the config or set `isActive` to true to release them.',
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
@@ -203,7 +203,7 @@ builder.relayMutationField(
   {
     description: 'The result of `deleteConnector`.',
     outputFields: (t) => ({
-      connectorId: t.exposeID('connectorId', { description: 'The identifier of the deleted resource.' }),
+      connectorId: t.exposeID('connectorId', { description: 'The identifier of the deleted connector.' }),
     }),
   },
 );

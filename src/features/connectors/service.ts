@@ -25,7 +25,7 @@ import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
-// Not `z.record`, which would drop a key of the name `__proto__` without a word.
+// `z.record` would silently drop a key named `__proto__`.
 const configInput = z.custom<ConnectorConfig>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Must be an object.',
@@ -39,7 +39,7 @@ export type ConnectorService = ReturnType<typeof createConnectorService>;
 
 /**
  * Connectors of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`) and
- * `CONNECTOR_LIMIT_REACHED`. Secret fields go in and never come out again.
+ * `CONNECTOR_LIMIT_REACHED`. Secret fields are write-only.
  */
 export function createConnectorService(options: {
   db: Database;
@@ -87,7 +87,7 @@ export function createConnectorService(options: {
       requireCarriedKind(definition, values.eventTypes);
       const id = newId('Connector');
       const creation = db.prisma.$transaction(async (tx) => {
-        // The lock makes two creations at once count one after the other.
+        // Without the lock, two concurrent creations could exceed the limit.
         await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${project.userId} FOR UPDATE`;
         const { maxConnectors } = limitsOf(viewer.tier, viewer.requestsPerMinute);
         const count = await tx.connector.count({ where: { project: { userId: project.userId } } });
@@ -103,8 +103,8 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Changes a connector. `config` is merged into what is stored, see `changeConfig`. A config that is given, and
-     * switching on, release what was held for a refused credential.
+     * Changes a connector. `config` is merged into the stored config, see `changeConfig`. A new config, or enabling the
+     * connector, releases its held deliveries.
      */
     async update(
       viewer: Viewer,
@@ -169,8 +169,8 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Tries a connector out. Where the vendor offers a call that nobody notices, that checks the credentials; otherwise an
-     * event with a sample payload, marked as a test, is sent to it.
+     * Tests a connector. Verifies the credentials if the vendor has a call without side effects; otherwise sends an
+     * event with a sample payload, marked as a test.
      */
     async test(
       viewer: Viewer,
@@ -204,8 +204,8 @@ export function createConnectorService(options: {
 function limitReached(maxConnectors: number): AppError {
   const detail =
     maxConnectors === 0
-      ? 'Your tier includes no connectors. Move to a higher tier.'
-      : `Your tier includes ${maxConnectors} connectors over all projects, and they exist. Delete one or move to a higher tier.`;
+      ? "Your tier doesn't include connectors. Upgrade to a higher tier."
+      : `Your tier includes ${maxConnectors} connectors across all projects, and you have that many. Delete one or upgrade to a higher tier.`;
   return new AppError('CONNECTOR_LIMIT_REACHED', { detail });
 }
 
@@ -214,8 +214,5 @@ const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id })
 function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
   const selected = expandEventTypes(eventTypes);
   if ([...selected].some((kind) => definition.carries(kind, selected))) return;
-  throw invalidField(
-    '/eventTypes',
-    `A ${definition.title} connector carries none of these kinds, so it could never send.`,
-  );
+  throw invalidField('/eventTypes', `${definition.title} connectors don't support any of these event types.`);
 }

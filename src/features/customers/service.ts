@@ -16,9 +16,9 @@ const COLUMNS = { LAST_PAYMENT: 'lastPaymentAt', TOTAL: 'totalAtomic' } as const
 export function createCustomerService({ db }: { db: Database }) {
   return {
     /**
-     * Those with a settled payment, the latest or the largest first.
+     * Customers with a settled payment, by most recent payment or by highest total.
      *
-     * @param slice behind and before which cursors; a negative `take` counts from the end.
+     * @param slice the cursors to start after and to end before; a negative `take` counts from the end.
      */
     async list(
       viewer: Viewer,
@@ -54,7 +54,7 @@ export function createCustomerService({ db }: { db: Database }) {
   };
 }
 
-/** Items on the far side of a cursor. The first condition is what an index can begin with. */
+/** Items beyond a cursor. The first condition lets the database start from an index. */
 function beyond(orderBy: CustomerOrder, cursor: string, side: 'lt' | 'gt'): Prisma.CustomerWhereInput {
   const { value, id } = parseCustomerCursor(orderBy, cursor)!;
   const column = COLUMNS[orderBy];

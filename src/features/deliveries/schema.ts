@@ -191,7 +191,7 @@ builder.relayMutationField(
     description: 'The delivery to resend.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The delivery to resend.' }),
-      projectId: t.id({ description: 'If set, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {

@@ -4,7 +4,7 @@ import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 
-/** Times are those of the last attempts, in milliseconds; null when nothing was sent. */
+/** Response times are those of the last attempts, in milliseconds; null if nothing was sent. */
 export type DeliveryFigures = {
   succeededCount: number;
   failedCount: number;
@@ -50,7 +50,7 @@ export function createDeliveryStatsService(options: { db: Database; now?: () => 
       const where = visibleProject(viewer, projectId);
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const { from, to, interval } = period;
-      // Uses the index on project and time: a finished delivery doesn't change anymore.
+      // `updatedAt` is when a delivery finished, since finished deliveries don't change. It has an index, per project.
       const rows = await db.prisma.$queryRaw<({ start: Date | null; count: number } & DeliveryFigures)[]>`
         WITH counted AS (
           SELECT date_trunc(${interval.toLowerCase()}, "updatedAt", 'UTC') AS "start", "status", "attemptCount", "responseTimeMs"

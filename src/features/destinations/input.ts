@@ -25,11 +25,11 @@ export const subscriptionShape = {
 /** Checks the input of a test event. */
 export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 
-/** What else changes when the owner switches a destination on or off: what the service noted about it no longer applies. */
+/** What else changes when the owner enables or disables a destination: the service's reasons no longer apply. */
 export function switched(isActive: boolean | undefined) {
   if (isActive === undefined) return {};
   return { disabledReason: null, disabledAt: isActive ? null : new Date(sharedNow()), ...HEALTHY };
 }
 
-/** Forgets a run of failures. */
+/** Ends a run of failures. */
 export const HEALTHY = { failingSince: null, circuitOpenUntil: null };

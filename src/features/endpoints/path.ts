@@ -4,25 +4,25 @@ const PARAMETER = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 // RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":" and "@".
 const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-F]{2})+$/;
 const FORBIDDEN_ESCAPES = /%(?:2F|5C|[01][0-9A-F]|7F|C2%[89][0-9A-F])/;
-// Half an escape could become a whole one when what stands in it is resolved: "%2%45" would be "%2E".
+// Half an escape could become a whole one when the escape inside it is decoded: "%2%45" would become "%2E".
 const HALF_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 const HALF_ESCAPE_MESSAGE = '"%" must be followed by two hexadecimal digits.';
-// What another decoding would turn into a new meaning: an escaped percent sign before two hex digits.
+// An escaped percent sign before two hex digits. Decoding it a second time would change its meaning.
 const DOUBLE_ESCAPE = /%25[0-9A-Fa-f]{2}/;
-// Dot segments, also with a parameter behind them, which some servers strip before they resolve the dots.
+// Dot segments, also with a path parameter, because some servers strip the parameter before they resolve the dots.
 const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3B)/;
 
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
 /**
- * Brings the path of an endpoint into the one form in which it is stored, routed and forwarded: a leading slash, no
- * empty or dot segments (encoded or not), escapes in upper case and only where they are needed (RFC 3986 §6.2.2).
- * A segment `:name` stands for any one segment, a last segment `*` for any rest.
+ * Normalizes the path of an endpoint to the form in which it is stored, routed and forwarded: a leading slash, no empty
+ * or dot segments (encoded or not), and uppercase escapes only where they are needed (RFC 3986 §6.2.2). A segment
+ * `:name` matches any one segment; a trailing `*` matches the rest.
  */
 export function canonicalPath(text: string): CanonicalPath {
   if (Buffer.byteLength(text) > MAX_BYTES) return refuse(`Must have at most ${MAX_BYTES} bytes.`);
   if (!text.startsWith('/')) return refuse('Must start with a slash, for example "/weather".');
-  if (/[?#]/.test(text)) return refuse('Must be a path alone, without a query or a fragment.');
+  if (/[?#]/.test(text)) return refuse('Must be a path without a query or a fragment.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters or backslashes.');
   if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
   if (text === '/') return { ok: true, path: text };
@@ -30,16 +30,16 @@ export function canonicalPath(text: string): CanonicalPath {
   for (const [index, segment] of segments.entries()) {
     const problem = problemOf(segment);
     if (problem) return refuse(problem);
-    if (segment === '*' && index < segments.length - 1) return refuse('"*" may only stand as the last segment.');
+    if (segment === '*' && index < segments.length - 1) return refuse('"*" is only allowed as the last segment.');
     if (segment.startsWith(':') && !PARAMETER.test(segment))
-      return refuse('A parameter is ":" and a name, for example "/users/:id".');
+      return refuse('A parameter must be ":" and a name, for example "/users/:id".');
   }
   const names = segments.filter((segment) => segment.startsWith(':'));
-  if (new Set(names).size < names.length) return refuse('Each parameter may stand only once.');
+  if (new Set(names).size < names.length) return refuse('Each parameter name must be unique.');
   return { ok: true, path: `/${segments.join('/')}` };
 }
 
-/** The canonical spelling of the segments of a path that is requested, or what is wrong with one of them. */
+/** The segments of a requested path in canonical form, or what is wrong with the first bad one. */
 export function canonicalSegments(
   segments: readonly string[],
 ): { ok: true; segments: string[] } | { ok: false; message: string } {
@@ -49,7 +49,7 @@ export function canonicalSegments(
   return problem === undefined ? { ok: true, segments: canonical } : { ok: false, message: problem };
 }
 
-/** What keeps a segment, its escapes normalised, from meaning the same to everybody who reads it. */
+/** Why different servers could read a normalized segment differently, undefined if they can't. */
 function problemOf(segment: string): string | undefined {
   if (segment === '') return 'Must not contain empty segments ("//", or a slash at the end).';
   if (DOT_SEGMENT.test(segment)) return 'Must not contain "." or ".." segments.';
@@ -60,7 +60,7 @@ function problemOf(segment: string): string | undefined {
   return undefined;
 }
 
-/** Whether the escapes are UTF-8 in its one spelling: the overlong `%C0%AE` is a dot to a careless decoder. */
+/** Whether the escapes are valid UTF-8. A careless decoder reads the overlong form `%C0%AE` as a dot. */
 function isUtf8(segment: string): boolean {
   try {
     decodeURIComponent(segment);

@@ -143,7 +143,7 @@ builder.relayMutationField(
   {
     description: 'The result of `deleteEndpoint`.',
     outputFields: (t) => ({
-      endpointId: t.exposeID('endpointId', { description: 'The identifier of the deleted resource.' }),
+      endpointId: t.exposeID('endpointId', { description: 'The identifier of the deleted endpoint.' }),
     }),
   },
 );

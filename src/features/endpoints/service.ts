@@ -33,7 +33,8 @@ const priceInput = z.string().transform((text, context) => {
   if (priceAtomic !== undefined && priceAtomic > 0n) return priceAtomic;
   context.addIssue({
     code: 'custom',
-    message: 'Must be a decimal string above 0 with at most 6 decimals and 12 digits before them, for example "0.01".',
+    message:
+      'Must be a decimal string above 0 with at most 12 digits before the decimal point and 6 after it, for example "0.01".',
   });
   return z.NEVER;
 });
@@ -45,7 +46,7 @@ export type EndpointService = ReturnType<typeof createEndpointService>;
 // The official clients refuse to pay more for one request unless their user raises the limit.
 const CLIENT_LIMIT_ATOMIC = 1_000_000n;
 
-/** What a seller should know about an endpoint that is accepted as it is. */
+/** Problems a seller should know about, although the endpoint is accepted. */
 export function warningsOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string[] {
   if (BigInt(endpoint.priceAtomic.toFixed(0)) <= CLIENT_LIMIT_ATOMIC) return [];
   return ['Most x402 clients refuse to pay more than 1 USD for a request unless their user allows it.'];
@@ -57,8 +58,8 @@ export function priceUsdOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string {
 }
 
 /**
- * Paid routes of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` for a path that the
- * project has already.
+ * Paid routes of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` if the project
+ * already has the path.
  */
 export function createEndpointService(options: {
   db: Database;
@@ -132,9 +133,9 @@ export function createEndpointService(options: {
         .$transaction(async (tx) => {
           const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
           if (!visible) throw notFound();
-          // The project first, as its deletion does: the event would have to wait for that while it waits for this.
+          // Lock the project first, in the same order as when a project is deleted, to avoid a deadlock.
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${visible.projectId} FOR KEY SHARE`;
-          // Two price changes at once must each report the price they really replaced.
+          // Of two concurrent price changes, each must report the price it actually replaced.
           await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
           const before = await tx.endpoint.findUnique({ where: { id } });
           if (!before) throw notFound();
@@ -188,7 +189,7 @@ export function createEndpointService(options: {
   };
 }
 
-/** Keeps a price that is replaced acceptable for as long as a payment for it may be under way. */
+/** Keeps accepting the old price for a while, because payments for it may be on their way. */
 async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
@@ -209,8 +210,8 @@ function rethrowPathConflict(error: unknown): never {
   if (!isUniqueViolation(error)) rethrowProjectGone(error);
   throw new AppError('CONFLICT', {
     detail:
-      'The project has an endpoint with this path already, perhaps with other names for its parameters. Change that one ' +
-      'or choose another path.',
-    fields: [{ pointer: '/path', message: 'Is taken by another endpoint of the project.' }],
+      'The project already has an endpoint with this path, perhaps with different parameter names. Change that endpoint ' +
+      'or choose a different path.',
+    fields: [{ pointer: '/path', message: 'Already used by another endpoint of the project.' }],
   });
 }

@@ -1,8 +1,8 @@
 import { invalidField } from '../../errors.ts';
 
 /**
- * Checks that the placeholders in an upstream URL's path (`:name`, a last `*`) are those of the endpoint's path: one that
- * nothing replaces would be sent as it is written.
+ * Checks that the endpoint's path has every placeholder of the upstream URL's path (`:name`, trailing `*`). Others
+ * would be sent literally.
  *
  * @throws AppError `VALIDATION_FAILED`
  */
@@ -11,5 +11,6 @@ export function checkPlaceholders(path: string, upstreamUrl: string): void {
   const unknown = new URL(upstreamUrl).pathname
     .split('/')
     .find((segment) => (segment === '*' || /^:[A-Za-z_]/.test(segment)) && !known.has(segment));
-  if (unknown !== undefined) throw invalidField('/upstreamUrl', `Names "${unknown}", which the path does not have.`);
+  if (unknown !== undefined)
+    throw invalidField('/upstreamUrl', `Contains "${unknown}", which is not in the path of the endpoint.`);
 }

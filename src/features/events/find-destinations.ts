@@ -7,7 +7,7 @@ import { expandEventTypes } from '../../events/kinds.ts';
 import { type Connector, type Delivery, Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import type { NewEvent } from './new-event.ts';
 
-/** What an event's delivery to one destination starts with. */
+/** The initial state of an event's delivery to one destination. */
 export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
 
 type State = Pick<Delivery, 'reason' | 'completedAt'> & {
@@ -19,7 +19,7 @@ type State = Pick<Delivery, 'reason' | 'completedAt'> & {
 type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { type: null };
 type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
 
-/** Finds the webhooks and connectors that subscribe to an event, or the only one it is for, and decides whether each gets it. */
+/** Finds the destinations that subscribe to an event, or its only one, and decides whether each gets it. */
 export async function findDestinations(tx: Transaction, event: NewEvent): Promise<NewDelivery[]> {
   const { projectId, type, only } = event;
   const subscribes = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
@@ -27,8 +27,8 @@ export async function findDestinations(tx: Transaction, event: NewEvent): Promis
   const none = Prisma.sql`false`;
   const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : none) : subscribes;
   const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : none) : subscribes;
-  // The locks keep destinations from being deleted before their deliveries are written. The project comes first, as in its
-  // deletion: in any other order the two could deadlock. One statement, since every event runs it.
+  // The locks keep destinations from being deleted before their deliveries are written. The project is locked first, as
+  // when it is deleted, to avoid a deadlock. One statement saves round trips for every event.
   const found = await tx.$queryRaw<(WebhookRow | ConnectorRow)[]>`
     WITH project AS MATERIALIZED (
       SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE
@@ -59,7 +59,7 @@ function stateForWebhook({ isActive, filter }: WebhookRow, event: NewEvent): Sta
   return passes(filter, event) ? due() : skipped('filtered');
 }
 
-/** The payment that an event is about. Other events have no order, nor do test events, whose data is a sample. */
+/** The payment an event is about. Other events aren't ordered, nor are test events, because their data is a sample. */
 function orderingKey({ ordering }: WebhookRow, { data, test }: NewEvent): string | null {
   return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
 }
@@ -72,7 +72,7 @@ function stateForConnector(connector: ConnectorRow, event: NewEvent): State {
   return pausedReason && !event.only ? held() : due();
 }
 
-/** An event meant for one destination only reaches it whatever its filter. */
+/** An event meant for only one destination ignores its filter. */
 function passes(filter: Prisma.JsonValue, { type, data, only }: NewEvent): boolean {
   return filter === null || only !== undefined || matchesFilter(readFilter(filter), { type, data });
 }

@@ -55,7 +55,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       bus.publish(topics.deliveries(projectId));
     },
 
-    /** Sends one destination an event with a sample payload, marked `"test": true`. Throws `NOT_FOUND` if it was deleted. */
+    /** Sends a sample event, marked `"test": true`, to one destination. Throws `NOT_FOUND` if it was deleted. */
     async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
       const sending = db.prisma.$transaction(async (tx) => {
@@ -69,7 +69,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       return delivery;
     },
 
-    /** Tests a filter against a recorded event, or else the sample event of every type. Sends nothing. */
+    /** Tests a filter on a recorded event, or on a sample of every event type. Sends nothing. */
     async testFilter(
       viewer: Viewer,
       projectId: string,

@@ -11,11 +11,11 @@ export type EventToWrite = {
   deliveries: readonly (NewDelivery & { id: string })[];
 };
 
-/** Writes an event and its deliveries. One statement, since every payment waits for it. */
+/** Writes an event and its deliveries in one statement, because every payment waits for it. */
 export async function writeEvent(tx: Transaction, { id, version, traceContext, ...rest }: EventToWrite): Promise<void> {
   const { event, deliveries } = rest;
   const { projectId, type, data, test = false, only } = event;
-  // Someone asked for an event that is meant for one destination only: it goes out even while the circuit is open.
+  // Someone asked for an event that is meant for only one destination, so it is sent even while the circuit is open.
   const trigger = only ? 'MANUAL' : 'SCHEDULED';
   await tx.$executeRaw`
     WITH event AS (

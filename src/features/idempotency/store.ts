@@ -1,23 +1,23 @@
 import type pg from 'pg';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 
-/** An answer as it was given the first time. */
+/** The response to the first request with a key. */
 export type StoredResponse = { status: number; headers: Record<string, string>; body: unknown };
 
-/** Remembers answers by key. */
+/** Stores responses by idempotency key. */
 export type IdempotencyStore = {
-  /** Claims a key, or says what is known of it. */
+  /** Claims a key, or returns what is stored for it. */
   begin(scope: string, key: string, fingerprint: string): Promise<'started' | 'in_flight' | 'reused' | StoredResponse>;
   finish(scope: string, key: string, answer: StoredResponse): Promise<void>;
-  /** Forgets a request that changed nothing, so that it can be sent again under the same key. */
+  /** Releases the key of a request that changed nothing, so the request can be retried with it. */
   abandon(scope: string, key: string): Promise<void>;
 };
 
 const KEEP_HOURS = 24;
-/** A request that has not answered after this long died with its process; its key may be used again. */
+/** After this long without a response, the process is assumed to have died, and the key can be used again. */
 const ABANDONED_SECONDS = 60;
 
-/** Stored answers in the database, encrypted: the answer to creating a key carries the key. */
+/** Stores responses in the database, encrypted, because the response to creating an API key contains the key. */
 export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; secretBox: SecretBox }): IdempotencyStore {
   const place = (scope: string, key: string) => ({
     table: 'IdempotencyKey',
@@ -66,7 +66,7 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
   };
 }
 
-/** Removes stored answers whose time is over. Returns how many there were. */
+/** Deletes expired responses. Returns how many there were. */
 export async function sweepIdempotencyKeys(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query('DELETE FROM "IdempotencyKey" WHERE "expiresAt" < now()');
   return rowCount ?? 0;

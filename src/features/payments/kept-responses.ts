@@ -3,7 +3,7 @@ import type { ServedResponse } from './payment-record.ts';
 
 export type KeptResponse = Pick<ServedResponse, 'statusCode' | 'headers' | 'body'>;
 
-/** Reads kept upstream responses (table `PaymentAnswer`) for buyers who repeat their requests. */
+/** Reads kept upstream responses (table `PaymentAnswer`) for buyers who retry their requests. */
 export function createKeptResponses(db: Pick<Database, 'pool'>) {
   return {
     /** Size of a kept response's body in bytes, 0 if none is kept. */

@@ -38,7 +38,7 @@ export type LedgerOptions = {
   db: Database;
   events: EventService;
   bus: Bus;
-  /** Lease of a process that takes over an abandoned payment. If still unresolved after it, the payment is taken over again. */
+  /** Lease for taking over an abandoned payment. If it ends before the payment is resolved, it is taken over again. */
   recoveryLeaseSeconds?: number;
   /** Called with every new status of a payment. */
   onStatus?: (payment: PaymentProgress) => void;
@@ -49,11 +49,11 @@ export type LedgerOptions = {
 /**
  * The life of payments. Every step is a compare-and-set on the status and the lease, so if two processes both believe
  * they carry a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
- * the books. A step whose result was lost can be repeated with the same lease and is taken only once.
+ * the books. A step whose result was lost can be retried with the same lease and is taken only once.
  *
- * A payment that failed at VERIFY is final but releases its nonce, so the real payer can still present the authorization
- * as a new payment, even if someone else tried a forged one first. After any later failure the nonce stays held: an
- * authorization makes at most one upstream call.
+ * A payment that failed at VERIFY is final but releases its nonce, so the real payer can still present the
+ * authorization as a new payment, even if someone else tried a forged one first. After any later failure the nonce
+ * stays held: an authorization makes at most one upstream call.
  */
 export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   /** Notifies live subscribers, and the workers if events were recorded. */
@@ -104,7 +104,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     /**
      * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight.
      *
-     * @returns the payer's other payments in flight, across all sellers and processes, and those settled since the claim.
+     * @returns the payer's other payments in flight, for all sellers and processes, and those settled since the claim.
      *   If there are none, the verification has already shown that there is enough money.
      * @throws LeaseLost
      */
@@ -167,8 +167,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     },
 
     /**
-     * → FAILED: nothing was charged. Deletes the unpaid response. Records `payment.failed`, except for failures at VERIFY:
-     * anyone can cause those, so they don't concern the seller and are soon deleted.
+     * → FAILED: nothing was charged. Deletes the unpaid response. Records `payment.failed`, except for failures at
+     * VERIFY, which anyone can cause, so they don't concern the seller and are soon deleted.
      */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;

@@ -133,7 +133,7 @@ export const Payment = builder.prismaNode('Payment', {
     settledAt: t.expose('settledAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the payment was settled. If this became known on a later UTC day, when it became known.',
+      description: 'When the payment was settled, or when that became known if it was on a later UTC day.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),
@@ -216,8 +216,8 @@ builder.subscriptionField('paymentUpdated', (t) =>
     type: PaymentUpdated,
     nullable: true,
     description:
-      'Payments of a project as they change. With `after`, changes missed since that cursor come first. ' +
-      'A change can arrive twice: compare `updatedAt`.',
+      'Payments of a project as they change. With `after`, starts with the changes missed since that cursor. ' +
+      'The same change can arrive twice after a reconnect: compare `updatedAt`.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
       after: t.arg.string({ description: 'Cursor of the last change received.' }),

@@ -7,10 +7,10 @@ const MAX_LENGTH = 253;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * A host name that leads to a project, as it is stored: in lower case, international names in their ASCII form. No port,
- * no address, and none of the names under which the service itself is reached.
+ * Normalizes a project's host name to its stored form: lowercase, and ASCII for international names. Rejects ports, IP
+ * addresses and the host names of the service itself.
  *
- * @param reserved host names that may not be taken; undefined when the service does not know its own, so that none can
+ * @param reserved the host names of the service; if undefined, they are unknown and every host name is rejected.
  */
 export function gatewayHostInput(reserved: ReadonlySet<string> | undefined) {
   return z.string().transform((text, context) => {
@@ -18,14 +18,15 @@ export function gatewayHostInput(reserved: ReadonlySet<string> | undefined) {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
-    // The URL parser behind domainToASCII would read `%61`, `0x7f.1` and `a/b` as something else than they look.
+    // The URL parser behind domainToASCII doesn't take `%61`, `0x7f.1` or `a/b` literally.
     const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
     const labels = host.split('.');
     if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
       return refuse('Must be a host name without scheme, port or path, for example "api.example.com".');
-    if (isIP(host) !== 0 || /^\d+$/.test(labels.at(-1)!)) return refuse('Must be a name, not an address.');
-    if (!reserved) return refuse('Host names are not offered here until the operator of this service sets PUBLIC_URL.');
-    if (reserved.has(host)) return refuse('Is the name of this service.');
+    if (isIP(host) !== 0 || /^\d+$/.test(labels.at(-1)!)) return refuse('Must be a host name, not an IP address.');
+    if (!reserved)
+      return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
+    if (reserved.has(host)) return refuse('This is a host name of the service itself.');
     return host;
   });
 }

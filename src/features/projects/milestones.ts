@@ -3,7 +3,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 
 const MAX_MILESTONES = 50;
 
-/** Spending milestones as decimal USD strings, each once; read as millionths of a dollar, ascending. */
+/** Converts spending milestones from decimal USD strings to unique, ascending amounts in millionths of a dollar. */
 export const milestonesInput = z
   .array(
     z.string().transform((text, context) => {
@@ -13,7 +13,7 @@ export const milestonesInput = z
       return z.NEVER;
     }),
   )
-  .max(MAX_MILESTONES, `At most ${MAX_MILESTONES} milestones are kept.`)
+  .max(MAX_MILESTONES, `Must have at most ${MAX_MILESTONES} milestones.`)
   .transform((amounts) => [...new Set(amounts)].sort((a, b) => (a < b ? -1 : 1)));
 
 /** Stored milestones as decimal USD strings, ascending. */

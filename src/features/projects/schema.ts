@@ -146,7 +146,7 @@ builder.relayMutationField(
   {
     description: 'The result of `deleteProject`.',
     outputFields: (t) => ({
-      projectId: t.exposeID('projectId', { description: 'The identifier of the deleted resource.' }),
+      projectId: t.exposeID('projectId', { description: 'The identifier of the deleted project.' }),
     }),
   },
 );

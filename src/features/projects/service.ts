@@ -19,10 +19,10 @@ import { milestonesInput, milestonesUsdOf } from './milestones.ts';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
-/** An EVM address, EIP-55 checked when it mixes cases, returned checksummed. The zero address would burn the money. */
+/** An EVM address, returned checksummed. A mixed-case address must have a valid EIP-55 checksum. */
 const walletAddressInput = z
   .string()
-  .refine(isWallet, 'Must be an EVM address: 0x and 40 hex digits, with a right EIP-55 checksum when cases are mixed.')
+  .refine(isWallet, 'Must be an EVM address: 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case.')
   .refine((address) => address.toLowerCase() !== ZERO_ADDRESS, 'The zero address cannot receive payments.')
   .transform((address) => getAddress(address.toLowerCase()));
 
@@ -32,7 +32,7 @@ function isWallet(address: string): boolean {
 }
 
 const ONLY_THE_OWNER =
-  'An API key cannot change `walletAddress` or `gatewayHost`: they decide who is paid. Use a user token of the owner.';
+  'API keys cannot change `walletAddress` or `gatewayHost`, because they determine who is paid. Use a user token of the owner.';
 
 export type CreateProjectInput = {
   name: string;
@@ -44,11 +44,11 @@ export type UpdateProjectInput = Nullable<CreateProjectInput>;
 export type ProjectService = ReturnType<typeof createProjectService>;
 
 /**
- * Projects of a user. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for a host name that leads to
- * another project, `HOST_RESERVED` for one that another account released and, for API keys, `FORBIDDEN`.
+ * Projects of a user. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for a host name of another
+ * project, `HOST_RESERVED` for one that another account released, and `FORBIDDEN` for API keys.
  *
- * @param options `ownHosts`: names under which the service itself is reached, which no project may have. `secretOf`: the
- *   secret of a project with which the gateway signs what it tells upstreams.
+ * @param options `ownHosts`: host names of the service itself, which projects can't use. `secretOf`: the secret of a
+ *   project, which signs the gateway's requests to upstreams.
  */
 export function createProjectService(options: {
   db: Database;
@@ -74,7 +74,7 @@ export function createProjectService(options: {
       });
     },
 
-    /** The project, or null when there is none that the viewer may see. */
+    /** The project, or null if it doesn't exist or the viewer can't see it. */
     async find(viewer: Viewer, id: string, query: Omit<Prisma.ProjectFindFirstArgs, 'where'> = {}) {
       return db.prisma.project.findFirst({
         ...query,
@@ -82,7 +82,7 @@ export function createProjectService(options: {
       });
     },
 
-    /** The secret with which the owner checks that a request to an upstream came through the gateway; none for API keys. */
+    /** The secret to verify that a request to an upstream came through the gateway; null for API keys. */
     upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
       return viewer.kind === 'user' ? options.secretOf(id) : null;
     },
@@ -108,12 +108,12 @@ export function createProjectService(options: {
     async update(viewer: Viewer, id: string, input: UpdateProjectInput): Promise<Project> {
       const where = visibleProject(viewer, id);
       const data = toColumns(parseInput(updateInput, input));
-      // Where the money goes is for people to say: a leaked key must not be able to redirect it.
+      // A leaked API key must not be able to redirect payments.
       if (data.walletAddress !== undefined || data.gatewayHost !== undefined) requireUser(viewer, ONLY_THE_OWNER);
       const project = await db.prisma
         .$transaction(async (tx) => {
           if (data.gatewayHost) await queueForHosts(tx);
-          // Two changes at once must each record what they really replaced.
+          // Of two concurrent changes, each must record the values it actually replaced.
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${id} FOR NO KEY UPDATE`;
           const before = await tx.project.findFirst({ where });
           if (!before) throw notFound();
@@ -152,7 +152,7 @@ export function createProjectService(options: {
   };
 }
 
-/** What a changed host name means beside the project's own row. */
+/** Updates the reservations after a project's host name has changed. */
 async function moveHost(tx: Transaction, { userId }: Viewer, before: string | null, after: string | null) {
   if (after === before) return;
   if (after) await takeHost(tx, after, userId);
@@ -173,7 +173,7 @@ function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milesto
 function rethrowHostConflict(error: unknown): never {
   if (!isUniqueViolation(error)) throw error;
   throw new AppError('CONFLICT', {
-    detail: 'The host name leads to another project already.',
-    fields: [{ pointer: '/gatewayHost', message: 'Is taken by another project.' }],
+    detail: 'This host name is already in use by another project.',
+    fields: [{ pointer: '/gatewayHost', message: 'Already used by another project.' }],
   });
 }

@@ -96,7 +96,7 @@ builder.relayMutationField(
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       filter: t.field({ type: ReplayFilter, description: 'Which deliveries to resend. Default: all.' }),
-      dryRun: t.boolean({ description: 'Only count the deliveries, without resending them.' }),
+      dryRun: t.boolean({ description: 'Whether to only count the deliveries, without resending them.' }),
       maxPerSecond: t.int({ description: 'Deliveries to queue per second, from 1 to 1000. Default: 50.' }),
     }),
   },
@@ -125,7 +125,7 @@ builder.relayMutationField(
     description: 'The replay to stop.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The replay.' }),
-      projectId: t.id({ description: 'If set, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
@@ -133,9 +133,9 @@ builder.relayMutationField(
     resolve: (_root, { input }, { services, viewer }) => services.replays.cancel(viewer, input.id, input.projectId),
   },
   {
-    description: 'What `cancelReplay` stopped.',
+    description: 'The result of `cancelReplay`.',
     outputFields: (t) => ({
-      replay: t.field({ type: Replay, description: 'The replay, as it stands now.', resolve: (replay) => replay }),
+      replay: t.field({ type: Replay, description: 'The stopped replay.', resolve: (replay) => replay }),
     }),
   },
 );

@@ -79,7 +79,7 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
 
       const startedBy = viewer.kind === 'user' ? viewer.userId : viewer.apiKeyId;
       const creation = db.prisma.$transaction(async (tx) => {
-        // Two calls at the same time count one after the other.
+        // Without the lock, two concurrent calls could exceed the limit.
         await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${project.id} FOR NO KEY UPDATE`;
         const active = await tx.replay.count({ where: { projectId: project.id, status: 'RUNNING' } });
         if (active >= MAX_ACTIVE) {
@@ -101,7 +101,7 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
       return { total, replay };
     },
 
-    /** Stops a replay: deliveries that are already queued are sent, the rest aren't. A finished replay doesn't change. */
+    /** Stops a replay: deliveries already queued are sent, the rest aren't. A finished replay doesn't change. */
     async cancel(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay> {
       const where = visibleItem(viewer, 'Replay', id, projectId);
       const replay = await db.prisma.$transaction(async (tx) => {

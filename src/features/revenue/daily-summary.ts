@@ -10,25 +10,24 @@ import { topEndpoints } from './service.ts';
 export type DailySummaries = {
   start(): void;
   stop(): Promise<void>;
-  /** Records every summary that is due, as `start` does by itself. @returns how many this call recorded. */
+  /** Records every summary that is due. `start` does this periodically. @returns how many this call recorded. */
   run(): Promise<number>;
 };
 
 type DueDay = { projectId: string; day: string };
 
 const DAY_MILLISECONDS = 86_400_000;
-/** Timers are late and clocks differ: it looks this often at least. */
+/** Checks at least this often, because timers fire late and clocks differ. */
 const LOOK_MILLISECONDS = 60_000;
 const BATCH_SIZE = 200;
 const TOP_ENDPOINTS = 10;
 
 /**
- * Records `revenue.daily_summary` for every finished UTC day on which a project had a payment, settled or failed; a day
- * with neither has none. Days are queued when their first payment is booked, so those that a downtime has missed are
- * made up for, the oldest first. Each is recorded once, by whichever process comes first: it leaves the queue in the
- * event's transaction.
+ * Records `revenue.daily_summary` for every finished UTC day on which a project had a settled or failed payment. Days
+ * are queued when their first payment is booked, so days missed during downtime are recorded later, oldest first. Each
+ * day is recorded only once across all processes, because it leaves the queue in the event's transaction.
  *
- * @param options `now`: the clock that finishes days, for tests; the database's otherwise.
+ * @param options `now`: the clock that decides when a day ends, for tests. Defaults to the database's clock.
  */
 export function createDailySummaries(options: {
   db: Database;
@@ -52,7 +51,7 @@ export function createDailySummaries(options: {
     let count = 0;
     let last: DueDay = { day: '0001-01-01', projectId: '' };
     for (;;) {
-      // Past Prisma, which takes 50 MB when it is first used: most looks find nothing.
+      // Most checks find nothing. Without Prisma, they don't cost the 50 MB it takes when it is first used.
       const { rows: due } = await db.pool.query<DueDay>(
         `SELECT "projectId", "day"::text AS "day" FROM "DailySummary"
          WHERE "eventId" IS NULL AND "day" < $1::date AND ("day", "projectId") > ($2::date, $3)
@@ -68,7 +67,7 @@ export function createDailySummaries(options: {
     }
   }
 
-  /** @returns false when another process does it or has done it, and when it has to wait for the next look. */
+  /** @returns false if another process records or recorded the day, or if it failed and will be retried. */
   async function summarise(due: DueDay): Promise<boolean> {
     const { projectId, day } = due;
     try {
@@ -90,13 +89,13 @@ export function createDailySummaries(options: {
       if (isRecorded) events.announce(projectId);
       return isRecorded;
     } catch (error) {
-      log.warn({ err: error, projectId, day }, 'a daily summary was not recorded; the next look will try again');
+      log.warn({ err: error, projectId, day }, 'failed to record a daily summary; it will be retried');
       return false;
     }
   }
 
   async function look(): Promise<void> {
-    running = run().catch((error) => log.warn({ err: error }, 'due daily summaries were not found; trying again'));
+    running = run().catch((error) => log.warn({ err: error }, 'failed to look up due daily summaries; retrying'));
     await running;
     if (isStopping) return;
     const untilMidnight = DAY_MILLISECONDS - (sharedNow() % DAY_MILLISECONDS);

@@ -2,25 +2,24 @@ import { invalidField } from '../../errors.ts';
 
 export type RevenueInterval = 'HOUR' | 'DAY' | 'MONTH';
 
-/** A span of time in whole intervals of UTC, its end excluded. */
+/** A period of whole UTC intervals. `to` is exclusive. */
 export type Period = { from: Date; to: Date; interval: RevenueInterval };
 
 export const MAX_BUCKETS = 1_000;
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-// The database's calendar and this one agree between these years, with room for the next bucket.
+// Between these years, the database's calendar and JavaScript's agree, with room for the next bucket.
 const MIN_YEAR = 1970;
 const MAX_YEAR = 9998;
 
-/** How many intervals back a period begins whose beginning is not named. */
+/** Number of intervals in a period without `from`. */
 const DEFAULT_LENGTH: Record<RevenueInterval, number> = { HOUR: 24, DAY: 30, MONTH: 12 };
 
 /**
- * The period that a caller means: without an end until now, without a beginning 24 hours, 30 days or 12 months long,
- * widened to whole intervals.
+ * Extends a period to whole intervals. `to` defaults to now, `from` to 24 hours, 30 days or 12 months before `to`.
  *
- * @throws AppError `VALIDATION_FAILED` when it is empty, has more than 1,000 intervals, or leaves the calendar.
+ * @throws AppError `VALIDATION_FAILED` if it is empty, has more than 1,000 intervals or years out of range.
  */
 export function toPeriod(
   { from, to, interval }: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
@@ -34,14 +33,17 @@ export function toPeriod(
   const last = new Date((to ?? now).getTime() - 1);
   const end = step(startOf(last, interval), interval, 1);
   const start = startOf(from ?? step(end, interval, -DEFAULT_LENGTH[interval]), interval);
-  if (start >= end) throw invalidField('/to', 'Must be after the beginning.');
+  if (start >= end) throw invalidField('/to', 'Must be after `from`.');
   if (countBuckets(start, end, interval) > MAX_BUCKETS) {
-    throw invalidField('/from', `Spans more than ${MAX_BUCKETS} intervals. Take a longer interval or a shorter time.`);
+    throw invalidField(
+      '/from',
+      `The period has more than ${MAX_BUCKETS} intervals. Choose a longer interval or a shorter period.`,
+    );
   }
   return { from: start, to: end, interval };
 }
 
-/** The beginnings of the period's intervals, in order. */
+/** The start of each interval in the period, in order. */
 export function bucketStarts({ from, to, interval }: Period): Date[] {
   const starts: Date[] = [];
   for (let start = from; start < to; start = step(start, interval, 1)) starts.push(start);

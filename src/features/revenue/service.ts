@@ -16,12 +16,12 @@ const MAX_TOP = 100;
 type Span = Pick<Period, 'from' | 'to'>;
 type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
 
-/** What a project has earned, and from whom, by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
+/** A project's revenue by time, endpoint and customer. Methods throw AppError `VALIDATION_FAILED`. */
 export function createRevenueService({ db, now = () => new Date() }: { db: Database; now?: () => Date }) {
   return {
     /**
-     * Revenue in every interval of a period, those without any payment included. Payments count when they were settled,
-     * failures when they failed.
+     * Revenue for every interval of a period, including intervals without payments. Payments count in the interval in
+     * which they settled or failed.
      *
      * @throws AppError also `NOT_FOUND`
      */
@@ -44,19 +44,19 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
       return { ...period, projectId, buckets, totals: sumOf(buckets) };
     },
 
-    /** How many customers have a payment settled in the period. */
+    /** The number of customers with a payment settled in the period. */
     async customerCount({ projectId, from, to }: Revenue): Promise<number> {
       const [row] = await db.prisma.$queryRaw<[{ count: number }]>`
         SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment" WHERE ${settledIn(projectId, { from, to })}`;
       return row.count;
     },
 
-    /** The endpoints that earned most in the period, under the paths they have or last had. */
+    /** The endpoints with the most revenue in the period, each with its current or last path. */
     async topEndpoints(revenue: Revenue, first: number): Promise<TopEndpoint[]> {
       return topEndpoints(db.prisma, revenue, checkTop(first));
     },
 
-    /** The customers who paid most in the period. */
+    /** The customers who paid the most in the period. */
     async topCustomers({ projectId, from, to }: Revenue, first: number): Promise<TopCustomer[]> {
       const rows = await db.prisma.$queryRaw<(Omit<TopCustomer, 'totalAtomic'> & { totalAtomic: string })[]>`
         SELECT c."id" AS "customerId", c."walletAddress", top."total"::text AS "totalAtomic", top."count" AS "paymentCount"
@@ -71,7 +71,7 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
   };
 }
 
-/** The endpoints that earned most: of whole days from the books, else from the payments. */
+/** The endpoints with the most revenue. Whole days come from the books, hours from the payments. */
 export async function topEndpoints(
   db: Pick<Transaction, '$queryRaw'>,
   period: Span & { projectId: string; interval: RevenueInterval },
@@ -96,7 +96,7 @@ export async function topEndpoints(
   return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
 }
 
-/** Sums by hour, from the payments: the books are kept by day. A payment that has failed changes no more. */
+/** Sums by hour come from the payments, because the books are kept by day. Failed payments don't change anymore. */
 function hours(projectId: string, period: Period): Prisma.Sql {
   return Prisma.sql`
     SELECT date_trunc('hour', "time", 'UTC') AS "start", sum("amount")::text AS "totalAtomic",

@@ -6,8 +6,8 @@ import { invalidField } from '../../errors.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 
 /**
- * A URL that this service will call: https, or a target that the operator has allowed. What it resolves to is checked
- * again on every connection.
+ * A URL that this service will call: HTTPS, or a host that the operator has allowed. The address it resolves to is
+ * checked on every connection.
  */
 export function targetUrlInput(allow: EgressAllow) {
   return z.string().transform((text, context) => {
@@ -18,24 +18,21 @@ export function targetUrlInput(allow: EgressAllow) {
   });
 }
 
-/** A stored URL as the viewer may read it: people in full, so that they can edit it, programs masked. */
+/** A stored URL as the viewer can see it: in full for users, who can edit it, and masked for API keys. */
 export function shownUrl(viewer: Viewer, url: string): string {
   return viewer.kind === 'user' ? url : maskUrl(url);
 }
 
 /**
- * The URL to store when this one is given, also as it was shown: the masked URL stands for the stored one. Clients that
- * normalize URLs percent-encode the mask.
+ * The URL to store. If the given URL is the masked form of the stored one, the stored one stays. Clients that normalize
+ * URLs percent-encode the mask.
  *
- * @param stored undefined for something new
- * @throws AppError `VALIDATION_FAILED` for a mask that stands for nothing stored
+ * @param stored undefined if nothing is stored yet.
+ * @throws AppError `VALIDATION_FAILED` if a masked URL doesn't match the stored one.
  */
 export function urlToStore(field: string, given: string, stored?: string): string {
   const shown = given.replaceAll(/%E2%80%A2/gi, '•');
   if (!shown.includes('•') || given === stored) return given;
   if (stored !== undefined && shown === maskUrl(stored)) return stored;
-  throw invalidField(
-    `/${field}`,
-    'Has the mask in it that stands for a secret. Send the URL in full, or leave it out.',
-  );
+  throw invalidField(`/${field}`, 'This URL contains a masked secret. Send the full URL, or omit the field.');
 }

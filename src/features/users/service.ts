@@ -7,7 +7,7 @@ export type UserService = ReturnType<typeof createUserService>;
 /** The account behind a viewer. */
 export function createUserService({ db }: { db: Database }) {
   return {
-    /** The signed-in user, or the owner of the project whose API key asks. */
+    /** The signed-in user, or the owner of the API key's project. */
     current(viewer: Viewer): Promise<User> {
       return db.prisma.user.findUniqueOrThrow({ where: { id: viewer.userId } });
     },

@@ -31,7 +31,7 @@ export const Webhook = builder.prismaNode('Webhook', {
     }),
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
       description:
-        'With an ordering: after this many failed attempts of a delivery, the deliveries behind it are sent anyway.',
+        'With an ordering, the number of failed attempts of a delivery after which later deliveries are sent anyway.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
@@ -84,7 +84,7 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'With an ordering: after this many failed attempts of a delivery, 1 to 100, the deliveries behind it are sent anyway. Default: 4.',
+          'With an ordering, the number of failed attempts of a delivery, 1 to 100, after which later deliveries are sent anyway. Default: 4.',
       }),
       description: t.string({ description: 'Free-text description, at most 1000 characters.' }),
     }),
@@ -119,7 +119,7 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'With an ordering: after this many failed attempts of a delivery, 1 to 100, the deliveries behind it are sent anyway.',
+          'With an ordering, the number of failed attempts of a delivery, 1 to 100, after which later deliveries are sent anyway.',
       }),
       description: t.string({ description: 'Free-text description, at most 1000 characters. Null removes it.' }),
     }),
@@ -156,7 +156,7 @@ builder.relayMutationField(
   {
     description: 'The result of `deleteWebhook`.',
     outputFields: (t) => ({
-      webhookId: t.exposeID('webhookId', { description: 'The identifier of the deleted resource.' }),
+      webhookId: t.exposeID('webhookId', { description: 'The identifier of the deleted webhook.' }),
     }),
   },
 );
@@ -169,7 +169,7 @@ builder.relayMutationField(
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       overlapHours: t.int({
-        description: 'For how many hours requests are also signed with the old secret, 0 to 168. Default: 24.',
+        description: 'Number of hours for which requests are also signed with the old secret, 0 to 168. Default: 24.',
       }),
     }),
   },

@@ -43,8 +43,8 @@ const rotateInput = z.strictObject({
 });
 
 /**
- * Webhooks of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. A signing
- * secret leaves this service only in the answer that made it.
+ * Webhooks of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. Signing
+ * secrets are returned only when they are created.
  */
 export function createWebhookService(options: {
   db: Database;
@@ -120,12 +120,12 @@ export function createWebhookService(options: {
       return { webhook, secret };
     },
 
-    /** Changes a webhook. Setting `isActive` true forgets why it had been disabled and its run of failures. */
+    /** Changes a webhook. Setting `isActive` to true clears the reason it was disabled and its run of failures. */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const values = parseInput(updateInput, input);
       const webhook = await db.prisma.$transaction(async (tx) => {
-        // Two changes at once must each tell what they really replaced.
+        // Of two concurrent changes, each must record the values it actually replaced.
         await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
         const before = await tx.webhook.findFirst({ where });
         if (!before) throw notFound();
@@ -166,7 +166,7 @@ export function createWebhookService(options: {
       });
     },
 
-    /** Makes a new signing secret; the old one goes on signing beside it for `overlapHours` (default 24). */
+    /** Creates a new signing secret. For `overlapHours` (default 24), requests are also signed with the old one. */
     async rotateSecret(
       viewer: Viewer,
       id: string,
@@ -200,7 +200,7 @@ export function createWebhookService(options: {
       return { webhook, secret };
     },
 
-    /** Sends an event with a sample payload, marked `"test": true`, to this webhook alone. */
+    /** Sends an event with a sample payload, marked `"test": true`, to this webhook only. */
     async sendTestEvent(
       viewer: Viewer,
       id: string,
@@ -217,14 +217,14 @@ export function createWebhookService(options: {
   };
 }
 
-/** Those that exist stay when the limit is lower than their number. */
+/** Existing webhooks above the limit stay. */
 async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, projectId: string): Promise<void> {
   const { maxWebhooksPerProject: most } = limitsOf(viewer.tier, viewer.requestsPerMinute);
   if (most === null) return;
-  // The lock makes two creations at once count one after the other.
+  // Without the lock, two concurrent creations could exceed the limit.
   await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
   if ((await tx.webhook.count({ where: { projectId } })) < most) return;
-  const detail = `Your tier includes ${most} webhooks in each project, and this one has them. Delete one or move to a higher tier.`;
+  const detail = `Your tier includes ${most} webhooks per project, and this project has that many. Delete one or upgrade to a higher tier.`;
   throw new AppError('WEBHOOK_LIMIT_REACHED', { detail });
 }
 
@@ -236,12 +236,12 @@ function auditedOf({ url, description, eventTypes, filter, payloadVersion, isAct
   return { url, description, eventTypes, filter, ...how, isActive };
 }
 
-/** What workers count the requests to a host by: spelled the same however the URL is. */
+/** Workers count the requests to a host by its origin, which is the same for all spellings of its URL. */
 function originOf(url: string): { origin: string } {
   return { origin: new URL(url).origin };
 }
 
-/** Left out, or null, for what it is or would be by itself. */
+/** A number that can be omitted or null, to keep the current value or the default. */
 function optionalInt(minimum: number, maximum: number, message: string) {
   return z
     .int(message)

@@ -31,7 +31,7 @@ export type Facilitator = {
   supported(): Promise<SupportedKind[]>;
 };
 
-/** The facilitator gave no usable response. The reason is a stable code and the message is safe to show. */
+/** The facilitator returned no usable response. The reason is a stable code and the message is safe to show. */
 export class FacilitatorError extends Error {
   override readonly name = 'FacilitatorError';
   readonly reason: 'facilitator_unavailable' | 'facilitator_answer_invalid';

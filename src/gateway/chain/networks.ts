@@ -21,7 +21,7 @@ export type Network = {
 
 /**
  * USDC with EIP-3009 on Base and its test network, as Circle publishes them
- * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domain do differ.
+ * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domains really differ.
  */
 const NETWORKS: readonly Network[] = [
   {

@@ -6,17 +6,17 @@ export type FingerprintParts = {
   method: string;
   /** Canonical path, and the query as it arrived. */
   target: string;
-  /** Who may repeat the request: the value of its Idempotency-Key, or else its client address. */
+  /** Who may retry the request: the value of its Idempotency-Key, or else its client address. */
   holder: string;
   payment: PresentedPayment;
 };
 
 /**
- * Identifies a request, to tell whether it repeats an earlier one with the same payment. Returns a function of the body's
- * digest, which is null for no body or while the digest isn't known.
+ * Identifies a request, to recognize retries with the same payment. Returns a function of the body's digest, which is
+ * null for no body or while the digest isn't known.
  *
- * After settlement, everything that was signed is public on the chain. So a response is only repeated to the original
- * buyer: the same client address, or the same Idempotency-Key, which is never public.
+ * After settlement, everything that was signed is public on the chain. So a response is only returned again to the
+ * original buyer: the same client address, or the same Idempotency-Key, which is never public.
  */
 export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | null) => string {
   const { projectId, method, target, holder, payment } = parts;

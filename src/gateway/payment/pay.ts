@@ -42,7 +42,7 @@ const KEEP_LARGE_SECONDS = 3600;
 
 /**
  * Carries a payment through its life: claim → verify → upstream → settle → respond. The upstream's response is withheld
- * until the settlement succeeds, and kept in case the buyer repeats the request with the same payment.
+ * until the settlement succeeds, and kept in case the buyer retries the request with the same payment.
  */
 export function createPay(options: PayOptions) {
   const { ledger, verify, callPaid, settler, network, log, onStep, now = () => new Date() } = options;
@@ -98,7 +98,7 @@ export function createPay(options: PayOptions) {
     }).catch((error) => {
       if (error instanceof PaymentGone) throw notFound();
       if (error instanceof AppError) throw error;
-      // Without the database we can't know what it says; the buyer must not pay again.
+      // Without the database, the outcome is unknown, and the buyer must not pay again.
       if (!(error instanceof LeaseLost))
         log.error({ err: error, paymentId: claim.payment.id }, 'a payment was interrupted');
       throw unresolved(claim.payment);

@@ -15,10 +15,10 @@ const POLL_MILLISECONDS = 2_000;
 const AT_ONCE = 20;
 
 /**
- * Resumes payments whose process has died, and looks up settlements with an unknown outcome. Every process does this, and
- * each payment belongs to one process at a time.
+ * Resumes payments whose process has died, and looks up settlements with an unknown outcome. Every process does this,
+ * and each payment belongs to one process at a time.
  *
- * Unserved payments fail and cost nothing. Served payments are settled, and their response is kept for buyers who repeat
+ * Unserved payments fail and cost nothing. Served payments are settled, and their response is kept for buyers who retry
  * the request. Payments that may already be settled are looked up on the chain.
  */
 export function createRecovery(options: {
@@ -49,7 +49,7 @@ export function createRecovery(options: {
     log.info({ paymentId: payment.id, status: payment.status }, 'resuming a payment');
     await holdingLease(ledger, leaseOf(payment), async () => steps[payment.status]?.(payment)).catch((error) => {
       if (error instanceof LeaseLost) return;
-      log.error({ err: error, paymentId: payment.id }, "couldn't recover a payment, will try again");
+      log.error({ err: error, paymentId: payment.id }, "couldn't recover a payment, will retry");
     });
   }
 
@@ -67,7 +67,7 @@ export function createRecovery(options: {
     timer = setTimeout(
       () => {
         round = recoverAll()
-          .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments, will try again"))
+          .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments, will retry"))
           .then(schedule);
       },
       pollMilliseconds * (0.75 + Math.random() / 2),

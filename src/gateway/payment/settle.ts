@@ -61,8 +61,8 @@ export function createSettler(options: {
   }
 
   /**
-   * Books a settlement that has happened, no matter which process has the payment. If booking fails, the buyer has still
-   * paid: the payment stays SETTLING and is booked when it is taken over.
+   * Books a settlement that has happened, no matter which process has the payment. If booking fails, the buyer has
+   * still paid: the payment stays SETTLING and is booked when it is taken over.
    */
   async function book(payment: Payment, transactionHash: string, settledAt: Date): Promise<SettleResult> {
     await ledger.settled({ paymentId: payment.id, reconciled: true }, { transactionHash, settledAt }).catch((error) => {
@@ -77,7 +77,7 @@ export function createSettler(options: {
   }
 
   /**
-   * Decides a payment by what the chain says, or by what the facilitator said if the chain has no result.
+   * Decides the outcome of a payment from the chain, or from the facilitator's response if the chain has no result.
    *
    * @param lease of the process that carries the payment. Without it, an unresolved payment stays unchanged.
    */
@@ -106,7 +106,7 @@ export function createSettler(options: {
     return { kind: 'unresolved', ...(hash && { transactionHash: hash }) };
   }
 
-  /** Runs one operation per payment at a time, because buyers repeat requests. */
+  /** Runs one operation per payment at a time, because buyers retry requests. */
   function once(payment: Payment, run: () => Promise<SettleResult>): Promise<SettleResult> {
     const known = running.get(payment.id);
     if (known) return known;
@@ -135,8 +135,8 @@ export function createSettler(options: {
     resolve: (payment: Payment): Promise<SettleResult> => once(payment, () => conclude(payment, leaseOf(payment))),
 
     /**
-     * UNKNOWN → the chain's result. If nothing has happened and there is time left, the payment is settled again, because
-     * the buyer who repeats the request still wants the response. The chain accepts an authorization only once.
+     * UNKNOWN → the chain's result. If nothing has happened and there is time left, the payment is settled again,
+     * because the buyer who retries the request still wants the response. The chain accepts an authorization only once.
      */
     retry(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {

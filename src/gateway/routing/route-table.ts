@@ -48,8 +48,8 @@ const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
 
 /**
- * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and each project is reloaded
- * after a second at the latest.
+ * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and each project is
+ * reloaded after a second at the latest.
  *
  * @param options `now` returns milliseconds of a monotonic clock.
  */
@@ -93,7 +93,7 @@ export async function openRouteTable(options: {
       .then(async () => {
         projectsByHost = await loadHosts(db);
       })
-      .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts, will try again"));
+      .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts, will retry"));
   }
   const unsubscribeHosts = bus.subscribe(topics.gatewayHosts, refreshHosts);
   const hostTimer = setInterval(refreshHosts, HOSTS_MAX_AGE_MILLISECONDS).unref();

@@ -63,8 +63,8 @@ const RESPONSE_HEADERS = new Set([
 ]);
 
 /**
- * These `x-…` headers aren't forwarded: payments and credentials, headers that proxies set and servers trust, headers that
- * change which request was routed, and headers that browsers apply to the whole host.
+ * These `x-…` headers aren't forwarded: payments and credentials, headers that proxies set and servers trust, headers
+ * that change which request was routed, and headers that browsers apply to the whole host.
  */
 const WITHHELD_X_HEADERS =
   /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|litespeed|lighttpd|reproxy|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
@@ -90,7 +90,7 @@ function isPassedXHeader(name: string): boolean {
   return name.startsWith('x-') && !WITHHELD_X_HEADERS.test(name.replace(/[^a-z0-9]/g, '-'));
 }
 
-/** Where a request came from, as told to upstreams. */
+/** Where a request came from, as reported to upstreams. */
 type RequestOrigin = { clientAddress: string; host: string; protocol: string };
 
 /**
@@ -109,8 +109,8 @@ export function requestHeaders(headers: IncomingHttpHeaders, origin: RequestOrig
 }
 
 /**
- * The response headers that the buyer gets. Cookies are removed because all sellers share a host, and so are headers that
- * apply to the whole host. The body gets a new content length.
+ * The response headers that the buyer gets. Cookies are removed because all sellers share a host, and so are headers
+ * that apply to the whole host. The body gets a new content length.
  */
 export function responseHeaders(headers: IncomingHttpHeaders): Headers {
   const picked = pick(headers, RESPONSE_HEADERS);

@@ -11,7 +11,7 @@ const DEFAULT_PACING: ResponsePacing = { idleMilliseconds: 30_000, minBytesPerSe
 
 /**
  * Closes the connection of a buyer who doesn't read the response, to free its memory. Call this before sending. Nothing
- * is lost: the buyer can repeat the request.
+ * is lost: the buyer can retry the request.
  *
  * @param bytes size of the body.
  */

@@ -2,7 +2,7 @@ import { hkdfSync, type KeyObject } from 'node:crypto';
 import { signWebhook } from '../../delivery/send/signing.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 
-/** What the upstream is told about a verified payment. */
+/** What the gateway tells the upstream about a verified payment. */
 type PaidCall = {
   projectId: string;
   paymentId: string;
@@ -24,8 +24,8 @@ export type UpstreamSigner = {
 const SECRET_BYTES = 32;
 
 /**
- * Signs what upstreams are told about the payer, in the format of Standard Webhooks: `v1,` and the base64 of HMAC-SHA256
- * over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
+ * Signs what the gateway tells upstreams about a payer, in the format of Standard Webhooks: `v1,` and the base64 of
+ * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
  *
  * A project's secret is derived from the deployment's master key, so nothing needs to be stored. During a key rotation
  * there is one signature per master key. The secret shown to users belongs to the current key.

@@ -33,7 +33,7 @@ export type UpstreamResponse = {
   requestBodyDigest: string | null;
 };
 
-/** The upstream gave no response that can be passed on. `reason` is stable and the message is safe to show. */
+/** The upstream returned no response that can be passed on. `reason` is stable and the message is safe to show. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly reason: string;
@@ -57,9 +57,9 @@ export const GATEWAY_BUSY = 'gateway_busy';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Calls an upstream once and buffers the whole response. The request body streams through. The response is limited in size
- * and time. Nothing is ever sent twice. If the buyer disconnects after the upstream has the request, the call continues,
- * because the work is being done and will be paid for.
+ * Calls an upstream once and buffers the whole response. The request body streams through. The response is limited in
+ * size and time. Nothing is ever sent twice. If the buyer disconnects after the upstream has the request, the call
+ * continues, because the work is being done and will be paid for.
  *
  * @throws UpstreamError if there is no usable response, AppError `PAYLOAD_TOO_LARGE` if the request body is too large.
  */
@@ -106,7 +106,10 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
     }
     if (REDIRECTS.has(statusCode)) {
       response.body.destroy();
-      throw new UpstreamError('upstream_redirect', 'The upstream redirects. The seller must correct its URL.');
+      throw new UpstreamError(
+        'upstream_redirect',
+        'The upstream returned a redirect. The seller must correct its URL.',
+      );
     }
     const headers = responseHeaders(response.headers);
     // The length of a body that isn't sent (RFC 9110 §8.6), so it can't be counted.

@@ -109,7 +109,7 @@ describe('the connector limit', () => {
       status: 403,
       body: {
         code: 'CONNECTOR_LIMIT_REACHED',
-        detail: 'Your tier includes no connectors. Move to a higher tier.',
+        detail: "Your tier doesn't include connectors. Upgrade to a higher tier.",
       },
     });
     const { errors } = await starter.graphql(

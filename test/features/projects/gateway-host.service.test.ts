@@ -64,7 +64,9 @@ describe('a gateway host', () => {
   test('cannot be the name under which the service itself is reached', () => {
     const input = gatewayHostInput(new Set(['gate.example.com']));
     for (const host of ['gate.example.com', 'GATE.example.com'])
-      expect(input.safeParse(host).error?.issues).toMatchObject([{ message: 'Is the name of this service.' }]);
+      expect(input.safeParse(host).error?.issues).toMatchObject([
+        { message: 'This is a host name of the service itself.' },
+      ]);
     expect(input.safeParse('shop.gate.example.com').success).toBe(true);
   });
 

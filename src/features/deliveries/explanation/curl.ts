@@ -30,8 +30,8 @@ const SIGN = [
 ];
 
 /**
- * A POSIX shell command that sends the same webhook again, with a new Standard Webhooks signature made with the secret in
- * `$WEBHOOK_SECRET`: servers reject old timestamps.
+ * A POSIX shell command that sends the same webhook again, with a new Standard Webhooks signature made with the secret
+ * in `$WEBHOOK_SECRET`: servers reject old timestamps.
  *
  * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
  * @param options `hidesUrl`: whether the URL is replaced by `$WEBHOOK_URL` too.
@@ -55,8 +55,8 @@ export function webhookCurl(
 }
 
 /**
- * The same for any request. Each secret is replaced by a variable named after its field. Where a secret is encoded or only
- * partly there, the whole header or URL is replaced.
+ * The same for any request. Each secret is replaced by a variable named after its field. Where a secret is encoded or
+ * only partly there, the whole header or URL is replaced.
  *
  * @returns undefined when the body contains a secret in a different form: then it can't be shown.
  */
@@ -100,10 +100,10 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
 
 type Parts = { method: string; url: Piece[]; headers: Record<string, Piece[]>; body?: Piece[] };
 
-/** Uses a subshell, so that nothing stays behind and a missing variable ends it. */
+/** Uses a subshell: variables don't leak into the user's shell, and a missing one ends only the subshell. */
 function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVariable | string)[]): string {
   const options = [
-    // curl sends this header by default, this service doesn't.
+    // curl sends this header by default; this service doesn't.
     `--header 'accept:'`,
     ...Object.entries(headers).map(([name, value]) => `--header ${quote([{ text: `${name}: ` }, ...value])}`),
     ...(body ? ['--data-binary @-'] : []),

@@ -44,17 +44,16 @@ const DestinationState = builder.simpleObject('DestinationState', {
     pausedReason: t.string({
       nullable: true,
       description:
-        'Why its deliveries are held: the credential was rejected, or five deliveries in a row were rejected for the same reason.',
+        'Why its deliveries are held: the credentials were rejected, or five deliveries in a row were rejected for the same reason.',
     }),
     pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'When it was paused.' }),
     failingSince: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When deliveries began to fail without a success since.',
+      description: 'When the current run of failures began.',
     }),
     isSlowedDown: t.boolean({
-      description:
-        'Whether sending is held back for up to a minute at a time, because several deliveries in a row have failed.',
+      description: 'Whether attempts are spaced up to a minute apart because several deliveries in a row have failed.',
     }),
   }),
 });
@@ -101,7 +100,7 @@ builder.objectField(Delivery, 'explanation', (t) =>
   t.field({
     type: DeliveryExplanation,
     description: 'Why it has its status, what happens next, and a command that sends the request again.',
-    // Each delivery takes a few reads.
+    // Explaining a delivery takes several queries.
     complexity: { field: 50, multiplier: 1 },
     resolve: async ({ id }, _args, { services, viewer }) => {
       const { delivery, curl, ...explanation } = await services.deliveries.explain(viewer, id);

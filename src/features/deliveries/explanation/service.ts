@@ -44,7 +44,7 @@ export type DeliveryExplanation = {
 
 type EventRow = ClaimedEvent & { projectName: string; now: Date };
 
-/** Makes the function that explains a delivery. It throws AppError `NOT_FOUND` when the delivery is gone. */
+/** Creates the function that explains a delivery. It throws AppError `NOT_FOUND` if the delivery no longer exists. */
 export function createExplainer(options: ExplanationOptions) {
   const { db, secretBox, connectors, userAgent, payloadVersions, retryScheduleSeconds } = options;
   return async function explain(delivery: Delivery): Promise<DeliveryExplanation> {

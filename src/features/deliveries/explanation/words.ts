@@ -132,8 +132,8 @@ const ROWS: readonly Row[] = [
       destination.pausedAt
         ? {
             summary: `It is held, because its ${destination.title} connector is paused: ${sentence(destination.pausedReason ?? '')}`,
-            next: "It will be sent as soon as the connector's config is replaced.",
-            advice: "Replace the credential in the connector's config.",
+            next: "It will be sent as soon as you save the connector's config, or set its `isActive` to true.",
+            advice: "Fix the cause, then save the connector's config.",
           }
         : (HOLDS[delivery.reason ?? ''] ?? {
             summary: `It is held${because(delivery.reason)}.`,
@@ -195,7 +195,7 @@ export function remainingTries({ delivery, now, retryScheduleSeconds }: Delivery
 export const DELIVERY_PHASES = ['dns', 'connect', 'tls', 'first_byte', 'other'] as const;
 export type DeliveryPhase = (typeof DELIVERY_PHASES)[number];
 
-/** The phase of an attempt that took longest. Without a response, time that no phase accounts for was spent waiting for one. */
+/** The phase of an attempt that took longest. Without a response, unaccounted time was spent waiting for one. */
 export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; milliseconds: number } {
   const { durationMs, dnsMs, connectMs, tlsMs, firstByteMs, statusCode, errorClass } = attempt;
   const known = { dns: dnsMs ?? 0, connect: connectMs ?? 0, tls: tlsMs ?? 0, first_byte: firstByteMs ?? 0 };

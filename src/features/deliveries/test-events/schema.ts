@@ -8,7 +8,7 @@ builder.relayMutationField(
     description: 'The webhook to test.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
-      projectId: t.id({ description: 'If set, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       eventType: t.field({
         type: EventTypeEnum,
         description: 'Type of the test event. Default: the first event type that the webhook is subscribed to.',
@@ -46,10 +46,10 @@ builder.relayMutationField(
     description: 'The connector to test.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector.' }),
-      projectId: t.id({ description: 'If set, the project it must belong to.' }),
+      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       eventType: t.field({
         type: EventTypeEnum,
-        description: 'Send a test event of this type, even if the credentials can be checked without one.',
+        description: 'If set, sends a test event of this type even if the credentials can be checked without one.',
       }),
     }),
   },
