@@ -5,7 +5,7 @@ const MAX_LINES = 300;
 
 const sources = readSources();
 
-/** Each finding names the file, so that the message alone says what to change. */
+/** Each finding names the file, so the message says what to change. */
 const importsOf = (files: RegExp, targets: RegExp, kind: 'any' | 'runtime' = 'any') =>
   sources
     .filter(({ path }) => files.test(path))
@@ -22,11 +22,11 @@ const linesWith = (pattern: RegExp, files: (path: string) => boolean) =>
       code.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
     );
 
-test('every folder imports only from those below it, and no two files import each other, types included', () => {
+test('every folder imports only from folders below it, and no files import each other in a circle, types included', () => {
   expect(findProblems(sources)).toEqual([]);
 });
 
-describe('an import that points upward is found', () => {
+describe('the check finds an upward import', () => {
   const INJECTED: [path: string, text: string][] = [
     ['src/delivery/send/signing.ts', "import { createWebhookService } from '../../features/webhooks/service.ts';"],
     ['src/delivery/flow/circuits.ts', "import type { ReplayJob } from '../replay/batch.ts';"],
@@ -48,7 +48,7 @@ describe('an import that points upward is found', () => {
     expect(findProblems(injected).join('\n')).toContain(`${path} imports`);
   });
 
-  test('and so is a circle of types within one folder', () => {
+  test('and a circular type import within one folder', () => {
     const files = [
       parseSource('src/bus/a.ts', "import type { B } from './b.ts';"),
       parseSource('src/bus/b.ts', "import type { A } from './a.ts';"),
@@ -57,69 +57,69 @@ describe('an import that points upward is found', () => {
   });
 });
 
-test('there is something to look at', () => {
+test('the checks see the source files and their imports', () => {
   expect(sources.length).toBeGreaterThan(100);
   expect(sources.find(({ path }) => path === 'src/roles/api.ts')?.imports.length).toBeGreaterThan(30);
 });
 
-/** It runs in the browser. */
+/** The console runs in the browser. */
 const CONSOLE = /^src\/console\//;
 const GRAPHQL_PACKAGES = String.raw`graphql($|\/|-)|@pothos\/|@graphql-|@envelop\/|@escape\.tech\/`;
 const HTTP_PACKAGES = String.raw`@?fastify($|\/)|ws$`;
 
-describe('one direction: transport → feature → database', () => {
+describe('imports go from transport to features to the database', () => {
   const RULES: [rule: string, files: RegExp, forbidden: RegExp][] = [
     [
-      'a service knows no GraphQL and no HTTP',
+      "services don't import GraphQL or HTTP",
       /^src\/features\/(?!.*\/schema\.ts$)/,
       new RegExp(`^(src\\/(graphql|rest|http)\\/|${GRAPHQL_PACKAGES}|${HTTP_PACKAGES})|\\/schema\\.ts$`),
     ],
     [
-      'a schema reaches the database through services only',
+      'schemas reach the database only through services',
       /^src\/features\/.*\/schema\.ts$/,
       /^(src\/(database|delivery|secrets|egress|rest|http)\/|pg$|@prisma\/)/,
     ],
     [
-      'REST runs documents: it knows no service, no database and no delivery',
+      "REST runs GraphQL documents, and doesn't import services, the database or delivery",
       /^src\/rest\//,
       /^(src\/features\/.*\/(service|schema)\.ts|src\/(database|delivery|connectors|egress|secrets|generated\/prisma)\/|pg$|@prisma\/)/,
     ],
     [
-      'delivery, connectors and what is below them know no transport',
+      "delivery, connectors and everything below them don't import a transport",
       /^src\/(delivery|connectors|egress|database|secrets|limits|bus|auth|events|audit)\//,
       new RegExp(
         `^(src\\/(graphql|rest|http)\\/|src\\/features\\/.*\\/(service|schema)\\.ts|${GRAPHQL_PACKAGES}|${HTTP_PACKAGES})`,
       ),
     ],
     [
-      'connectors are pure: they send nothing, store nothing and read no secret from storage',
+      'connectors are pure: they send nothing, store nothing and read no stored secrets',
       /^src\/connectors\//,
       /^(src\/(delivery|egress|database|auth|live|limits|generated)\/|pg$|pino$|node:(?!crypto$))/,
     ],
-    ['egress knows nothing of what it carries', /^src\/egress\//, /^src\/(?!egress\/|errors\.ts)/],
+    ["egress doesn't import code that sends requests through it", /^src\/egress\//, /^src\/(?!egress\/|errors\.ts)/],
     [
-      'the shared ground stands on nothing above it',
+      "shared files don't import anything above them",
       /^src\/(clock|errors|ids|money|validation|version)\.ts$/,
       /^src\/(?!(clock|errors)\.ts$)/,
     ],
-    ['nothing but the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
-    ['nothing but the composition root imports a role', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides)\.ts)/],
+    ['only the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
+    ['only the composition root imports roles', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides)\.ts)/],
     ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
-    ['nothing in the product imports tests or scripts', /^src\//, /^(test|scripts|bench)\//],
-    ['nothing of the service imports the command line', /^src\/(?!cli\/)/, /^src\/cli\//],
+    ['the source code imports no tests or scripts', /^src\//, /^(test|scripts|bench)\//],
+    ["the service doesn't import the command line", /^src\/(?!cli\/)/, /^src\/cli\//],
     [
-      'the command line is a client of the API: it takes from the service what is pure, and its configuration',
+      'the command line is an API client, and imports only pure code and configuration from the service',
       /^src\/cli\/(?!doctor\/)/,
       /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox|secrets|connectors)\/|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
     ],
-    ['the console knows the service by its API alone', CONSOLE, /^src\/(?!console\/|generated\/console\/)|^node:/],
+    ['the console uses the service only through its API', CONSOLE, /^src\/(?!console\/|generated\/console\/)|^node:/],
     [
-      'the service knows nothing of the console',
+      "the service doesn't import the console",
       /^src\/(?!console\/)/,
       /^src\/(console|generated\/console)\/|^(react|@mantine|urql|wouter)/,
     ],
     [
-      'pages of the console stand beside each other, and what they share below them',
+      "shared console files don't import pages or routes",
       /^src\/console\/(api|session|parts)\//,
       /^src\/console\/(pages|routes)/,
     ],
@@ -130,13 +130,13 @@ describe('one direction: transport → feature → database', () => {
     expect(importsOf(files, forbidden)).toEqual([]);
   });
 
-  test('REST needs nothing of the features while it runs, only the names of their types', () => {
+  test('REST imports only types from features', () => {
     expect(importsOf(/^src\/rest\//, /^src\/features\//, 'runtime')).toEqual([]);
   });
 });
 
-describe('one way out: sockets are opened in src/egress/, by the driver of the database, and in the client of the command line', () => {
-  // The command line calls its own service and local ports, for whoever started it: there is nobody to guard against.
+describe('only src/egress/, the database driver and the command line open connections', () => {
+  // The command line only calls addresses that its own user chose, so it needs no protection.
   const outside = (path: string) =>
     !path.startsWith('src/egress/') && path !== 'src/cli/http.ts' && !CONSOLE.test(path);
 
@@ -146,7 +146,7 @@ describe('one way out: sockets are opened in src/egress/, by the driver of the d
     expect(importsOf(/^src\/(?!egress\/)/, clients, 'runtime')).toEqual([]);
   });
 
-  test('nothing else calls fetch, or makes a socket or a request', () => {
+  test('nothing else calls fetch, opens a socket or sends a request', () => {
     const calls = [
       /(?<![.\w])fetch\s*\(/,
       /\b(globalThis|global)\.(fetch|WebSocket|EventSource)\b/,
@@ -156,7 +156,7 @@ describe('one way out: sockets are opened in src/egress/, by the driver of the d
     for (const call of calls) expect(linesWith(call, outside)).toEqual([]);
   });
 
-  test('of node:http, node:net and node:dns nothing that connects is imported elsewhere', () => {
+  test('nothing else imports functions that connect from node:http, node:net or node:dns', () => {
     const harmless = new Set(['isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES', 'createServer', 'BlockList']);
     const found = sources
       .filter(({ path }) => outside(path))
@@ -174,13 +174,13 @@ describe('one way out: sockets are opened in src/egress/, by the driver of the d
     expect(found).toEqual([]);
   });
 
-  test('the database is connected to in database/ and bus/ only', () => {
+  test('only database/ and bus/ connect to the database', () => {
     expect(importsOf(/^src\/(?!database\/|bus\/)/, /^(pg|@prisma\/adapter-pg)$/, 'runtime')).toEqual([]);
   });
 });
 
-describe('the house style', () => {
-  test('files and folders are named in kebab case', () => {
+describe('code style', () => {
+  test('files and folders have kebab-case names', () => {
     const names = sources.flatMap(({ path }) => path.split('/').slice(1));
     expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.tsx?)?$/.test(name))).toEqual([]);
   });
@@ -190,13 +190,13 @@ describe('the house style', () => {
     expect(long.filter(({ lines }) => lines > MAX_LINES)).toEqual([]);
   });
 
-  test('there are no default exports and no barrels', () => {
+  test('there are no default exports and no barrel files', () => {
     expect(linesWith(/^export default\b/, () => true)).toEqual([]);
     expect(linesWith(/^export (\*|\{[^}]*\}|type \{[^}]*\}) from\b/, () => true)).toEqual([]);
     expect(sources.filter(({ path }) => /\/index\.ts$/.test(path))).toEqual([]);
   });
 
-  test('imports name files with their ending, and Node’s modules with their prefix', () => {
+  test('imports have file extensions, and Node modules have the node: prefix', () => {
     const bare =
       /^(assert|buffer|child_process|crypto|dns|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|worker_threads|zlib)($|\/)/;
     const wrong = sources.flatMap(({ path, imports }) =>
@@ -207,15 +207,15 @@ describe('the house style', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the type checker and the linter are obeyed, not silenced', () => {
+  test('no comment silences the type checker or the linter, and none is a to-do', () => {
     expect(sources.filter(({ text }) => /@ts-(ignore|nocheck|expect-error)|biome-ignore/.test(text))).toEqual([]);
     const todo = /\b(TODO|FIXME|XXX|HACK)\b/;
     expect(sources.filter(({ text }) => todo.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  test('importing a file does nothing, but for the entry points and the definitions of the schema', () => {
+  test('imports have no side effects, except in entry points and schema definitions', () => {
     const entryPoints = /^src\/(main\.ts|cli\/main\.ts|console\/main\.tsx|database\/embedded\/supervisor\.ts)$/;
-    // Pothos collects types on its builder as the files that define them are loaded.
+    // Pothos collects types on its builder while the files that define them load.
     const definitions = /^src\/(features\/.*\/schema|(schema\/(builder|scalars)|graphql\/schema))\.ts$/;
     const statement =
       /^(?!(import|export|const|let|function|async function|type|interface|class|declare)\b)[A-Za-z_$([{'"`].*/;
@@ -234,7 +234,7 @@ describe('the house style', () => {
   });
 });
 
-/** The insides of template literals gone: they may begin a line. */
+/** Empties template literals, because their lines can look like statements. */
 function withoutTemplates(code: string): string {
   return code.replace(/`(?:[^`\\]|\\.)*`/gs, '``');
 }

@@ -7,22 +7,22 @@ import { errorHeaders, toAppError, toProblem } from '../src/http/problem.ts';
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const silent = pino({ level: 'silent' });
 
-describe('the catalogue', () => {
-  test.each(CODES)('%s has a name, a status of HTTP and a sentence that helps', (code) => {
+describe('the error catalog', () => {
+  test.each(CODES)('has a valid name, an HTTP status and a helpful message for %s', (code) => {
     const { status, message } = ERRORS[code];
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(STATUS_CODES).toHaveProperty(String(status));
     expect(status).toBeGreaterThanOrEqual(400);
-    // What is wrong, and what to do; or the latter alone.
+    // Messages say what is wrong and what to do, or only what to do.
     expect(message).toMatch(/^(Send|[A-Z].*[.:]) .*\.$/s);
   });
 
-  test('is in the order of its statuses', () => {
+  test('is sorted by status', () => {
     const statuses = CODES.map((code) => ERRORS[code].status);
     expect(statuses).toEqual(statuses.toSorted((left, right) => left - right));
   });
 
-  test('says of passing troubles alone that repeating helps', () => {
+  test('marks only temporary errors as retryable', () => {
     const retryable = CODES.filter((code) => new AppError(code).retryable);
     expect(retryable).toEqual(
       expect.arrayContaining(['RATE_LIMITED', 'IDEMPOTENCY_IN_FLIGHT', 'INTERNAL', 'UNAVAILABLE']),
@@ -33,7 +33,7 @@ describe('the catalogue', () => {
 });
 
 describe('an error', () => {
-  test('says the sentence of the catalogue unless there is a better one', () => {
+  test('has the message from the catalog unless a detail replaces it', () => {
     expect(new AppError('CONFLICT').message).toBe(ERRORS.CONFLICT.message);
     expect(new AppError('CONFLICT', { detail: 'Taken.' }).message).toBe('Taken.');
   });
@@ -44,13 +44,13 @@ describe('an error', () => {
     expect(error.fields).toEqual([{ pointer: '/priceUsd', message: 'Must be above 0.' }]);
   });
 
-  test('of "not yours" and "not there" is the same', () => {
+  test("is the same for someone else's resource and one that doesn't exist", () => {
     expect(toProblem(notFound(), '/x', 'r')).toEqual(toProblem(new AppError('NOT_FOUND'), '/x', 'r'));
   });
 });
 
 describe('a problem', () => {
-  test('has all members of the documented form', () => {
+  test('has all documented members', () => {
     expect(toProblem(invalidField('/a', 'No.'), '/api/projects', 'req_1')).toEqual({
       type: 'urn:tollgate:problem:validation-failed',
       title: ERRORS.VALIDATION_FAILED.message,
@@ -63,7 +63,7 @@ describe('a problem', () => {
     });
   });
 
-  test('tells nothing of what was not foreseen', () => {
+  test('reveals nothing about unexpected errors', () => {
     const secret = 'password=hunter2';
     for (const thrown of [new Error(secret), secret, null, undefined, 7, { statusCode: 500, message: secret }]) {
       const error = toAppError(thrown, silent);
@@ -81,11 +81,11 @@ describe('a problem', () => {
     [499, 'BAD_REQUEST'],
     [399, 'INTERNAL'],
     [500, 'INTERNAL'],
-  ])('of the status %i that the HTTP layer chose is %s', (statusCode, code) => {
+  ])('for the status %i from the HTTP layer has the code %s', (statusCode, code) => {
     expect(toAppError(Object.assign(new Error('x'), { statusCode }), silent).code).toBe(code);
   });
 
-  test('says when to come back', () => {
+  test('has a Retry-After header if the error has a delay', () => {
     const error = new AppError('RATE_LIMITED', { retryAfterSeconds: 7, headers: { ratelimit: '"default";r=0;t=7' } });
     expect(errorHeaders(error)).toEqual({ 'retry-after': '7', ratelimit: '"default";r=0;t=7' });
     expect(errorHeaders(new AppError('NOT_FOUND'))).toEqual({});

@@ -1,6 +1,6 @@
 /**
- * Keeps as many megabytes alive as a busy worker does, each for a while, and prints the largest heap that came of it.
- * Arguments: whether the heap is to grow slowly, and the megabytes.
+ * Keeps as many megabytes alive as a busy worker, replaces them over time, and prints the largest heap size.
+ * Arguments: whether the heap should grow slowly (`true`), and the megabytes.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { growHeapSlowly } from '../src/heap-growth.ts';
@@ -8,7 +8,7 @@ import { growHeapSlowly } from '../src/heap-growth.ts';
 const [slowly, megabytes] = process.argv.slice(2);
 if (slowly === 'true') growHeapSlowly('');
 
-/** About 10 KB, in small objects like those of a delivery. */
+/** Creates about 10 KB in small objects, like those of a delivery. */
 const makeItem = (round: number) => Array.from({ length: 100 }, (_, index) => ({ text: `${round}.${index}`, index }));
 const alive = Array.from({ length: Number(megabytes) * 100 }, (_, index) => makeItem(index));
 let largestHeapMegabytes = 0;

@@ -12,12 +12,12 @@ async function largestHeapMegabytes(options: { slowly: boolean; aliveMegabytes: 
   return largestHeapMegabytes;
 }
 
-test('a heap that grows slowly stays well below the one that V8 makes of the same work', async () => {
+test('a slowly growing heap stays well below V8’s default heap for the same work', async () => {
   const usual = await largestHeapMegabytes({ slowly: false, aliveMegabytes: 60 });
   expect(await largestHeapMegabytes({ slowly: true, aliveMegabytes: 60 })).toBeLessThan(usual * 0.7);
 });
 
-test('it has no limit of its own: it holds what is alive', async () => {
+test('a slowly growing heap has no limit of its own', async () => {
   expect(await largestHeapMegabytes({ slowly: true, aliveMegabytes: 250 })).toBeGreaterThan(250);
 });
 
@@ -27,6 +27,6 @@ test.each([
   '--enable-source-maps --max-semi-space-size=32',
   '--max-heap-size=300',
   '--heap-growing-percent=80',
-])('options of whoever runs it count alone: %s', (nodeOptions) => {
+])('NODE_OPTIONS with %s turn slow heap growth off', (nodeOptions) => {
   expect(growHeapSlowly(nodeOptions)).toBe(false);
 });

@@ -5,18 +5,18 @@ import { firstIdAt, ID_PREFIXES, type IdType, isId, millisecondsOfId, newId, typ
 
 const TYPES = Object.keys(ID_PREFIXES) as IdType[];
 const anyType = fc.constantFrom(...TYPES);
-/** 48 bits, as many as a UUIDv7 has for the time. */
+/** 48 bits, like the time in a UUIDv7. */
 const anyTime = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
 describe('a new id', () => {
-  test.each(TYPES)('of %s has its prefix and 26 characters that are hard to mistake', (type) => {
+  test.each(TYPES)('for %s has its prefix and 26 unambiguous characters', (type) => {
     const id = newId(type);
     expect(id).toMatch(new RegExp(`^${ID_PREFIXES[type]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
     expect(typeOfId(id)).toBe(type);
     for (const other of TYPES) expect(isId(other, id)).toBe(other === type);
   });
 
-  test('is a UUID of version 7', () => {
+  test('is a version 7 UUID', () => {
     const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
     let value = 0n;
     for (const character of newId('Event').slice(4)) value = value * 32n + BigInt(alphabet.indexOf(character));
@@ -25,28 +25,28 @@ describe('a new id', () => {
     expect(value < 1n << 128n).toBe(true);
   });
 
-  test('carries its time', () => {
+  test('contains its time', () => {
     const before = Date.now();
     const milliseconds = millisecondsOfId(newId('Project'));
     expect(milliseconds).toBeGreaterThanOrEqual(before);
-    // Many ids within a millisecond borrow from the next ones.
+    // Ids beyond a millisecond's capacity use the next milliseconds.
     expect(milliseconds).toBeLessThanOrEqual(Date.now() + 100);
   });
 
-  test('is greater than every one before, also when thousands are made at once', () => {
+  test('is greater than all earlier ids, even when thousands are created at once', () => {
     const ids = Array.from({ length: 50_000 }, () => newId('Delivery'));
     expect(ids).toEqual(ids.toSorted());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('is greater than every one before, also when the clock steps back', () => {
+  test('is greater than all earlier ids, even when the clock steps back', () => {
     const now = Date.now();
     const ids = [0, -1, -60_000, 1, -5, 2, 0].map((step) => newId('Event', now + 1_000 + step));
     expect(ids).toEqual(ids.toSorted());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('is unique among threads that make ids at once', async () => {
+  test('is unique across threads that create ids at the same time', async () => {
     const source = `
       const { parentPort } = require('node:worker_threads');
       import(${JSON.stringify(new URL('../src/ids.ts', import.meta.url).href)}).then(({ newId }) =>
@@ -64,11 +64,11 @@ describe('a new id', () => {
 });
 
 describe('the first id of a time', () => {
-  test('comes back as that time', () => {
+  test('converts back to that time', () => {
     fc.assert(fc.property(anyType, anyTime, (type, time) => millisecondsOfId(firstIdAt(type, time)) === time));
   });
 
-  test('is well-formed and sorts as its time does', () => {
+  test('is well-formed and sorts like its time', () => {
     const property = fc.property(anyType, anyTime, anyTime, (type, one, other) => {
       const [left, right] = [firstIdAt(type, one), firstIdAt(type, other)];
       expect(isId(type, left)).toBe(true);
@@ -77,19 +77,19 @@ describe('the first id of a time', () => {
     fc.assert(property);
   });
 
-  test('is no greater than any id made then, and greater than any made before', () => {
+  test('is at most as great as any id from that time, and greater than any earlier id', () => {
     const now = Date.now() + 10_000;
     const id = newId('Event', now);
     expect(firstIdAt('Event', now) <= id).toBe(true);
     expect(firstIdAt('Event', now + 1) > id).toBe(true);
   });
 
-  test('of a time before 1970 is the first of all', () => {
+  test('for a time before 1970 is the first id of all', () => {
     expect(firstIdAt('Event', -20_000)).toBe('evt_00000000000000000000000000');
   });
 });
 
-describe('what is no id', () => {
+describe('a text that is not an id', () => {
   const good = newId('Project');
   test.each([
     ...['', '_', 'proj', 'proj_', good.slice(0, -1), `${good}0`, ` ${good}`, `${good} `, `${good}\n`, `${good}\0`],
@@ -100,12 +100,12 @@ describe('what is no id', () => {
       'toString',
       'proj_００００００００００００００００００００００００００',
     ],
-  ])('%j', (text) => {
+  ])('is rejected: %j', (text) => {
     expect(typeOfId(text)).toBeUndefined();
     for (const type of TYPES) expect(isId(type, text)).toBe(false);
   });
 
-  test('is told from ids whatever the text', () => {
+  test('is rejected if it is random', () => {
     const property = fc.property(fc.string({ unit: 'binary' }), (text) => typeOfId(text) === undefined);
     fc.assert(property, { numRuns: 2_000 });
   });

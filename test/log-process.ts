@@ -1,4 +1,4 @@
-/** Logs a thousand lines at once and ends as its argument says. */
+/** Logs a thousand lines at once and ends in the way that its argument names. */
 import { createLog } from '../src/log.ts';
 
 const endings: Record<string, () => void> = {

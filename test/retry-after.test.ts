@@ -15,7 +15,7 @@ describe('parseRetryAfter', () => {
     [{ 'retry-after': '-5' }, undefined],
     [{ 'retry-after': '' }, undefined],
     [{}, undefined],
-  ])('reads the headers %j', (headers, expected) => {
+  ])('parses the headers %j', (headers, expected) => {
     const seconds = parseRetryAfter(headers, now);
     expect(seconds).toBe(expected);
   });

@@ -1,10 +1,10 @@
 /**
- * What a test needs decides its tier, and the end of its file name says which one it is:
+ * A test's tier depends on what it needs. The end of its file name says which tier it is in:
  *
  * - `x.test.ts` (unit): no database, no socket, no other process. Enforced by `test/support/unit-guard.ts`.
- * - `x.service.test.ts`: a database, a socket or a process.
- * - `x.browser.test.ts`: the same, and Chromium.
- * - `x.chaos.test.ts`: the same; it kills processes under load.
+ * - `x.service.test.ts`: needs a database, a socket or a process.
+ * - `x.browser.test.ts`: needs those and Chromium.
+ * - `x.chaos.test.ts`: kills processes under load.
  */
 const TIERS = ['service', 'browser', 'chaos'] as const;
 
@@ -18,7 +18,7 @@ export const PROJECTS = [
       name: 'unit',
       include: ['test/**/*.test.ts'],
       exclude: TIERS.map(filesOf),
-      // These files leave nothing behind, so they share a process and the modules it has loaded.
+      // These files have no lasting effects, so they can share a process and its loaded modules.
       isolate: false,
       setupFiles: ['test/support/unit-guard.ts'],
     },

@@ -25,14 +25,14 @@ function refusals(schema: z.ZodType, input: unknown, prefix?: string) {
   }
 }
 
-/** RFC 6901 §3 and §4, read back. */
+/** Parses a JSON pointer (RFC 6901 §3 and §4). */
 const partsOf = (pointer: string) =>
   pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-describe('pointers', () => {
+describe('JSON pointers', () => {
   test.each<[PropertyKey[], string]>([
     [[], ''],
     [['a'], '/a'],
@@ -40,11 +40,11 @@ describe('pointers', () => {
     [['a/b', 'm~n'], '/a~1b/m~0n'],
     [[''], '/'],
     [['~1'], '/~01'],
-  ])('%j is %s', (path, pointer) => {
+  ])('turn the path %j into "%s"', (path, pointer) => {
     expect(toPointer(path)).toBe(pointer);
   });
 
-  test('lead back to their path', () => {
+  test('can be parsed back to their path', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (path) => {
         expect(partsOf(toPointer(path))).toEqual(path);
@@ -56,12 +56,12 @@ describe('pointers', () => {
 describe('input', () => {
   const schema = z.strictObject({ name: z.string(), list: z.array(z.object({ size: z.number() })) });
 
-  test('that fits is returned', () => {
+  test('that is valid is returned', () => {
     const input = { name: 'x', list: [{ size: 1 }] };
     expect(parseInput(schema, input)).toEqual(input);
   });
 
-  test('that does not is refused with a pointer to each place', () => {
+  test('that is invalid is refused with a pointer to each place', () => {
     expect(refusals(schema, { name: 1, list: [{ size: 1 }, { size: 'x' }] })).toEqual(['/name', '/list/1/size']);
     expect(refusals(schema, { name: 'x', list: [], more: 1, 'a/b': 2 })).toEqual(['/more', '/a~1b']);
     expect(refusals(schema, null)).toEqual(['']);
@@ -69,25 +69,25 @@ describe('input', () => {
   });
 });
 
-describe('what is refused is told in a sentence that says what it must be', () => {
-  test.each<[z.ZodType, unknown, string]>([
-    [z.object({ name: z.string() }), {}, 'Is required.'],
-    [z.string(), null, 'Must not be null.'],
-    [z.string(), 1, 'Must be a string.'],
-    [z.boolean(), 'yes', 'Must be true or false.'],
-    [z.array(z.string()), 'x', 'Must be a list.'],
-    [z.object({}), 'x', 'Must be an object.'],
-    [z.int(), 'x', 'Must be a number.'],
-    [z.int(), 1.5, 'Must be a whole number.'],
-    [z.int().min(1), 0, 'Must be at least 1.'],
-    [z.int().max(9), 10, 'Must be at most 9.'],
-    [z.enum(['NONE', 'PAYMENT']), 'payment', 'Must be one of NONE, PAYMENT.'],
-    [z.literal(2), 1, 'Must be 2.'],
-    [z.array(z.string()).min(1), [], 'Must have at least 1 entry.'],
-    [z.array(z.string()).max(2), ['a', 'b', 'c'], 'Must have at most 2 entries.'],
-    [z.string().min(16), 'x', 'Must have at least 16 characters.'],
-    [z.string('Must be text.'), 1, 'Must be text.'],
-  ])('%#', (schema, input, sentence) => {
+describe('an error message says what a value must be', () => {
+  test.each<[string, z.ZodType, unknown]>([
+    ['Is required.', z.object({ name: z.string() }), {}],
+    ['Must not be null.', z.string(), null],
+    ['Must be a string.', z.string(), 1],
+    ['Must be true or false.', z.boolean(), 'yes'],
+    ['Must be a list.', z.array(z.string()), 'x'],
+    ['Must be an object.', z.object({}), 'x'],
+    ['Must be a number.', z.int(), 'x'],
+    ['Must be a whole number.', z.int(), 1.5],
+    ['Must be at least 1.', z.int().min(1), 0],
+    ['Must be at most 9.', z.int().max(9), 10],
+    ['Must be one of NONE, PAYMENT.', z.enum(['NONE', 'PAYMENT']), 'payment'],
+    ['Must be 2.', z.literal(2), 1],
+    ['Must have at least 1 entry.', z.array(z.string()).min(1), []],
+    ['Must have at most 2 entries.', z.array(z.string()).max(2), ['a', 'b', 'c']],
+    ['Must have at least 16 characters.', z.string().min(16), 'x'],
+    ['Must be text.', z.string('Must be text.'), 1],
+  ])('%s', (sentence, schema, input) => {
     expect(sentences(schema, input)).toEqual([sentence]);
   });
 });
@@ -112,7 +112,7 @@ describe('a line of text', () => {
     },
   );
 
-  test('is well-formed, trimmed and without control characters, whatever comes in', () => {
+  test('is well-formed, trimmed and free of control characters for any input', () => {
     fc.assert(
       fc.property(hostileText(), (text) => {
         const result = lineOfText(200).safeParse(text);

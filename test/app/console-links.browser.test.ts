@@ -20,7 +20,7 @@ const start = (options: Options) => startTestApp({ hostOverrides: vendors.hostOv
 
 let made = 0;
 
-/** Lets something happen in a new project that has a Slack connector; the message, and where its link leads. */
+/** Creates an endpoint in a new project with a Slack connector. Returns the message and where its link leads. */
 async function messageOf(app: TestApp) {
   made += 1;
   const mark = `links${made}`.padEnd(24, 'x');
@@ -46,9 +46,9 @@ describe('the link to the console in a message', () => {
   });
   afterAll(() => browser?.close());
 
-  test.skipIf(!executablePath)('is made of PUBLIC_URL, and opens the event that the message is about', async () => {
+  test.skipIf(!executablePath)('starts with PUBLIC_URL and opens the event that the message is about', async () => {
     const port = await freePort();
-    // Another name than that of the address it listens on.
+    // Differs from the address that the process listens on.
     const publicUrl = `http://localhost:${port}`;
     const app = await start({ env: { PORT: String(port), PUBLIC_URL: `${publicUrl}/` } });
     try {
@@ -75,7 +75,7 @@ describe('the link to the console in a message', () => {
     }
   });
 
-  test('is made of the address the process listens on when there is no PUBLIC_URL and the console is served there', async () => {
+  test('starts with the listening address when PUBLIC_URL is not set and the process serves the console', async () => {
     const app = await start({});
     try {
       const { link, eventPath } = await messageOf(app);
@@ -86,9 +86,9 @@ describe('the link to the console in a message', () => {
   });
 
   test.each([
-    ['made of PUBLIC_URL by a process that only delivers', { PUBLIC_URL: 'https://tollgate.example/pay' }],
-    ['left out by a process that only delivers and does not know where the console is', { PUBLIC_URL: '' }],
-  ])('is %s', async (_title, env) => {
+    ['starts with PUBLIC_URL when a worker without a console sends it', { PUBLIC_URL: 'https://tollgate.example/pay' }],
+    ['is left out when a worker does not know where the console is', { PUBLIC_URL: '' }],
+  ])('%s', async (_title, env) => {
     const api = await start({ env: { ROLES: 'api' } });
     const { databaseUrl, dataDir } = api;
     const worker = await start({ databaseUrl, dataDir, env: { ROLES: 'worker', ...env } });
@@ -102,7 +102,7 @@ describe('the link to the console in a message', () => {
     }
   });
 
-  test('is left out in production without PUBLIC_URL, where nobody outside reaches the address it listens on', async () => {
+  test('is left out in production without PUBLIC_URL, because the listening address is not public', async () => {
     const app = await start({ config: { production: true, publicUrl: undefined } });
     try {
       const { link, text } = await messageOf(app);

@@ -10,7 +10,7 @@ const NEW = `new:${randomBytes(32).toString('base64')}`;
 
 describe('an API key', () => {
   test.each(['LIVE', 'TEST'] as const)(
-    'of environment %s has its prefix, a fixed length and a right checksum',
+    'for the %s environment has its prefix, a fixed length and a correct checksum',
     (environment) => {
       for (let index = 0; index < 1000; index++) {
         const key = newApiKey(environment);
@@ -26,11 +26,11 @@ describe('an API key', () => {
     expect(parseApiKey(`tg_test_${'0'.repeat(43)}3waIaM`)).toEqual({ environment: 'TEST' });
   });
 
-  test('is never made twice', () => {
+  test('is unique among ten thousand new ones', () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newApiKey('LIVE'))).size).toBe(10_000);
   });
 
-  test('with one character changed, two swapped, or the other prefix is not one', () => {
+  test('with one character changed, two swapped, or the other prefix is rejected', () => {
     const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
     fc.assert(
       fc.property(fc.integer({ min: 8, max: 56 }), fc.constantFrom(...alphabet), (at, character) => {
@@ -53,18 +53,18 @@ describe('an API key', () => {
     (key: string) => key.toUpperCase(),
     () => '',
     () => 'tg_live_',
-  ])('that is not exactly right is not one (%#)', (change) => {
+  ])('in the wrong format is rejected (%#)', (change) => {
     expect(parseApiKey(change(newApiKey('LIVE')))).toBeUndefined();
   });
 
-  test('is told from a token by its first characters', () => {
+  test('is distinguished from a token by its first characters', () => {
     expect(looksLikeApiKey('tg_live_mistyped')).toBe(true);
     expect(looksLikeApiKey('eyJhbGciOiJFUzI1NiJ9.e30.AAAA')).toBe(false);
   });
 });
 
 describe('the hash of an API key', () => {
-  test('names its keyring key, tells nothing of the API key, and is always the same', () => {
+  test('names its keyring key, reveals nothing about the API key, and is deterministic', () => {
     const keyring = parseKeyring(NEW);
     const key = newApiKey('LIVE');
     const [hash] = apiKeyHashes(key, keyring);
@@ -73,7 +73,7 @@ describe('the hash of an API key', () => {
     expect(apiKeyHashes(newApiKey('LIVE'), keyring)).not.toEqual([hash]);
   });
 
-  test('is given for every key of the keyring, the current one first', () => {
+  test('is computed with every key of the keyring, the current one first', () => {
     const key = newApiKey('LIVE');
     const [old] = apiKeyHashes(key, parseKeyring(OLD));
     const [current] = apiKeyHashes(key, parseKeyring(NEW));

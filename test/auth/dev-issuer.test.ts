@@ -22,7 +22,7 @@ async function verify(token: string, now: () => number = Date.now): Promise<Toke
 }
 
 describe('the dev issuer', () => {
-  test('makes tokens that the ordinary verifier accepts, with the tier and rate that were asked for', async () => {
+  test('signs tokens with the requested tier and rate that the regular verifier accepts', async () => {
     const issuer = await openDevIssuer({ dataDir });
     const token = await issuer.sign({
       subject: 'alice',
@@ -40,13 +40,13 @@ describe('the dev issuer', () => {
     await expect(verify(token, () => claims.expiresAt.getTime() + 31_000)).rejects.toThrow('The token has expired.');
   });
 
-  test('says nothing about the tier unless asked to', async () => {
+  test('leaves out the tier and the rate unless they are requested', async () => {
     const claims = await verify(await (await openDevIssuer({ dataDir })).sign({ subject: 'alice' }));
     expect(claims).not.toHaveProperty('tier');
     expect(claims).not.toHaveProperty('requestsPerMinute');
   });
 
-  test('keeps its key in a file for its owner only, and shows no private part of it', async () => {
+  test('keeps its key in a file that only its owner can read, and exposes no private part of it', async () => {
     const issuers = await Promise.all(Array.from({ length: 10 }, () => openDevIssuer({ dataDir })));
     expect(await readdir(dataDir)).toEqual(['dev-issuer.json']);
     const path = join(dataDir, 'dev-issuer.json');
@@ -59,7 +59,7 @@ describe('the dev issuer', () => {
     }
   });
 
-  test('of another data directory is a stranger', async () => {
+  test('does not accept tokens from a dev issuer with another data directory', async () => {
     const stranger = await openDevIssuer({ dataDir: join(dataDir, 'other') });
     await expect(verify(await stranger.sign({ subject: 'alice' }))).rejects.toThrow(
       'does not match any key of its issuer',

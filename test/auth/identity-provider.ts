@@ -12,18 +12,18 @@ export type IdentityProvider = {
   config: IssuerConfig;
   /** The HTTP server behind `config.jwksUri`. */
   receiver: Receiver;
-  /** Fetches through the real egress, which may reach this server and nothing else. */
+  /** Fetches through the real egress, which can only reach this server. */
   fetchJson: FetchJson;
-  /** Replaces the published keys, and makes the server answer again. */
+  /** Replaces the published keys and makes the server respond normally again. */
   publish(...keys: SigningKey[]): void;
-  /** Every request is answered with 500. */
+  /** Makes the server respond with 500 to every request. */
   fail(): void;
-  /** Requests are accepted and never answered. */
+  /** Makes the server accept requests without ever responding. */
   hang(): void;
   close(): Promise<void>;
 };
 
-/** An identity provider with a real HTTP server on a loopback port, which publishes no key yet. */
+/** Starts an identity provider with a real HTTP server on a loopback port. It publishes no keys yet. */
 export async function startIdentityProvider(): Promise<IdentityProvider> {
   const receiver = await startReceiver();
   const egress: Egress = createEgress({
@@ -60,7 +60,7 @@ const GENERATORS = {
   EdDSA: () => generateKeyPairSync('ed25519'),
 };
 
-/** A new key. Its `kid` is its thumbprint unless another is given. */
+/** Creates a key. Its `kid` is its thumbprint by default. */
 export async function newSigningKey(algorithm: keyof typeof GENERATORS = 'ES256', kid?: string): Promise<SigningKey> {
   const { privateKey, publicKey } = GENERATORS[algorithm]();
   const jwk = await exportJWK(publicKey);
@@ -70,12 +70,12 @@ export async function newSigningKey(algorithm: keyof typeof GENERATORS = 'ES256'
 
 export const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The claims of a good token for `IdentityProvider.config`. `nowSeconds` is the verifier's time. */
+/** The claims of a valid token for `IdentityProvider.config`. `nowSeconds` is the verifier's time. */
 export function goodClaims(nowSeconds: number = Math.floor(Date.now() / 1000)): Record<string, unknown> {
   return { iss: 'https://idp.example', aud: 'tollgate-api', sub: 'alice', iat: nowSeconds, exp: nowSeconds + 300 };
 }
 
-/** Signs whatever it is given, however wrong. `header` may override `alg` and `kid`; undefined leaves them out. */
+/** Signs any claims, valid or not. `header` can override `alg` and `kid`; undefined leaves them out. */
 export function makeToken(key: SigningKey, claims: unknown, header: Record<string, unknown> = {}): string {
   const protectedHeader = encode({ alg: key.algorithm, kid: key.kid, typ: 'JWT', ...header });
   const signingInput = `${protectedHeader}.${encode(claims)}`;

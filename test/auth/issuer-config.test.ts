@@ -4,11 +4,11 @@ import { parseAuthIssuers } from '../../src/auth/issuer-config.ts';
 const GOOD = { issuer: 'https://idp.example', jwksUri: 'https://idp.example/jwks.json', audience: 'tollgate' };
 
 describe('AUTH_ISSUERS', () => {
-  test('reads a minimal issuer and fills in the algorithms', () => {
+  test('accepts a minimal issuer and fills in the algorithms', () => {
     expect(parseAuthIssuers(JSON.stringify([GOOD]))).toEqual([{ ...GOOD, algorithms: ['RS256', 'ES256', 'EdDSA'] }]);
   });
 
-  test('reads every field', () => {
+  test('accepts every field', () => {
     const full = {
       ...GOOD,
       audience: ['a', 'b'],
@@ -20,14 +20,14 @@ describe('AUTH_ISSUERS', () => {
     expect(parseAuthIssuers(JSON.stringify([full]))).toEqual([full]);
   });
 
-  test('reads an empty list and an issuer that is known by required claims alone', () => {
+  test('accepts an empty list, and an issuer with required claims but no audience', () => {
     expect(parseAuthIssuers('[]')).toEqual([]);
     const cognito = { ...GOOD, audience: undefined, requiredClaims: { client_id: 'x', token_use: 'access' } };
     expect(parseAuthIssuers(JSON.stringify([cognito]))).toHaveLength(1);
   });
 
   test.each([
-    ['no JSON', '{', /^Must be JSON: /],
+    ['invalid JSON', '{', /^Must be JSON: /],
     ['an object', '{}', 'Must be a list of issuers.'],
     ['no issuer', [{ ...GOOD, issuer: undefined }], '[0].issuer: Must be a string.'],
     ['an empty issuer', [{ ...GOOD, issuer: '' }], "[0].issuer: Can't be empty."],
@@ -42,9 +42,9 @@ describe('AUTH_ISSUERS', () => {
     ['the algorithm none', [{ ...GOOD, algorithms: ['none'] }], /\[0\]\.algorithms\[0\]/],
     ['no algorithm', [{ ...GOOD, algorithms: [] }], "[0].algorithms: Can't be empty."],
     ['an unknown field', [{ ...GOOD, audiences: 'x' }], /"audiences"/],
-    ['keys of its own', [{ ...GOOD, jwks: { keys: [] } }], /"jwks"/],
+    ['inline keys', [{ ...GOOD, jwks: { keys: [] } }], /"jwks"/],
     ['an issuer twice', [GOOD, GOOD], 'Must not list an issuer twice.'],
-  ])('%s is refused with a message that says where', (_what, value, message) => {
+  ])('%s is refused with a message that names the place', (_what, value, message) => {
     expect(() => parseAuthIssuers(typeof value === 'string' ? value : JSON.stringify(value))).toThrow(message);
   });
 });

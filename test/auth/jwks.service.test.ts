@@ -43,19 +43,19 @@ const tokenOf = (key: SigningKey, header = {}) => makeToken(key, goodClaims(Math
 const verify = async (key: SigningKey) => (await verifier.verify(tokenOf(key))).subject;
 const fetches = () => provider.receiver.requests.length;
 
-describe('keys of an issuer', () => {
-  test('are fetched once at the start and serve all tokens after that', async () => {
+describe('the keys of an issuer', () => {
+  test('are fetched once at startup and used for all tokens after that', async () => {
     await verifier.start();
     await Promise.all(Array.from({ length: 50 }, () => verify(first)));
     expect(fetches()).toBe(1);
   });
 
-  test('are fetched by the first token when nothing was fetched before, and once for many at the same moment', async () => {
+  test('are fetched once when many tokens arrive before startup has fetched them', async () => {
     await Promise.all(Array.from({ length: 50 }, () => verify(first)));
     expect(fetches()).toBe(1);
   });
 
-  test('a new key works at once after the issuer rotates, and the old one is refused once it is gone', async () => {
+  test('are fetched again for an unknown key after five seconds, and a removed key is then refused', async () => {
     await verifier.start();
     provider.publish(second);
     await expect(verify(second)).rejects.toThrow('does not match any key of its issuer');
@@ -65,7 +65,7 @@ describe('keys of an issuer', () => {
     await expect(verify(first)).rejects.toThrow('does not match any key of its issuer');
   });
 
-  test('two hundred unknown key ids cause one fetch in five seconds', async () => {
+  test('are fetched once in five seconds for two hundred unknown key ids', async () => {
     await verifier.start();
     time += 5 * SECOND;
     const unknown = (count: number) =>
@@ -84,11 +84,11 @@ describe('keys of an issuer', () => {
     expect(fetches()).toBe(3);
   });
 
-  test('are fetched again in the background', async () => {
+  test('are refreshed in the background', async () => {
     verifier = verifierOf(provider, 10);
     await verifier.start();
     provider.publish(second);
-    // Every background round finds the clock past the pause.
+    // Moves the clock past the minimum interval between fetches before every background refresh.
     const clock = setInterval(() => {
       time += 5 * SECOND;
     }, 1);
@@ -101,7 +101,7 @@ describe('keys of an issuer', () => {
 });
 
 describe('while the issuer is down', () => {
-  test('for an hour no good token is refused, and at most one fetch is made in five seconds', async () => {
+  test('valid tokens are accepted for an hour, with at most one fetch in five seconds', async () => {
     await verifier.start();
     provider.fail();
     for (let minute = 0; minute < 60; minute++) {
@@ -113,7 +113,7 @@ describe('while the issuer is down', () => {
     }
   });
 
-  test('its keys are used for 24 hours and not longer, and again as soon as it is back', async () => {
+  test('its keys are used for at most 24 hours, and again once it is back', async () => {
     await verifier.start();
     provider.fail();
     time += 24 * HOUR;
@@ -125,7 +125,7 @@ describe('while the issuer is down', () => {
     expect(await verify(first)).toBe('alice');
   });
 
-  test('from the start, the server starts all the same and says "unavailable", not "wrong token"', async () => {
+  test('the service still starts, and responds with 503 instead of 401', async () => {
     provider.fail();
     await verifier.start();
     const attempts = Array.from({ length: 20 }, () => verify(first));
@@ -137,12 +137,12 @@ describe('while the issuer is down', () => {
   });
 
   test.each([
-    ['no JSON', { body: '<html>' }],
-    ['no key set', { body: '{"error":"x"}' }],
+    ['invalid JSON', { body: '<html>' }],
+    ['an object that is not a key set', { body: '{"error":"x"}' }],
     ['a list', { body: '[]' }],
     ['a redirect', { statusCode: 302, headers: { location: 'https://evil.example/' } }],
     ['one megabyte', { body: JSON.stringify({ keys: [], filler: 'x'.repeat(1e6) }) }],
-  ])('answering with %s, the keys it had go on being used', async (_what, answer) => {
+  ])('and responds with %s, its old keys stay in use', async (_what, answer) => {
     await verifier.start();
     provider.receiver.handle(() => answer);
     time += 5 * SECOND;
@@ -151,7 +151,7 @@ describe('while the issuer is down', () => {
     expect(await verify(first)).toBe('alice');
   });
 
-  test('hanging, it holds up only tokens whose key is not known', async () => {
+  test('and never responds, only tokens with an unknown key wait', async () => {
     await verifier.start();
     provider.hang();
     time += 5 * SECOND;
@@ -168,7 +168,7 @@ describe('while the issuer is down', () => {
     expect(fetches()).toBe(2);
   });
 
-  test('a clock that is set back does not stop keys from being fetched', async () => {
+  test('keys are still fetched after the clock is set back', async () => {
     await verifier.start();
     provider.publish(second);
     time -= 10 * HOUR;
@@ -176,7 +176,7 @@ describe('while the issuer is down', () => {
   });
 });
 
-test('an issuer that is down does not hinder another one', async () => {
+test('an issuer that is down does not affect another one', async () => {
   const other = await startIdentityProvider();
   other.config.issuer = 'https://other.example';
   other.fail();
@@ -195,7 +195,7 @@ test('an issuer that is down does not hinder another one', async () => {
   await other.close();
 });
 
-test('a token of one issuer that is signed with the key of another is refused', async () => {
+test("a token from one issuer signed with another issuer's key is refused", async () => {
   const other = await startIdentityProvider();
   other.config.issuer = 'https://other.example';
   other.publish(second);

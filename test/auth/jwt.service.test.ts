@@ -58,7 +58,7 @@ const withHmac = (key: string | Buffer, alg = 'HS256') => {
   return `${input}.${createHmac('sha256', key).update(input).digest('base64url')}`;
 };
 
-describe('a good token', () => {
+describe('a valid token', () => {
   test.each(['ES256', 'RS256', 'EdDSA'] as const)('signed with %s is accepted', async (algorithm) => {
     expect(await verifier.verify(makeToken(keys[algorithm], good()))).toEqual({
       issuer: 'https://idp.example',
@@ -78,20 +78,20 @@ describe('a good token', () => {
     expect((await verifier.verify(signed(changes, header))).subject).toBe('alice');
   });
 
-  test('keeps its tier and rate to itself when its issuer is not trusted for them', async () => {
+  test('has its tier and rate ignored when its issuer is not trusted for them', async () => {
     const claims = await verifier.verify(signed({ tier: 'enterprise', requestsPerMinute: 9 }));
     expect(claims).not.toHaveProperty('tier');
     expect(claims).not.toHaveProperty('requestsPerMinute');
   });
 });
 
-// Each is as good as can be apart from the one thing it is named after.
+// Each token is valid except for the one thing it is named after.
 const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['empty', () => '', /neither an API key nor a well-formed token/],
   ['not a token', () => 'hello', /well-formed/],
   ['three empty parts', () => '..', /well-formed/],
-  ['a payload that is no object', () => makeToken(keys.ES256, ['alice']), /well-formed/],
-  ['a payload that is no JSON', () => signed().replace(/\.[^.]*\./, '.e30x.'), /well-formed/],
+  ['a payload that is not an object', () => makeToken(keys.ES256, ['alice']), /well-formed/],
+  ['a payload that is not JSON', () => signed().replace(/\.[^.]*\./, '.e30x.'), /well-formed/],
   ['alg none without signature', () => `${encode({ alg: 'none' })}.${encode(good())}.`, /algorithm/],
   ['alg NONE with a signature', () => signed({}, { alg: 'NONE' }), /algorithm/],
   ['alg missing', () => signed({}, { alg: undefined }), 'The token is malformed.'],
@@ -99,16 +99,16 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['HS256 with the public key in JSON', () => withHmac(JSON.stringify(keys.RS256.publicJwk)), /algorithm/],
   ['HS256 with the modulus', () => withHmac(Buffer.from(keys.RS256.publicJwk.n!, 'base64url')), /algorithm/],
   ['HS256 with an empty key', () => withHmac(''), /algorithm/],
-  ['an algorithm off the list', () => makeToken(keys.RS256, good(), { alg: 'PS256' }), /algorithm/],
+  ['an algorithm that is not on the list', () => makeToken(keys.RS256, good(), { alg: 'PS256' }), /algorithm/],
   [
     'RS256 under the id of an ES256 key',
     () => makeToken(keys.RS256, good(), { kid: keys.ES256.kid }),
     /does not match any key/,
   ],
-  ['signed by a stranger', () => makeToken(attacker, good(), { kid: keys.ES256.kid }), /signature/],
+  ['signed with an attacker’s key', () => makeToken(attacker, good(), { kid: keys.ES256.kid }), /signature/],
   ['unknown key id', () => makeToken(attacker, good()), /does not match any key/],
   ['key id that two keys share', () => makeToken(keys.twinA, good()), /more than one key/],
-  ['key that is for encryption', () => makeToken(keys.encryption, good()), /does not match any key/],
+  ['key for encryption', () => makeToken(keys.encryption, good()), /does not match any key/],
   ['no key id', () => signed({}, { kid: undefined }), /more than one key/],
   ['key id with a path', () => signed({}, { kid: '../../dev/null' }), /does not match any key/],
   ['own key in jwk', () => makeToken(attacker, good(), { kid: keys.ES256.kid, jwk: attacker.publicJwk }), /signature/],
@@ -142,14 +142,14 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['empty aud list', () => signed({ aud: [] }), 'The token is for another audience.'],
   ['typ of a logout token', () => signed({}, { typ: 'logout+jwt' }), /not an access token/],
   ['typ of a DPoP proof', () => signed({}, { typ: 'dpop+jwt' }), /not an access token/],
-  ['typ that is no text', () => signed({}, { typ: 5 }), /malformed|not an access token/],
+  ['typ that is not a string', () => signed({}, { typ: 5 }), /malformed|not an access token/],
   ['no exp', () => signed({ exp: undefined }), 'The token has no exp claim.'],
   ['exp 31 s ago', () => signed({ exp: NOW_SECONDS - 31 }), 'The token has expired.'],
-  ['exp as text', () => signed({ exp: String(NOW_SECONDS + 300) }), /exp/],
-  ['exp beyond all dates', () => signed({ exp: 1e300 }), 'The token’s exp claim is not a time.'],
+  ['exp as a string', () => signed({ exp: String(NOW_SECONDS + 300) }), /exp/],
+  ['exp beyond the largest date', () => signed({ exp: 1e300 }), 'The token’s exp claim is not a time.'],
   ['nbf in 31 s', () => signed({ nbf: NOW_SECONDS + 31 }), 'The token is not valid yet.'],
   ['no iat', () => signed({ iat: undefined }), 'The token has no iat claim.'],
-  ['iat as text', () => signed({ iat: 'now' }), /iat/],
+  ['iat as a string', () => signed({ iat: 'now' }), /iat/],
   ['no sub', () => signed({ sub: undefined }), 'The token has no sub claim.'],
   ['empty sub', () => signed({ sub: '' }), /sub claim/],
   ['sub that is a number', () => signed({ sub: 7 }), /sub claim/],
@@ -168,12 +168,12 @@ describe('a forged token is refused', () => {
     expect(error).toMatchObject({ code: 'UNAUTHENTICATED', status: 401, message: expect.stringMatching(detail) });
   });
 
-  test('and none of them made us fetch anything from where the attacker wants', async () => {
+  test("and none of them causes a request to the attacker's server", async () => {
     for (const [, token] of FORGED) await verifier.verify(token()).catch(() => {});
     expect(attackerServer.receiver.requests).toEqual([]);
   });
 
-  test('the challenge tells what is wrong, in characters that RFC 6750 allows', async () => {
+  test('and the challenge says why, in characters that RFC 6750 allows', async () => {
     for (const [, token] of FORGED) {
       const error = (await verifier.verify(token()).catch((reason: unknown) => reason)) as AppError;
       expect(error.headers['www-authenticate']).toMatch(
@@ -194,7 +194,7 @@ describe('an issuer without audience', () => {
     return verifierOfIt.verify(signed({ aud: undefined, ...changes }));
   };
 
-  test('is held to its required claims instead', async () => {
+  test('is accepted only with its required claims', async () => {
     expect((await verify({ token_use: 'access', client_id: 'app-2' })).subject).toBe('alice');
     await expect(verify({ token_use: 'id', client_id: 'app-1' })).rejects.toThrow('The token’s token_use claim');
     await expect(verify({ token_use: 'access', client_id: 'app-3' })).rejects.toThrow('The token’s client_id claim');
@@ -203,7 +203,7 @@ describe('an issuer without audience', () => {
   });
 
   test.each([[{}], [{ requiredClaims: {} }], [{ audience: '' }]])(
-    'cannot be configured with %j, which would accept tokens made for anybody',
+    'cannot be configured with %j, which would accept tokens for any audience',
     (changes) => {
       const config = { ...provider.config, audience: undefined, ...changes };
       expect(() => createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log })).toThrow(
@@ -229,7 +229,7 @@ describe('an issuer that is trusted for tiers', () => {
     [{ 'https://tollgate.example/tier': 'gold', rpm: -1 }, [undefined, undefined]],
     [{ 'https://tollgate.example/tier': ['pro'], rpm: '5' }, [undefined, undefined]],
     [{ 'https://tollgate.example/tier': 'constructor', rpm: 1.5 }, [undefined, undefined]],
-  ])('from %j takes %j', async (changes, expected) => {
+  ])('sets tier and rate from %j to %j', async (changes, expected) => {
     expect(await verify(changes)).toEqual(expected);
   });
 });

@@ -58,7 +58,7 @@ async function stranger(index: number): Promise<[projectId: string, userId: stri
   return [projectId, userId];
 }
 
-/** Gives a project so many of everything that can be listed. Returns the last of each; all that belongs to one is its own. */
+/** Creates `count` rows of every listable type. Child rows belong to the last parent. Returns each type's last id. */
 async function fill(projectId: string, userId: string, count: number): Promise<Record<string, string>> {
   const last: Record<string, string> = {};
   const insert = async (type: IdType, columns: string, values: string) => {
@@ -101,7 +101,7 @@ async function fill(projectId: string, userId: string, count: number): Promise<R
   return last;
 }
 
-/** How the lists of a type are asked for. */
+/** Builds a query for a list of each type. */
 const PLACES: Record<string, (list: string) => string> = {
   Query: (list) => list,
   Viewer: (list) => `viewer { ${list} }`,
@@ -119,7 +119,7 @@ const lists = Object.values(schema.getTypeMap())
   .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
   .map(({ type, field }) => ({ type, list: field.name, name: `${type}.${field.name}` }));
 
-/** The statements that the service sends over its connections meanwhile. */
+/** Returns the SQL statements that the service sends during `work`. */
 async function statementsOf(work: () => Promise<void>): Promise<Statement[]> {
   const sent: Statement[] = [];
   const { query } = pg.Client.prototype;
@@ -142,14 +142,14 @@ async function planOf({ text, values }: Statement): Promise<string[]> {
   return nodes(rows[0]['QUERY PLAN'][0].Plan);
 }
 
-test('there are lists to look at', () => {
+test('every type with a list has a query in PLACES', () => {
   expect(lists.length).toBeGreaterThan(12);
-  for (const { type } of lists) expect(Object.keys(PLACES), 'say in PLACES how it is asked for').toContain(type);
+  for (const { type } of lists) expect(Object.keys(PLACES), 'add a query for this type to PLACES').toContain(type);
 });
 
 describe.each(['a person', 'an API key'])('for %s', (who) => {
   test.each(lists)(
-    'a page of $name is read by an index in its order, and not sorted out of all there is',
+    'a page of $name is read from an index in order, without sorting all rows',
     async ({ type, list }) => {
       const sent = await statementsOf(async () => {
         const { errors } = await callers[who]!.graphql(

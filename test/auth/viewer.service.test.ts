@@ -94,7 +94,7 @@ async function mintApiKey(ring: Keyring = keyring): Promise<MintedKey> {
 }
 
 describe('the Authorization header', () => {
-  test.each([[undefined], ['']])('%j is answered with a bare challenge', async (authorization) => {
+  test.each([[undefined], ['']])('%j gets a challenge without an error code', async (authorization) => {
     const error = (await authenticator.authenticate(authorization).catch((reason: unknown) => reason)) as AppError;
     expect(error).toMatchObject({
       code: 'UNAUTHENTICATED',
@@ -122,13 +122,13 @@ describe('the Authorization header', () => {
     expect(queryCount).toBe(0);
   });
 
-  test.each(['Bearer ', 'bearer ', 'BEARER    '])('the scheme may be written %j', async (scheme) => {
+  test.each(['Bearer ', 'bearer ', 'BEARER    '])('the scheme can be written as %j', async (scheme) => {
     expect((await authenticator.authenticate(scheme + tokenFor(newSubject()))).kind).toBe('user');
   });
 });
 
 describe('a token', () => {
-  test('makes a starter of whoever is seen for the first time, and finds the same user again', async () => {
+  test('creates a user on the STARTER tier on first use, and finds the same user again', async () => {
     const subject = newSubject();
     const first = await authenticator.authenticate(`Bearer ${tokenFor(subject)}`);
     expect(first).toEqual({
@@ -142,7 +142,7 @@ describe('a token', () => {
     expect(second.userId).toBe(first.userId);
   });
 
-  test('seen for the first time by twenty requests at once makes one user', async () => {
+  test('used for the first time by twenty requests at once creates one user', async () => {
     const subject = newSubject();
     const viewers = await Promise.all(
       Array.from({ length: 20 }, () => authenticator.authenticate(`Bearer ${tokenFor(subject)}`)),
@@ -151,7 +151,7 @@ describe('a token', () => {
     expect(await db.prisma.user.count({ where: { subject } })).toBe(1);
   });
 
-  test('with the subject of another issuer is another user', async () => {
+  test('with the same subject from another issuer belongs to another user', async () => {
     const subject = newSubject();
     const config = { ...provider.config, issuer: 'https://second.example' };
     const second = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log });
@@ -163,7 +163,7 @@ describe('a token', () => {
     expect(two.userId).not.toBe(one.userId);
   });
 
-  test('of a trusted issuer sets tier and rate, which then hold for tokens that say nothing', async () => {
+  test('from a trusted issuer sets tier and rate, which stay when later tokens have neither', async () => {
     const subject = newSubject();
     const trusting = createAuthenticator({ db, verifier: trustingVerifier(), keyring, log });
     const claims = { tier: 'enterprise', rpm: 5000 };
@@ -180,7 +180,7 @@ describe('a token', () => {
     expect(stored).toMatchObject({ tier: 'BUSINESS', requestsPerMinute: null });
   });
 
-  test('that is refused makes no user', async () => {
+  test('that is refused creates no user', async () => {
     const subject = newSubject();
     const expired = tokenFor(subject, { exp: Math.floor(Date.now() / 1000) - 60 });
     await expect(authenticator.authenticate(`Bearer ${expired}`)).rejects.toThrow('The token has expired.');
@@ -189,7 +189,7 @@ describe('a token', () => {
 });
 
 describe('an API key', () => {
-  test('stands for its project and the account of its owner', async () => {
+  test("has access to its project, on the tier of the project's owner", async () => {
     const { key, id, projectId, userId } = await mintApiKey();
     expect(await authenticator.authenticate(`Bearer ${key}`)).toEqual({
       kind: 'apiKey',
@@ -202,13 +202,13 @@ describe('an API key', () => {
     });
   });
 
-  test('that was never made is refused', async () => {
+  test('that does not exist is refused', async () => {
     await expect(authenticator.authenticate(`Bearer ${newApiKey('LIVE')}`)).rejects.toThrow(
       'The API key does not exist.',
     );
   });
 
-  test('of which ten thousand wrong ones are tried never reaches the database', async () => {
+  test('with a wrong checksum is refused without a database query, ten thousand times', async () => {
     const { key } = await mintApiKey();
     queryCount = 0;
     for (let index = 0; index < 10_000; index++) {
@@ -221,7 +221,7 @@ describe('an API key', () => {
     expect(queryCount).toBe(0);
   });
 
-  test('that is revoked on one node is refused by the next request on another', async () => {
+  test('that is revoked on one node is refused on the next request to another', async () => {
     const { key, id } = await mintApiKey();
     const otherNode = createAuthenticator({ db: otherDb, verifier, keyring, log });
     for (let index = 0; index < 3; index++) await otherNode.authenticate(`Bearer ${key}`);
@@ -230,13 +230,13 @@ describe('an API key', () => {
     await otherNode.close();
   });
 
-  test('ends with its project', async () => {
+  test('stops working when its project is deleted', async () => {
     const { key, projectId } = await mintApiKey();
     await db.prisma.project.delete({ where: { id: projectId } });
     await expect(authenticator.authenticate(`Bearer ${key}`)).rejects.toThrow('The API key does not exist.');
   });
 
-  test('has its use noted, but not again within a minute', async () => {
+  test('has its last use recorded at most once a minute', async () => {
     const { key, id } = await mintApiKey();
     const use = async () => {
       await Promise.all(Array.from({ length: 10 }, () => authenticator.authenticate(`Bearer ${key}`)));
@@ -250,7 +250,7 @@ describe('an API key', () => {
     expect(await use()).toBeGreaterThanOrEqual(first!);
   });
 
-  test('is accepted also while its use cannot be noted', async () => {
+  test('is accepted even while its last use cannot be recorded', async () => {
     const { key } = await mintApiKey();
     const client = await db.pool.connect();
     await client.query('BEGIN');
@@ -260,7 +260,7 @@ describe('an API key', () => {
     client.release();
   });
 
-  test('goes on working when the key of the keyring is replaced, and is hashed anew on its next use', async () => {
+  test('still works after the keyring key is replaced, and is rehashed on its next use', async () => {
     const { key, id } = await mintApiKey(parseKeyring(OLD));
     const ring = parseKeyring(`${NEW},${OLD}`);
     const rotated = createAuthenticator({ db, verifier, keyring: ring, log });
@@ -275,7 +275,7 @@ describe('an API key', () => {
   });
 });
 
-test('a user and the API keys of theirs share one rate, and no stored answers', () => {
+test('a user and their API keys share a rate limit but no stored responses', () => {
   const account = { userId: 'usr_1', tier: 'PRO' as const, requestsPerMinute: null };
   const user: Viewer = { ...account, kind: 'user', expiresAt: new Date() };
   const apiKey: Viewer = { ...account, kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', expiresAt: null };

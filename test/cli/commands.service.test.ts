@@ -22,7 +22,7 @@ async function projectFor(receiverUrl: string) {
 }
 
 describe('trigger', () => {
-  test('sends a test event to every active webhook and shows how each went', async () => {
+  test('sends a test event to every active webhook and shows each result', async () => {
     await using good = await startReceiver();
     const { base } = await projectFor(good.url);
     await createWebhook(user, base, { url: good.url });
@@ -32,7 +32,7 @@ describe('trigger', () => {
     expect(good.requests.map(({ body }) => JSON.parse(body.toString()).test)).toEqual([true, true]);
   });
 
-  test('ends with 1 when a receiver does not accept it, and says when it is tried next', async () => {
+  test('exits with 1 when a webhook rejects the event, and prints the time of the next attempt', async () => {
     await using bad = await startReceiver(() => ({ statusCode: 400 }));
     const { webhookId } = await projectFor(bad.url);
     const { code, stdout } = await runCli(['trigger', 'customer.milestone', '--webhook', webhookId], env);
@@ -40,7 +40,7 @@ describe('trigger', () => {
     expect(stdout).toMatch(/PENDING +400 .*http_status .*next attempt at \d\d:\d\d:\d\d/);
   });
 
-  test('says which kinds there are, and that a webhook is missing', async () => {
+  test('lists the event types for an unknown one, and reports when no webhook is active', async () => {
     const project = await createProject(user);
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
     expect(await runCli(['trigger', 'payment.made'], here)).toMatchObject({
@@ -56,7 +56,7 @@ describe('trigger', () => {
 });
 
 describe('deliveries', () => {
-  test('tail shows what was since a time and then what comes, by status and event', async () => {
+  test('tail shows past and then new deliveries, filtered by status and event type', async () => {
     await using receiver = await startReceiver();
     const { base } = await projectFor(receiver.url);
     await createEndpoint(user, base);
@@ -72,7 +72,7 @@ describe('deliveries', () => {
     expect(stdout.trim().split('\n')).toHaveLength(2);
   });
 
-  test('show prints every attempt with its answer, resend sends again and shows how it went', async () => {
+  test('show prints every attempt with its response, and resend prints the new result', async () => {
     await using receiver = await startReceiver(() => ({ statusCode: 422, body: 'no such\norder' }));
     await projectFor(receiver.url);
     const { stdout } = await runCli(['trigger', 'payment.settled', '--json'], env);
@@ -95,7 +95,7 @@ describe('deliveries', () => {
     expect(after.attempts.map(({ statusCode }: { statusCode: number }) => statusCode)).toEqual([422, 204]);
   });
 
-  test('an id of nothing, or of something else, is told as such', async () => {
+  test('show exits with 4 for an id that does not exist or is not a delivery', async () => {
     const { id } = await projectFor('https://hooks.example.com/');
     for (const wrong of [id, 'dlv_01jc9x2v5qe3w8k4m6n7p9r0st', 'nonsense']) {
       expect(await runCli(['deliveries', 'show', wrong], env)).toMatchObject({ code: 4, stdout: '' });
@@ -103,21 +103,21 @@ describe('deliveries', () => {
   });
 });
 
-describe('what goes wrong before anything is done', () => {
-  test('without a credential it says which variables to set', async () => {
+describe('an error before a command starts', () => {
+  test('without a credential, names the variables to set', async () => {
     expect(await runCli(['listen'], { TOLLGATE_URL: app.url })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Set TOLLGATE_API_KEY'),
     });
   });
 
-  test('a credential that is not accepted is 4, and is not repeated', async () => {
+  test('for a refused credential, exits with 4 and does not print the credential', async () => {
     const result = await runCli(['deliveries', 'tail'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: 'tg_live_wrong' });
     expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('Set TOLLGATE_API_KEY') });
     expect(result.stdout + result.stderr).not.toContain('tg_live_wrong');
   });
 
-  test('a service that is not there is 3, and so is one that is not Tollgate', async () => {
+  test('exits with 3 if the service is unreachable or is not Tollgate', async () => {
     const other = await startReceiver(() => ({ body: '<html>' }));
     const at = (url: string) => runCli(['trigger', 'payment.settled'], { TOLLGATE_URL: url, TOLLGATE_API_KEY: 'x' });
     expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('not a Tollgate response') });
@@ -125,7 +125,7 @@ describe('what goes wrong before anything is done', () => {
     expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('connection refused') });
   });
 
-  test('with several projects it names them', async () => {
+  test('lists the projects if there are several to choose from', async () => {
     const bob = await app.user('bob');
     const projects = [await createProject(bob), await createProject(bob)];
     const { code, stderr } = await runCli(['listen'], { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: bob.token });
@@ -133,7 +133,7 @@ describe('what goes wrong before anything is done', () => {
     for (const { id } of projects) expect(stderr).toContain(id);
   });
 
-  test('a project that does not exist is told as such', async () => {
+  test('says that the project was not found', async () => {
     const projectId = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: projectId };
     for (const command of [['listen'], ['deliveries', 'tail']]) {
@@ -145,7 +145,7 @@ describe('what goes wrong before anything is done', () => {
     }
   });
 
-  test('what the service does not accept is told value by value', async () => {
+  test('names each value that the service rejects', async () => {
     const { id } = await createProject(user);
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: id };
     expect(await runCli(['replay', '--dry-run', '--webhook', 'wh_x', '--max-per-second', '0'], here)).toMatchObject({
@@ -154,7 +154,7 @@ describe('what goes wrong before anything is done', () => {
     });
   });
 
-  test('a number of seconds that is none is 2, before anything is sent', async () => {
+  test('exits with 2 for an invalid number of seconds, before anything is sent', async () => {
     await using receiver = await startReceiver();
     await projectFor(receiver.url);
     for (const seconds of ['soon', '-1', '']) {
@@ -171,7 +171,7 @@ describe('what goes wrong before anything is done', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  test('an option that does not exist is 2, and help is 0', async () => {
+  test('exits with 2 for an unknown option, and --help exits with 0', async () => {
     expect((await runCli(['listen', '--nope'])).code).toBe(2);
     expect(await runCli(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('listen') });
   });

@@ -14,7 +14,7 @@ import { createProject, createWebhook } from '../support/resources.ts';
 
 let database: TestDatabase;
 let dataDir: string;
-/** A provider, a facilitator and a node in one, all as they should be. */
+/** An identity provider, a facilitator and a node in one server. All of them are healthy. */
 let outside: Receiver;
 let jwk: Record<string, unknown>;
 
@@ -63,7 +63,7 @@ async function examine(changes: Record<string, string> = {}) {
   return { code, findings, troubles: findings.filter(({ status }) => status !== 'ok') };
 }
 
-/** Runs the doctor while one answer from outside is another. */
+/** Runs the doctor while `path` of the outside server returns another response. */
 async function examineWith(path: string, answer: (typeof answers)[string], changes: Record<string, string> = {}) {
   const usual = answers[path]!;
   answers[path] = answer;
@@ -81,7 +81,7 @@ async function onDatabase(url: string, ...statements: string[]) {
   await client.end();
 }
 
-test('of a service in good health every check is ok, and the exit code 0', async () => {
+test('for a healthy service, every check is ok and the exit code is 0', async () => {
   const { code, findings, troubles } = await examine();
   expect(troubles).toEqual([]);
   expect(code).toBe(0);
@@ -105,14 +105,14 @@ test('of a service in good health every check is ok, and the exit code 0', async
   ]);
 });
 
-test('for people it prints a line a check, and beneath a bad one what to do', async () => {
+test('without --json, doctor prints one line per check, and advice below a failed one', async () => {
   const { code, stdout } = await runCli(['doctor'], environment({ DATABASE_POOL_SIZE: '500' }));
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok +database version: PostgreSQL \d+/m);
   expect(stdout).toMatch(/^failed +database connections: .*501.*\n +→ Lower DATABASE_POOL_SIZE/m);
 });
 
-test('every problem of the configuration is named, and nothing else is tried', async () => {
+test('doctor reports every configuration problem and then runs no other checks', async () => {
   const { code, findings } = await examine({ PORT: 'high', NETWORK: 'eip155:1' });
   expect(code).toBe(1);
   expect(findings.map(({ status, message }) => [status, message.split(':')[0]])).toEqual([
@@ -121,12 +121,12 @@ test('every problem of the configuration is named, and nothing else is tried', a
   ]);
 });
 
-describe('the database', () => {
+describe('doctor reports a database', () => {
   const only = (check: string, status: string, message: RegExp) => [
     expect.objectContaining({ check, status, message: expect.stringMatching(message), advice: expect.any(String) }),
   ];
 
-  test('that is not there, or refuses the password', async () => {
+  test('that is unreachable or does not exist', async () => {
     const closed = await startReceiver();
     await closed.close();
     const away = await examine({ DATABASE_URL: `postgres://tollgate:hunter2@127.0.0.1:${closed.port}/tollgate` });
@@ -139,7 +139,7 @@ describe('the database', () => {
     );
   });
 
-  test('whose migrations are missing, newer, changed or failed', async () => {
+  test('whose migrations are pending, unknown, changed or failed', async () => {
     const empty = await createEmptyDatabase();
     const { code, troubles } = await examine({ DATABASE_URL: empty.url });
     expect(troubles).toEqual(only('database migrations', 'warning', /pending: .*_init/));
@@ -165,7 +165,7 @@ describe('the database', () => {
     await other.drop();
   });
 
-  test('whose clock is wrong, or whose notifications get lost', async () => {
+  test('with a wrong clock or lost notifications', async () => {
     const other = await createTestDatabase();
     await onDatabase(
       other.url,
@@ -183,13 +183,13 @@ describe('the database', () => {
     await other.drop();
   });
 
-  test('that grants fewer connections than the pool takes', async () => {
+  test('with fewer connections than the pool needs', async () => {
     const { troubles } = await examine({ DATABASE_POOL_SIZE: '500' });
     expect(troubles).toEqual(only('database connections', 'failed', /needs 501/));
   });
 });
 
-describe('the stored secrets', () => {
+describe('doctor reports stored secrets', () => {
   const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
   const [old, young, foreign] = [key('old'), key('young'), key('foreign')];
   let app: TestApp;
@@ -203,13 +203,8 @@ describe('the stored secrets', () => {
   afterAll(() => app.stop());
 
   test.each([
-    ['rows left to rotate are a warning', () => `${young},${old}`, 'warning', /is young, but 1 secrets/],
-    [
-      'rows under a key that is gone are a failure',
-      () => foreign,
-      'failed',
-      /1 stored secrets use a key that is missing/,
-    ],
+    ['under an old key as a warning', () => `${young},${old}`, 'warning', /is young, but 1 secrets/],
+    ['under a missing key as a failure', () => foreign, 'failed', /1 stored secrets use a key that is missing/],
   ])('%s', async (_title, keys, status, message) => {
     const { findings, code } = await examine({ DATABASE_URL: app.databaseUrl, SECRET_KEYS: keys() });
     const finding = findings.find(({ check }) => check === 'secret keys');
@@ -219,7 +214,7 @@ describe('the stored secrets', () => {
   });
 });
 
-describe('what is outside', () => {
+describe('doctor reports', () => {
   test.each([
     [
       'a facilitator for another network',
@@ -228,7 +223,7 @@ describe('what is outside', () => {
       'facilitator',
       /does not settle "exact" on eip155:84532; it offers exact on eip155:8453/,
     ],
-    ['a facilitator that is broken', '/supported', () => ({ statusCode: 500 }), 'facilitator', /status 500/],
+    ['a facilitator that returns 500', '/supported', () => ({ statusCode: 500 }), 'facilitator', /status 500/],
     [
       'a facilitator that refuses the credentials',
       '/verify',
@@ -237,15 +232,15 @@ describe('what is outside', () => {
       /401/,
     ],
     [
-      'a node of another chain',
+      'a node on another chain',
       '/rpc',
       () => json({ jsonrpc: '2.0', id: 1, result: '0x1' }),
       'chain',
       /is on chain 1,/,
     ],
-    ['a node that is none', '/rpc', () => ({ body: '<html>' }), 'chain', /no JSON-RPC result/],
+    ['a node that does not speak JSON-RPC', '/rpc', () => ({ body: '<html>' }), 'chain', /no JSON-RPC result/],
     [
-      'a provider whose keys fit no algorithm',
+      'a provider whose keys match no algorithm',
       '/jwks',
       () => json({ keys: [{ ...jwk, alg: 'ES512' }] }),
       /keys$/,
@@ -253,13 +248,13 @@ describe('what is outside', () => {
     ],
     ['a provider without keys', '/jwks', () => ({ statusCode: 404 }), /keys$/, /status 404/],
     [
-      'a provider with another name',
+      'a provider with another issuer name',
       '/.well-known/openid-configuration',
       () => json({ issuer: `${outside.url}/` }),
       /discovery$/,
       /issuer is .*\/, so/,
     ],
-  ] as const)('%s is told', async (_title, path, answer, check, message) => {
+  ] as const)('%s as a failure', async (_title, path, answer, check, message) => {
     const { code, troubles } = await examineWith(path, answer as (typeof answers)[string]);
     expect(code).toBe(1);
     expect(troubles).toEqual([
@@ -272,7 +267,7 @@ describe('what is outside', () => {
     ]);
   });
 
-  test('a provider whose keys have moved, or without a discovery page, is a warning', async () => {
+  test('moved keys or a missing discovery document as a warning', async () => {
     const path = '/.well-known/openid-configuration';
     const moved = await examineWith(path, () => json({ issuer: outside.url, jwks_uri: `${outside.url}/moved` }));
     expect(moved.troubles).toMatchObject([{ status: 'warning', message: expect.stringContaining('/moved') }]);
@@ -281,7 +276,7 @@ describe('what is outside', () => {
     expect(none.code).toBe(0);
   });
 
-  test('a clock that disagrees with the outside', async () => {
+  test('a clock that differs from the clocks of other servers', async () => {
     const at = (seconds: number) => () => ({
       ...json({ keys: [jwk] }),
       headers: { date: new Date(Date.now() - seconds * 1000).toUTCString() },
@@ -290,7 +285,7 @@ describe('what is outside', () => {
     expect((await examineWith('/jwks', at(3600))).troubles).toMatchObject([{ check: 'clock', status: 'failed' }]);
   });
 
-  test('a way out that is closed, by name or by address', async () => {
+  test('blocked outgoing requests, by name or by address', async () => {
     const issuer = (jwksUri: string) => JSON.stringify([{ issuer: 'provider', jwksUri, audience: 'tollgate' }]);
     const nameless = await examine({ AUTH_ISSUERS: issuer('https://keys.nowhere.invalid/jwks') });
     expect(nameless.troubles[0]).toMatchObject({
@@ -304,7 +299,7 @@ describe('what is outside', () => {
     });
   });
 
-  test('an allow-list that opens a whole network is a warning', async () => {
+  test('an EGRESS_ALLOW that opens a whole network as a warning', async () => {
     const { troubles } = await examine({ EGRESS_ALLOW: `127.0.0.1/32:${outside.port},10.0.0.0/8:443,127.0.0.1/32:*` });
     expect(troubles).toMatchObject([{ check: 'EGRESS_ALLOW', status: 'warning' }]);
     expect(troubles[0]!.message).toMatch(/^10\.0\.0\.0\/8:443, 127\.0\.0\.1\/32:\* allows/);

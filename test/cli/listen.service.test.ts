@@ -23,7 +23,7 @@ async function projectWithKey() {
 
 const idsOf = (requests: ReceivedRequest[]) => requests.map(({ headers }) => headers['webhook-id']);
 
-test('what arrives at the local port is what a webhook gets: the same body, and a valid signature', async () => {
+test('listen forwards the same body that a webhook receives, with a valid signature', async () => {
   const project = await projectWithKey();
   await using local = await startReceiver();
   await using remote = await startReceiver();
@@ -47,7 +47,7 @@ test('what arrives at the local port is what a webhook gets: the same body, and 
   expect(await cli.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('1 forwarded, 0 failed.') });
 });
 
-test('a cut connection costs nothing: what happened meanwhile comes once, before and after the first event', async () => {
+test('after a lost connection, listen forwards every missed event exactly once', async () => {
   const project = await projectWithKey();
   const proxy = await startCuttableProxy(app.url);
   await using local = await startReceiver();
@@ -70,7 +70,7 @@ test('a cut connection costs nothing: what happened meanwhile comes once, before
   await proxy.close();
 });
 
-test('only the kinds that were asked for are forwarded, or those of the webhook that was named', async () => {
+test('listen only forwards the given event types, or those of the given webhook', async () => {
   const project = await projectWithKey();
   const { id: webhookId } = await createWebhook(user, project.base, { eventTypes: ['endpoint.pricing_changed'] });
   for (const choice of [
@@ -92,7 +92,7 @@ test('only the kinds that were asked for are forwarded, or those of the webhook 
   }
 });
 
-test('a port where nothing listens is told line by line, and the listening goes on', async () => {
+test('listen prints a line for each event that it cannot forward, and keeps running', async () => {
   const project = await projectWithKey();
   const closed = await startReceiver();
   await closed.close();
@@ -106,7 +106,7 @@ test('a port where nothing listens is told line by line, and the listening goes 
   expect((await cli.ended).stderr).toContain('0 forwarded, 2 failed.');
 });
 
-test('only http and https are forwarded to', async () => {
+test('listen exits with 2 for an address that is not a valid http or https URL', async () => {
   const { env } = await projectWithKey();
   for (const address of ['ftp://localhost:3000/hook', 'localhost:99999', '']) {
     expect(await runCli(['listen', '--forward-to', address], env)).toMatchObject({
@@ -116,7 +116,7 @@ test('only http and https are forwarded to', async () => {
   }
 });
 
-test('the secret of a key and a project is always the same, and differs between projects', async () => {
+test('listen --print-secret always prints the same secret for an API key', async () => {
   const [one, other] = [await projectWithKey(), await projectWithKey()];
   const secretOf = async (env: Record<string, string>) => (await runCli(['listen', '--print-secret'], env)).stdout;
   const secret = await secretOf(one.env);
@@ -125,7 +125,7 @@ test('the secret of a key and a project is always the same, and differs between 
   expect(await secretOf(other.env)).not.toBe(secret);
 });
 
-test('a key that is revoked while it listens ends the command and says so', async () => {
+test('listen exits with 4 when its API key is revoked', async () => {
   const project = await createProject(user);
   const { id, key } = await createKey(user, project.base);
   const cli = startCli(['listen'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: key });

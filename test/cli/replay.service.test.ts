@@ -30,7 +30,7 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-/** Deliveries that a receiver has not accepted, and that are not tried any more. */
+/** Creates failed deliveries that have no retries left. */
 async function failedDeliveries(count: number): Promise<void> {
   await createWebhook(user, project.base, { url: receiver.url });
   for (let made = 0; made < count; made += 1) await createEndpoint(user, project.base);
@@ -46,13 +46,13 @@ async function failedDeliveries(count: number): Promise<void> {
   receiver.requests.length = 0;
 }
 
-test('the help names the states that can be sent again, and no other', async () => {
+test('replay --help lists the statuses that can be replayed', async () => {
   const { stdout } = await runCli(['replay', '--help']);
   const text = stdout.replaceAll(/\s+/g, ' ');
   expect(text).toContain('pending, succeeded, failed, skipped');
 });
 
-test('counts, asks, and sends again what was answered y to', async () => {
+test('replay counts the deliveries, asks for confirmation, and sends them after a yes', async () => {
   await failedDeliveries(3);
   const cli = startCli(['replay', '--since', '1h', '--event-type', 'endpoint.created'], env, 'y\n');
   const { code, stdout, stderr } = await cli.ended;
@@ -64,7 +64,7 @@ test('counts, asks, and sends again what was answered y to', async () => {
   await receiver.waitFor(3);
 });
 
-test('sends nothing without a yes, whether the answer is no or nobody is there', async () => {
+test('replay sends nothing after a no, or without an interactive terminal', async () => {
   await failedDeliveries(1);
   for (const input of ['n\n', '\n', undefined]) {
     expect(await runCli(['replay'], env, input)).toMatchObject({
@@ -77,7 +77,7 @@ test('sends nothing without a yes, whether the answer is no or nobody is there',
   expect(rows).toEqual([{ count: 0 }]);
 });
 
-test('counts with --dry-run, by the filter that is given', async () => {
+test('replay --dry-run prints how many deliveries match the filter', async () => {
   await failedDeliveries(2);
   const count = async (...filter: string[]) => {
     const { code, stdout } = await runCli(['replay', '--dry-run', '--json', ...filter], env);
@@ -93,7 +93,7 @@ test('counts with --dry-run, by the filter that is given', async () => {
   });
 });
 
-test('shows how far it is, and Ctrl-C cancels it', async () => {
+test('replay shows its progress, and Ctrl-C cancels it', async () => {
   await failedDeliveries(4);
   const cli = startCli(['replay', '--yes', '--max-per-second', '1'], env);
   await cli.waitFor(/ {2}1 of 4\n/);
@@ -106,7 +106,7 @@ test('shows how far it is, and Ctrl-C cancels it', async () => {
   expect(rows).toEqual([{ status: 'CANCELLED' }]);
 });
 
-test('ends with 1 when somebody else cancels it, and says so to programs', async () => {
+test('replay exits with 1 when someone else cancels it, and reports that as JSON', async () => {
   await failedDeliveries(3);
   const cli = startCli(['replay', '--yes', '--json', '--max-per-second', '1'], env);
   const [, id] = await cli.waitFor(/Started (rpl_\w+)\./);
@@ -118,7 +118,7 @@ test('ends with 1 when somebody else cancels it, and says so to programs', async
   expect(JSON.parse(stdout)).toMatchObject({ id, status: 'CANCELLED', total: 3 });
 });
 
-test('says what is wrong with an option, and does nothing where there is nothing', async () => {
+test('replay explains an invalid option, and exits with 0 when nothing matches', async () => {
   const stderrOf = async (...args: string[]) => runCli(['replay', ...args], env);
   expect(await stderrOf('--status', 'lost')).toMatchObject({ code: 2, stderr: expect.stringContaining('"lost"') });
   expect(await stderrOf('--since', 'soon')).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') });

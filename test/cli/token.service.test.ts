@@ -24,7 +24,7 @@ async function verify(token: string): Promise<TokenClaims> {
   return verifier.verify(token);
 }
 
-test('prints a token and nothing else', async () => {
+test('token prints only a token', async () => {
   const { stdout, stderr } = await run('--sub', 'alice', '--tier', 'pro', '--expires', '90s');
   expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   expect(stderr).toBe('');
@@ -33,13 +33,13 @@ test('prints a token and nothing else', async () => {
   expect(claims.expiresAt.getTime()).toBeLessThanOrEqual(Date.now() + 90_000);
 });
 
-test('signs in the user dev, whose tier stays as it is, when it is told nothing', async () => {
+test('token without options is for the user dev and leaves the tier unchanged', async () => {
   const claims = await verify((await run()).stdout.trim());
   expect(claims.subject).toBe('dev');
   expect(claims).not.toHaveProperty('tier');
 });
 
-test('takes a rate for enterprise users', async () => {
+test('token accepts a rate for enterprise users', async () => {
   const limited = await run('--tier', 'enterprise', '--requests-per-minute', '5');
   expect(await verify(limited.stdout.trim())).toMatchObject({ tier: 'ENTERPRISE', requestsPerMinute: 5 });
   const unlimited = await run('--requests-per-minute', 'unlimited');
@@ -55,6 +55,6 @@ test.each([
   [['--sub', ''], '--sub must be 1 to 255'],
   [['--name', 'x'], "unknown option '--name'"],
   [['alice'], 'too many arguments'],
-])('%j ends with status 2, a message, and nothing on standard output', async (args, message) => {
+])('token %j exits with 2 and a message, and prints nothing to standard output', async (args, message) => {
   expect(await run(...args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
 });

@@ -1,16 +1,16 @@
-/** Any object of an OpenAPI document. */
+/** Any object in an OpenAPI document. */
 type Json = { [key: string]: unknown };
 
 /**
- * What in a document of REST breaks programs that were written for an earlier one: operations, answers and fields of answers
- * that are gone or have become something else, parameters and fields of requests that have become required or are no
- * longer taken. Each is a line that names the place.
+ * Lists the changes between two OpenAPI documents that break existing clients: removed or changed operations, responses
+ * and response fields, and parameters and request fields that are newly required or no longer accepted. Each line names
+ * the place.
  */
 export function breakingChanges(before: Json, after: Json): string[] {
   const changes: string[] = [];
   for (const [name, was] of operationsOf(before)) {
     const is = operationsOf(after).get(name);
-    if (!is) changes.push(`${name}: is gone`);
+    if (!is) changes.push(`${name}: was removed`);
     else changes.push(...operationChanges(was, is, { before, after }).map((change) => `${name}: ${change}`));
   }
   return changes;
@@ -30,7 +30,7 @@ function operationsOf(document: Json): Map<string, Json> {
 function operationChanges(was: Json, is: Json, documents: Documents): string[] {
   const answers = Object.entries(was.responses as Record<string, Json>).flatMap(([status, answer]) => {
     const now = (is.responses as Record<string, Json>)[status];
-    return now ? contentChanges(answer, now, 'answer', documents, status) : [`answers ${status} no longer`];
+    return now ? contentChanges(answer, now, 'answer', documents, status) : [`no longer returns ${status}`];
   });
   const bodies = contentChanges(
     (was.requestBody ?? {}) as Json,
@@ -49,7 +49,7 @@ function parameterChanges(was: Json, is: Json, documents: Documents): string[] {
   return [
     ...[...old].flatMap(([name, parameter]) => {
       const now = current.get(name);
-      if (!now) return [`${name} is no longer taken`];
+      if (!now) return [`${name} is no longer accepted`];
       return schemaChanges(parameter.schema as Json, now.schema as Json, 'request', documents, name);
     }),
     ...[...current]
@@ -63,7 +63,7 @@ function contentChanges(was: Json, is: Json, direction: Direction, documents: Do
   const changes = Object.entries((was.content ?? {}) as Record<string, Json>).flatMap(([type, { schema }]) =>
     now[type]
       ? schemaChanges(schema as Json, now[type].schema as Json, direction, documents, place)
-      : [`${place}: ${type} is gone`],
+      : [`${place}: ${type} was removed`],
   );
   return is.required && !was.required ? [...changes, `${place} has become required`] : changes;
 }
@@ -81,17 +81,17 @@ function schemaChanges(was: Json, is: Json, direction: Direction, documents: Doc
   for (const [name, property] of Object.entries((old.properties ?? {}) as Record<string, Json>)) {
     const at = `${place}.${name}`;
     const current = nowProperties[name];
-    if (!current) changes.push(`${at} is ${direction === 'request' ? 'no longer taken' : 'gone'}`);
+    if (!current) changes.push(`${at} ${direction === 'request' ? 'is no longer accepted' : 'was removed'}`);
     else changes.push(...schemaChanges(property, current, direction, documents, at));
     if (direction === 'answer' && current && oldRequired.has(name) && !nowRequired.has(name))
-      changes.push(`${at} may be missing`);
+      changes.push(`${at} can be missing`);
   }
   if (direction === 'request')
     for (const name of nowRequired) if (!oldRequired.has(name)) changes.push(`${place}.${name} has become required`);
   return changes;
 }
 
-/** Answers may say less than before, requests may take more. */
+/** Responses can return fewer values than before, and requests can accept more. */
 function typeChanges(old: Json, now: Json, direction: Direction): string[] {
   const changes: string[] = [];
   for (const [keyword, of] of [
@@ -102,15 +102,15 @@ function typeChanges(old: Json, now: Json, direction: Direction): string[] {
     const lost = was.filter((value) => is.length > 0 && !is.includes(value));
     const gained = is.filter((value) => !was.includes(value));
     if (direction === 'request' && (lost.length > 0 || (was.length === 0 && is.length > 0)))
-      changes.push(`no longer takes the ${keyword} ${(lost.length > 0 ? lost : ['any']).join(', ')}`);
-    // A value more in an enum of an answer is growth that readers have to bear; another type is not.
+      changes.push(`no longer accepts the ${keyword} ${(lost.length > 0 ? lost : ['any']).join(', ')}`);
+    // Clients have to accept new enum values in responses, but not another type.
     if (direction === 'answer' && keyword === 'type' && gained.length > 0)
-      changes.push(`may be of the ${keyword} ${gained.join(', ')}`);
+      changes.push(`can have the ${keyword} ${gained.join(', ')}`);
   }
   return changes;
 }
 
-/** A schema without references, its `allOf` and a nullable `anyOf` folded into one object. */
+/** Resolves references and merges `allOf` or a nullable `anyOf` into one object. */
 function resolved(schema: Json, document: Json): Json {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.split('/').at(-1)!;

@@ -20,8 +20,8 @@ async function breakingInGraphql(before: string, after: string): Promise<string[
     .map(({ message }) => message);
 }
 
-// A change that has to break its callers is noted in the changelog, and renews the released files: see CONTRIBUTING.md.
-describe('programs written for the last release go on working', () => {
+// An intended breaking change needs a changelog entry and new released files: see CONTRIBUTING.md.
+describe('clients of the last release keep working', () => {
   test('over GraphQL', async () => {
     expect(await breakingInGraphql(released.graphql, await read('schema.graphql'))).toEqual([]);
   });
@@ -31,7 +31,7 @@ describe('programs written for the last release go on working', () => {
   });
 });
 
-describe('the comparison tells', () => {
+describe('the comparison reports', () => {
   const SCHEMA = `
     type Query { endpoints(filter: Filter): [Endpoint!]! }
     type Endpoint { path: String! priceUsd: String! state: State! }
@@ -39,12 +39,12 @@ describe('the comparison tells', () => {
     enum State { ACTIVE PAUSED }`;
 
   test.each([
-    ['a field that is gone', 'priceUsd: String! ', '', /'priceUsd' was removed/],
-    ['a field that may be null', 'priceUsd: String!', 'priceUsd: String', /changed type/],
-    ['a field of an input that has become required', '{ path: String }', '{ path: String! }', /changed type/],
-    ['a required field more of an input', '{ path: String }', '{ path: String, id: ID! }', /'id'.*was added/],
-    ['an enum value that is gone', ' PAUSED', '', /'PAUSED' was removed/],
-  ])('%s of GraphQL', async (_what, was, is, message) => {
+    ['a removed field', 'priceUsd: String! ', '', /'priceUsd' was removed/],
+    ['a field that can be null', 'priceUsd: String!', 'priceUsd: String', /changed type/],
+    ['an input field that became required', '{ path: String }', '{ path: String! }', /changed type/],
+    ['a new required input field', '{ path: String }', '{ path: String, id: ID! }', /'id'.*was added/],
+    ['a removed enum value', ' PAUSED', '', /'PAUSED' was removed/],
+  ])('%s in GraphQL', async (_what, was, is, message) => {
     expect((await breakingInGraphql(SCHEMA, SCHEMA.replace(was, is))).join()).toMatch(message);
     expect(await breakingInGraphql(SCHEMA, SCHEMA)).toEqual([]);
   });
@@ -55,66 +55,61 @@ describe('the comparison tells', () => {
   const answer = [...post, 'responses', '201', 'content', 'application/json', 'schema'];
   const list = ['paths', PATH, 'get', 'parameters'];
 
-  // What, where, the value there (none: it is taken out), what is told.
+  // Title, path in the document, new value (undefined removes it), expected message.
   test.each<[string, string[], unknown, string]>([
-    ['a path that is gone', ['paths', PATH], undefined, `POST ${PATH}: is gone`],
-    ['a method that is gone', post, undefined, `POST ${PATH}: is gone`],
+    ['a removed path', ['paths', PATH], undefined, `POST ${PATH}: was removed`],
+    ['a removed method', post, undefined, `POST ${PATH}: was removed`],
     [
-      'a field of the request that has become required',
+      'a request field that became required',
       [...body, 'required'],
       ['path', 'upstreamUrl', 'priceUsd', 'description'],
       `POST ${PATH}: body.description has become required`,
     ],
     [
-      'a field of the request that is no longer taken',
+      'a request field that is no longer accepted',
       [...body, 'properties', 'description'],
       undefined,
-      `POST ${PATH}: body.description is no longer taken`,
+      `POST ${PATH}: body.description is no longer accepted`,
     ],
     [
-      'a field of the request of another type',
+      'a request field with another type',
       [...body, 'properties', 'priceUsd', 'type'],
       'number',
-      `POST ${PATH}: body.priceUsd no longer takes the type string`,
+      `POST ${PATH}: body.priceUsd no longer accepts the type string`,
     ],
     [
-      'a field of the answer that is gone',
+      'a removed response field',
       [...answer, 'properties', 'priceUsd'],
       undefined,
-      `POST ${PATH}: 201.priceUsd is gone`,
+      `POST ${PATH}: 201.priceUsd was removed`,
     ],
     [
-      'a field of the answer that may be missing',
+      'a response field that can be missing',
       [...answer, 'required'],
       ['id'],
-      `POST ${PATH}: 201.priceUsd may be missing`,
+      `POST ${PATH}: 201.priceUsd can be missing`,
     ],
     [
-      'a field of the answer that may be null',
+      'a response field that can be null',
       [...answer, 'properties', 'priceUsd', 'type'],
       ['string', 'null'],
-      `POST ${PATH}: 201.priceUsd may be of the type null`,
+      `POST ${PATH}: 201.priceUsd can have the type null`,
     ],
-    ['a parameter that is no longer taken', list, [], `GET ${PATH}: query parameter after is no longer taken`],
+    ['a parameter that is no longer accepted', list, [], `GET ${PATH}: query parameter after is no longer accepted`],
     [
-      'a parameter that has become required',
+      'a parameter that became required',
       [...list, '1', 'required'],
       true,
       `GET ${PATH}: query parameter limit has become required`,
     ],
-    [
-      'an answer that is no longer given',
-      [...post, 'responses', '409'],
-      undefined,
-      `POST ${PATH}: answers 409 no longer`,
-    ],
-  ])('%s of REST', (_what, path, value, message) => {
+    ['a removed response', [...post, 'responses', '409'], undefined, `POST ${PATH}: no longer returns 409`],
+  ])('%s in REST', (_what, path, value, message) => {
     const changed = JSON.parse(released.openapi);
     put(changed, path, value);
     expect(breakingChanges(JSON.parse(released.openapi), changed)).toContain(message);
   });
 
-  test('what only grows is no break', () => {
+  test('no break when fields, paths and responses are only added', () => {
     const changed = JSON.parse(released.openapi);
     put(changed, ['paths', '/api/new'], { get: { responses: {} } });
     put(changed, [...body, 'properties', 'note'], { type: 'string' });
@@ -126,7 +121,7 @@ describe('the comparison tells', () => {
 
 type Node = { [key: string]: Node };
 
-/** Puts a value at that place of a document, or takes out what is there. */
+/** Sets the value at `path` in the document, or removes it if `value` is undefined. */
 function put(document: Node, path: readonly string[], value: unknown): void {
   const parent = path.slice(0, -1).reduce((node, key) => node[key]!, document);
   const key = path.at(-1)!;

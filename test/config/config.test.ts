@@ -8,7 +8,7 @@ const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example
 const PAYMENTS = { NETWORK: 'eip155:8453', FACILITATOR_URL: 'https://facilitator.example.com/v2/x402' };
 const PRODUCTION = { NODE_ENV: 'production', SECRET_KEYS, AUTH_ISSUERS: JSON.stringify([ISSUER]), ...PAYMENTS };
 
-/** What is said of a configuration that cannot be started with. */
+/** Returns the problems that `readConfig` reports, or an empty list. */
 function problemsOf(env: Record<string, string | undefined>): string[] {
   try {
     readConfig(env);
@@ -20,7 +20,7 @@ function problemsOf(env: Record<string, string | undefined>): string[] {
 }
 
 describe('without any variable', () => {
-  test('everything has a default that is safe on a machine of one’s own', () => {
+  test('every default is safe on a developer’s machine', () => {
     expect(readConfig({})).toMatchObject({
       ...{ production: false, port: 4000, host: '127.0.0.1', dataDir: '.data', databaseUrl: undefined },
       ...{ issuers: [], secretKeys: undefined, corsOrigins: [], trustedProxies: [], publicUrl: undefined },
@@ -30,16 +30,16 @@ describe('without any variable', () => {
     expect(readConfig({}).egressAllow.permits('127.0.0.1', 5432)).toBe(false);
   });
 
-  test('an empty variable is one that is not set', () => {
+  test('an empty variable counts as not set', () => {
     const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(empty)).toMatchObject({ port: 4000, issuers: [] });
   });
 
-  test('tests open nothing of the own machine', () => {
+  test('NODE_ENV=test allows no private addresses', () => {
     expect(readConfig({ NODE_ENV: 'test' }).egressAllow.privateEntries).toEqual([]);
   });
 
-  test('payments are made on the test network, in the sandbox', () => {
+  test('payments use the test network and the sandbox', () => {
     const { network, sandbox, facilitatorCredential } = readConfig({});
     expect({ network: network.id, sandbox, facilitatorCredential }).toEqual({
       network: 'eip155:84532',
@@ -102,13 +102,13 @@ describe('a variable', () => {
     ...['127.0.0.1', '127.0.0.1/32', '169.254.169.254/32:80', 'x'].map((value) => ['EGRESS_ALLOW', value]),
     ...['x', '{}', '[{}]', '[{"issuer":"https://a.example"}]'].map((value) => ['AUTH_ISSUERS', value]),
     ...['k1', 'k1:short', `${SECRET_KEYS},${SECRET_KEYS}`].map((value) => ['SECRET_KEYS', value]),
-  ] as [string, string][])('%s=%s is refused by name', (name, value) => {
+  ] as [string, string][])('%s=%s is refused with an error that names the variable', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems).not.toEqual([]);
     for (const problem of problems) expect(problem).toMatch(new RegExp(`^${name}: .`));
   });
 
-  test('is told of together with all others that are wrong', () => {
+  test('that is wrong is reported together with all other wrong ones', () => {
     const named = problemsOf({ PORT: 'x', LOG_LEVEL: 'x', ROLES: 'x' }).map((problem) => problem.split(':')[0]);
     expect(named).toEqual(['PORT', 'ROLES', 'LOG_LEVEL']);
     const more = problemsOf({ EGRESS_ALLOW: 'x', AUTH_ISSUERS: 'x', SECRET_KEYS: 'x' });
@@ -119,7 +119,7 @@ describe('a variable', () => {
     ]);
   });
 
-  test('is told of once, whether it cannot be read, makes no sense or is unsafe', () => {
+  test('is reported once, whether it is malformed, contradictory or unsafe', () => {
     const wrong = {
       ...{ PORT: 'abc', ROLES: 'foo', DATABASE_POOL_SIZE: '1', NETWORK: 'x', AUTH_ISSUERS: '{' },
       ...{
@@ -136,11 +136,11 @@ describe('a variable', () => {
     expect(problems.map((problem) => problem.split(':')[0]).toSorted()).toEqual(
       named.filter((name) => !withoutAnother.includes(name)).toSorted(),
     );
-    // Sentences of our own, not those of a library.
+    // The messages are our own, not those of a library.
     expect(problems.join()).not.toMatch(/expected|Invalid (input|option|string|URL)|Too small/);
   });
 
-  test('that holds a secret is not repeated in what is said of it', () => {
+  test('with a secret is not repeated in the error', () => {
     const secret = randomBytes(20).toString('base64');
     expect(problemsOf({ SECRET_KEYS: `k1:${secret}` }).join()).not.toContain(secret);
     expect(problemsOf({ DATABASE_URL: `mysql://u:${secret}@db/x` }).join()).not.toContain(secret);
@@ -148,7 +148,7 @@ describe('a variable', () => {
     expect(problemsOf(key)).toEqual(['FACILITATOR_KEY_SECRET: must be an Ed25519 key in base64, or an EC key in PEM']);
   });
 
-  test.each(Object.entries(VARIABLES))('%s is explained', (_name, { help }) => {
+  test.each(Object.entries(VARIABLES))('%s has a help text', (_name, { help }) => {
     expect(help).toMatch(/^\S.*\.$/s);
   });
 });
@@ -156,7 +156,7 @@ describe('a variable', () => {
 describe('production', () => {
   const issuer = (changes: object) => ({ AUTH_ISSUERS: JSON.stringify([{ ...ISSUER, ...changes }]) });
 
-  test('starts with an issuer and a key, and serves on every address', () => {
+  test('starts with an issuer and a key, and listens on every address', () => {
     expect(readConfig(PRODUCTION)).toMatchObject({ production: true, host: '0.0.0.0', issuers: [ISSUER] });
     expect(readConfig(PRODUCTION).egressAllow.privateEntries).toEqual([]);
   });
@@ -168,9 +168,9 @@ describe('production', () => {
     ['with the dev issuer', issuer({ issuer: 'https://dev.tollgate.invalid' }), 'AUTH_ISSUERS'],
     ['without a network', { NETWORK: undefined }, 'NETWORK'],
     ['without a facilitator', { FACILITATOR_URL: undefined }, 'FACILITATOR_URL'],
-    ['with a facilitator by plain http', { FACILITATOR_URL: 'http://facilitator.example.com' }, 'FACILITATOR_URL'],
-    ['with a facilitator of this machine', { FACILITATOR_URL: 'https://127.0.0.1:4022' }, 'FACILITATOR_URL'],
-    ['with a node of this machine', { RPC_URL: 'http://127.0.0.1:8545' }, 'RPC_URL'],
+    ['with a facilitator over plain http', { FACILITATOR_URL: 'http://facilitator.example.com' }, 'FACILITATOR_URL'],
+    ['with a facilitator on this machine', { FACILITATOR_URL: 'https://127.0.0.1:4022' }, 'FACILITATOR_URL'],
+    ['with a node on this machine', { RPC_URL: 'http://127.0.0.1:8545' }, 'RPC_URL'],
     ['with the sandbox', { SANDBOX: 'on' }, 'SANDBOX'],
     ['with loopback opened', { EGRESS_ALLOW: '127.0.0.1/32:4010' }, 'EGRESS_ALLOW'],
     ['with IPv6 loopback opened', { EGRESS_ALLOW: '[::1]/128:*' }, 'EGRESS_ALLOW'],
@@ -201,15 +201,15 @@ describe('production', () => {
     }
   });
 
-  test('starts with an issuer that is a name and no URL', () => {
+  test('starts with an issuer that is a name instead of a URL', () => {
     expect(problemsOf({ ...PRODUCTION, ...issuer({ issuer: 'privy.io' }) })).toEqual([]);
   });
 
-  test('needs no facilitator where there is no gateway', () => {
+  test('needs no facilitator without the gateway role', () => {
     expect(problemsOf({ ...PRODUCTION, ROLES: 'api', NETWORK: undefined, FACILITATOR_URL: undefined })).toEqual([]);
   });
 
-  test('may open public targets that are not https', () => {
+  test('can allow public addresses without https', () => {
     expect(problemsOf({ ...PRODUCTION, EGRESS_ALLOW: '93.184.216.34/32:8080' })).toEqual([]);
   });
 });
@@ -222,7 +222,7 @@ describe('the client of the console', () => {
   });
   const AUTH_ISSUERS = JSON.stringify([issuer('one'), issuer('two')]);
 
-  test('signs in at the first issuer, or at the one that is named', () => {
+  test('signs in with the first issuer, or with CONSOLE_ISSUER', () => {
     expect(readConfig({}).consoleClient).toBeUndefined();
     expect(readConfig({ AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c' }).consoleClient).toEqual({
       issuer: 'https://one.idp.com/',
@@ -235,7 +235,7 @@ describe('the client of the console', () => {
     expect(named.consoleClient?.issuer).toBe('https://two.idp.com/');
   });
 
-  test('signs in at no issuer whose tokens would not be accepted', () => {
+  test('refuses an issuer whose tokens would not be accepted', () => {
     const strange = { AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://three.idp.com/' };
     expect(problemsOf(strange)).toEqual(['CONSOLE_ISSUER: must be one of the issuers in AUTH_ISSUERS']);
     expect(problemsOf({ CONSOLE_CLIENT_ID: 'c' })).toEqual([

@@ -42,7 +42,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
 
   beforeAll(async () => {
     servers = await Promise.all([startInstalledPostgres(programs!), startInstalledPostgres(programs!)]);
-    // A server that has run for long is far ahead of a new one with the numbers of its transactions.
+    // A server that has run for a long time has much higher transaction ids than a new one.
     await withDatabase(servers[0]!.url, (sql) =>
       sql.query('DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$'),
     );
@@ -82,7 +82,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  /** As on the page, but in its own folder and with the tools of the server's version. */
+  /** Runs the commands from the page in a separate folder, with the tools of the server's version. */
   const run = (commands: string, { url }: InstalledServer) =>
     runShell(`cd "$FOLDER" && ${commands}`, {
       DATABASE_URL: url,
@@ -115,11 +115,11 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     ).toMatchObject({ id });
   });
 
-  test('continues live clients from their cursors, with ids that sort later', async () => {
+  test('lets live clients continue from their cursors, and new ids sort after the old ones', async () => {
     const live = await subscribe(key, after!.url, seen.cursor);
     const { id } = await createEndpoint(after!.caller(key), project.base);
     const items: EventItem[] = [];
-    // Events close to the cursor come again, because it is unknown which of them were shown.
+    // Events close to the cursor are sent again, because it is unknown which ones the client has seen.
     do items.push(await live.next());
     while (items.at(-1)!.event.id === seen.event.id);
     await live.close();
@@ -149,7 +149,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     return data.project.deliveries.nodes.filter(({ attemptCount }) => attemptCount > 0).map(({ status }) => status);
   }
 
-  /** The events of the project as server-sent events. */
+  /** Subscribes to the project's events over server-sent events. */
   async function subscribe(credential: string, url: string, after: string | null) {
     const query = `subscription($after: String) {
       eventRecorded(projectId: "${project.id}", after: $after) { cursor event { id } }
@@ -193,7 +193,7 @@ async function withDatabase<T>(url: string, run: (sql: pg.Client) => Promise<T>)
   }
 }
 
-/** How many rows each table has. */
+/** Counts the rows of each table. */
 function countRows(url: string): Promise<Record<string, number>> {
   return withDatabase(url, async (sql) => {
     const { rows } = await sql.query(
@@ -209,7 +209,7 @@ function countRows(url: string): Promise<Record<string, number>> {
   });
 }
 
-/** Every partition with its range. */
+/** Lists every partition with its range. */
 function listPartitions(url: string): Promise<string[]> {
   return withDatabase(url, async (sql) => {
     const { rows } = await sql.query(

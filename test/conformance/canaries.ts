@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 
-/** Something secret that must be found nowhere. `core` is the part of it that no encoding but base64 and hex changes. */
+/** A secret that must not appear anywhere. `core` is the part that only base64 and hex encodings change. */
 export type Canary = { name: string; core: string };
 
-/** Somewhere a secret could have been left. */
+/** A text that a secret could have leaked into. */
 export type Trace = { where: string; text: string };
 
-/** What all planted secrets begin with, so that texts without it need not be searched for each. */
+/** All planted secrets start with this, so texts without it can be skipped quickly. */
 const PREFIX = 'kan4ry';
 
-/** What a secret is found by, whatever was done to it on the way. */
+/** Returns the forms in which an encoded secret can appear. */
 function spellingsOf(core: string): string[] {
-  // Three bytes make four characters: inside a longer value there are three alignments.
+  // Three bytes make four characters, so a longer value can contain the secret at three alignments.
   const inBase64 = [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(core)]).toString('base64');
     return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + core.length) * 8) / 6));
@@ -20,7 +20,7 @@ function spellingsOf(core: string): string[] {
   return [core, ...inBase64, Buffer.from(core).toString('hex')];
 }
 
-/** Where the secrets are found, as `<name> in <where>`. */
+/** Lists where the secrets appear, as `<name> in <where>`. */
 export function findCanaries(canaries: readonly Canary[], traces: readonly Trace[]): string[] {
   const searched = canaries.map(({ name, core }) => ({ name, core, spellings: spellingsOf(core) }));
   const ofPrefix = spellingsOf(PREFIX);
@@ -34,12 +34,12 @@ export function findCanaries(canaries: readonly Canary[], traces: readonly Trace
   });
 }
 
-/** 32 letters and digits that are nowhere else. */
+/** Returns 32 unique letters and digits. */
 export function newCore(): string {
   return PREFIX + randomBytes(13).toString('hex');
 }
 
-/** Every column of every row of every table as text. */
+/** Returns every row of every table as text. */
 export async function dumpDatabase(pool: pg.Pool): Promise<Trace[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables

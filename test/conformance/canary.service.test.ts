@@ -31,7 +31,7 @@ let socket: WebSocket;
 const originalFetch = globalThis.fetch;
 const masterKeys = [1, 2].map((number) => `k${number}:${randomBytes(32).toString('base64')}`);
 
-/** Routes that show a secret once, when they create it. A repeated request with the same Idempotency-Key gets the same response. */
+/** Routes that show a secret once, when it is created. A retry with the same Idempotency-Key gets the same response. */
 const SHOW_ONCE = /^POST \/api\/projects\/\w+\/(keys|webhooks|webhooks\/\w+\/rotate-secret) /;
 
 function plant(name: string): string {
@@ -40,7 +40,7 @@ function plant(name: string): string {
   return core;
 }
 
-/** A secret that this service has made. */
+/** Adds a secret that the service generated. */
 function watch(name: string, secret: string): void {
   canaries.push({ name, core: secret.replace(/^(whsec_|tg_(live|test)_)/, '').replace(/=+$/, '') });
 }
@@ -54,7 +54,7 @@ beforeAll(async () => {
     answers.push({ where, text, showsOnce: SHOW_ONCE.test(where) });
     return response;
   };
-  // Without the redaction of the service's own log: nothing may depend on it.
+  // Without the service's log redaction, because nothing should depend on it.
   const log = pino(
     { level: 'trace' },
     { write: (text) => void logLines.push({ where: `the log: ${text.slice(0, 200)}`, text }) },
@@ -80,7 +80,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Follows all events and deliveries of the project, every delivery with its attempts. */
+/** Subscribes to all events and deliveries of the project, including attempts. */
 async function subscribe(): Promise<WebSocket> {
   const ws = new WebSocket(`${stage.app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   ws.on('message', (data) => frames.push({ where: 'a frame of the WebSocket', text: String(data) }));
@@ -111,8 +111,8 @@ async function callGraphQL(query: string, variables: Record<string, unknown>) {
 const CREATE =
   'mutation ($input: CreateConnectorInput!) { createConnector(input: $input) { connector { id config type eventTypes } } }';
 
-describe('while secrets are given to the service', () => {
-  test.each(CONNECTOR_TYPES)('in the config of %s, created, repeated, changed and wrong in every way', async (type) => {
+describe('the service receives secrets', () => {
+  test.each(CONNECTOR_TYPES)('in the config of %s: created, retried, changed and in wrong places', async (type) => {
     const core = plant(`${type}: the first secret`);
     const config = sampleConfig(type, 'all', core) as Record<string, unknown>;
     const body = { type, config, eventTypes: ['*'] };
@@ -143,7 +143,7 @@ describe('while secrets are given to the service', () => {
     expect(changed.status).toBe(200);
     made.at(-1)!.secrets = secretsOf(getConnector(type), sampleConfig(type, 'all', replaced));
 
-    // In the wrong place.
+    // Secrets in the wrong place.
     const wrong = `${plant(`${type}: in a wrong place`)} "\\`;
     for (const name of Object.keys(config)) {
       expect((await stage.patch(id, { config: { [name]: { value: wrong } } })).status).toBe(422);
@@ -182,7 +182,7 @@ describe('while secrets are given to the service', () => {
     await stage.user.rest('GET', path);
   });
 
-  test('as signing secrets and API keys, made, used, changed and refused', async () => {
+  test('as signing secrets and API keys: created, used, rotated and refused', async () => {
     const { user, base } = stage;
     const headers = { 'idempotency-key': 'webhook-1' };
     const hook = { url: `${receiver.url}/hook`, eventTypes: ['*'] };
@@ -228,24 +228,24 @@ const careless = createCarelessVendor((call, body) =>
   outside.push({ where: `an answer to ${call.url.host}`, text: body }),
 );
 
-/** Waits until nothing is due or being sent any more. */
+/** Waits until no delivery is due or in progress. */
 async function settled(): Promise<void> {
   const due = { status: 'PENDING', nextAttemptAt: { not: null } } as const;
   const open = async () => {
-    // As if each was resent manually, because retries to a failing vendor get rarer and rarer.
+    // Like a manual resend, because automatic retries to a failing vendor become less and less frequent.
     await stage.db.prisma.delivery.updateMany({ where: { ...due, trigger: 'SCHEDULED' }, data: { trigger: 'MANUAL' } });
     return stage.db.prisma.delivery.count({ where: { OR: [{ status: 'RUNNING' }, due] } });
   };
   await expect.poll(open, { timeout: 20_000, interval: 25 }).toBe(0);
 }
 
-/** Probes or sends a test event, as each type can. */
+/** Tests every connector, with a probe or a test event. */
 async function testAll(): Promise<void> {
   await Promise.all(made.map(({ id }) => stage.user.rest('POST', `${stage.base}/connectors/${id}/test`, {})));
   await settled();
 }
 
-/** Whatever state the vendors left the connectors in, they continue with the next response. */
+/** Enables all connectors and webhooks again, whatever state the vendors' responses left them in. */
 async function revive(): Promise<void> {
   const data = { isActive: true, pausedAt: null, pausedReason: null, disabledReason: null, memory: {} };
   await stage.db.prisma.connector.updateMany({ data });
@@ -256,7 +256,7 @@ async function revive(): Promise<void> {
   });
 }
 
-describe('when vendors repeat what they were sent', () => {
+describe('vendors repeat what they were sent', () => {
   test.each([200, 400, 401, 404, 429, 500])('with the status %i', async (statusCode) => {
     for (const type of CONNECTOR_TYPES) stage.vendors.interfere(type, careless(statusCode));
     const data = { date: `2026-03-${String((statusCode % 28) + 1).padStart(2, '0')}` };
@@ -295,7 +295,7 @@ describe('when vendors repeat what they were sent', () => {
     for (const type of CONNECTOR_TYPES) stage.vendors.interfere(type, undefined);
   });
 
-  test('and deliveries are read one by one, with their attempts', async () => {
+  test('and clients read each delivery with its attempts', async () => {
     expect(await stage.db.prisma.delivery.count({ where: { attempts: { some: {} } } })).toBeGreaterThan(250);
     const deliveries = await stage.db.prisma.delivery.findMany({
       take: 60,
@@ -309,7 +309,7 @@ describe('when vendors repeat what they were sent', () => {
 });
 
 describe('afterwards', () => {
-  test('the keys of the service are changed', async () => {
+  test('the secret keys are rotated', async () => {
     const keyring = parseKeyring([...masterKeys].reverse().join());
     const lines = pino(
       { level: 'trace' },
@@ -320,7 +320,7 @@ describe('afterwards', () => {
     logLines.push({ where: 'the report of the rotation', text: JSON.stringify(report) });
   });
 
-  test('there were more than 60 secrets, all were used, and the search finds each of them', () => {
+  test('there are at least 100 secrets, and the search finds each one that was sent', () => {
     expect(canaries.length).toBeGreaterThanOrEqual(100);
     expect(new Set(canaries.map(({ core }) => core)).size).toBe(canaries.length);
     const sent = canaries.filter(({ name }) => name.endsWith('after a change') && !name.startsWith('signing'));
@@ -341,7 +341,7 @@ describe('afterwards', () => {
     expect(findCanaries(canaries, dump)).toEqual([]);
   });
 
-  test('no secret is in the log, even at its most verbose', () => {
+  test('no secret is in the log, even at the most verbose level', () => {
     expect(logLines.length).toBeGreaterThan(1_000);
     expect(findCanaries(canaries, logLines)).toEqual([]);
   });
@@ -362,7 +362,7 @@ describe('afterwards', () => {
       'API key, LIVE',
       'API key, TEST',
       'signing secret 1',
-      // The repeated request.
+      // Shown again by the retry.
       'signing secret 1',
       'signing secret 1 after a change',
       'signing secret 2',

@@ -1,7 +1,7 @@
 import type { Interference } from '../connectors/support/vendors/server.ts';
 import { basicOf, type VendorCall } from '../connectors/support/vendors/vendor.ts';
 
-/** Bodies in the formats of vendors' errors, with a text in every place that has one. */
+/** Response bodies in the formats of vendors' errors, with `text` in every text field. */
 function bodiesSaying(text: string, more?: string): string[] {
   const row = { reason: text, message: text, location: text };
   const shapes: object[] = [
@@ -35,7 +35,7 @@ function bodiesSaying(text: string, more?: string): string[] {
   ];
 }
 
-/** Such bodies that repeat a credential in several spellings, with more around it. */
+/** Error bodies that repeat a credential in several encodings, surrounded by other text. */
 export function echoes(secrets: readonly string[]): string[] {
   const spellings = (secret: string) => [
     secret,
@@ -47,7 +47,7 @@ export function echoes(secrets: readonly string[]): string[] {
   return texts.flatMap((text) => bodiesSaying(text));
 }
 
-/** Everything that a vendor was sent, as it is and in every spelling that a careless one could send back. */
+/** Everything that a vendor was sent, as is and in every encoding that a careless vendor could send back. */
 export function repeat(call: VendorCall): { plain: string; all: string } {
   const { url, headers, body } = call;
   const parts = [url.href, url.pathname, basicOf(call), ...Object.values(headers), body].filter(Boolean);
@@ -65,8 +65,7 @@ export function repeat(call: VendorCall): { plain: string; all: string } {
 }
 
 /**
- * Makes responses of vendors that repeat what they were sent: in every text of the body, in headers, and in the texts
- * after the status.
+ * Creates vendors that repeat what they were sent: in every text of the body, in headers, and in the status text.
  */
 export function createCarelessVendor(onAnswer: (call: VendorCall, body: string) => void) {
   let count = 0;

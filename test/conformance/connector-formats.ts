@@ -3,12 +3,12 @@ import type { ConnectorEvent, ConnectorRequest, ConnectorType } from '../../src/
 import { gsmLength } from '../../src/connectors/types/gsm-text.ts';
 import { readBody } from './connector-requests.ts';
 
-/** Expects untrusted text to stay text in the vendor's format, and every field to be within its limit. */
+/** Checks that untrusted text stays text in the vendor's format, and that every field is within its limit. */
 export type FormatCheck = (request: ConnectorRequest, event: ConnectorEvent) => void;
 
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const CONTROL_BUT_BREAKS = /[^\P{Cc}\n]/u;
-/** Turns the reading direction around, or cannot be seen. */
+/** Characters that change the reading direction or are invisible. */
 const DECEPTIVE = /[\u200B\u202A-\u202E\u2066-\u2069\uFEFF]/;
 
 const json = (request: ConnectorRequest) => JSON.parse(request.body ?? '');
@@ -72,7 +72,7 @@ const discord: FormatCheck = (request) => {
   }
 };
 
-/** https://core.telegram.org/bots/api#html-style: nothing is read as a link, a name or a command inside `<code>`. */
+/** https://core.telegram.org/bots/api#html-style: Telegram finds no links, mentions or commands inside `<code>`. */
 const telegram: FormatCheck = (request) => {
   const { text, parse_mode: mode, link_preview_options: preview } = json(request);
   expect([mode, preview]).toEqual(['HTML', { is_disabled: true }]);
@@ -109,7 +109,7 @@ const resend: FormatCheck = (request) => {
   for (const { name, value } of tags) expect(`${name}${value}`).toMatch(/^[\w-]{1,256}$/);
 };
 
-/** Rich text doesn't interpret Markdown, and blocks that do only contain our own words. A flow accepts 28 KB. */
+/** Rich text doesn't interpret Markdown, and blocks that do contain only our own text. A flow accepts 28 KB. */
 const teams: FormatCheck = (request) => {
   const body = json(request);
   const card = body.attachments?.[0].content ?? body;
@@ -229,7 +229,7 @@ const opsgenie: FormatCheck = (request) => {
   for (const text of [message, entity, ...Object.values(details)]) oneLine(text);
 };
 
-/** Databases take neither NUL nor half a surrogate pair, and a payload column holds JSON. */
+/** Databases accept neither NUL nor lone surrogates, and a payload column contains JSON. */
 function row(values: Record<string, unknown>, payload: unknown): void {
   for (const value of Object.values(values)) if (typeof value === 'string') storable(value);
   expect(() => JSON.parse(String(payload))).not.toThrow();

@@ -2,26 +2,26 @@ import { expect } from 'vitest';
 import type { ConnectorRequest } from '../../src/connectors/definition.ts';
 
 export type RequestRules = {
-  /** The vendor's. */
+  /** The vendor's hosts. */
   hosts: readonly string[];
-  /** Stands in every secret of the config. */
+  /** Part of every secret in the config. */
   mark: string;
   maxBodyBytes: number;
   secretInUrl: boolean;
 };
 
 export type ReadBody = {
-  /** Every field with its name, at any depth; fields of arrays under the name of the array. */
+  /** Every field with its name, at any depth. Array items have the name of their array. */
   fields: [name: string, value: unknown][];
-  /** Every text. */
+  /** Every string value. */
   strings: string[];
 };
 
 const BODY_TYPES = ['application/json', 'application/x-ndjson', 'application/x-www-form-urlencoded'];
-// Set by the HTTP client, or of no meaning beyond one connection (RFC 9110 §7.6.1).
+// Set by the HTTP client, or valid for one connection only (RFC 9110 §7.6.1).
 const FORBIDDEN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'];
 
-/** Expects a request that any HTTP client could send to the vendor, and that gives its credential away nowhere. */
+/** Checks that any HTTP client could send the request to the vendor, and that it doesn't leak its credential. */
 export function checkRequest(request: ConnectorRequest, rules: RequestRules): void {
   const url = new URL(request.url);
   expect(url.protocol).toBe('https:');
@@ -46,7 +46,7 @@ export function checkRequest(request: ConnectorRequest, rules: RequestRules): vo
   if (body !== '{') expect(() => readBody(request)).not.toThrow();
 }
 
-/** The fields and texts of a request's body, by its content type. @throws SyntaxError */
+/** Parses a request's body by its content type. @throws SyntaxError if the body is malformed */
 export function readBody({ headers, body = '' }: ConnectorRequest): ReadBody {
   const result: ReadBody = { fields: [], strings: [] };
   for (const value of parseBody(headers['content-type'], body)) walk(value, '', result);

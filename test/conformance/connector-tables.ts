@@ -4,8 +4,8 @@ import type { EventKind } from '../../src/events/kinds.ts';
 export const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 
 /**
- * What every connector type does with every event type, `-` for nothing. Event types in the documented order: verified,
- * settled, failed, first payment, milestone, endpoint created, pricing changed, daily summary.
+ * What each connector type sends for each event type, or `-` for nothing. The event types are in the documented order:
+ * verified, settled, failed, first payment, milestone, endpoint created, pricing changed, daily summary.
  */
 export const MATRIX: Record<ConnectorType, string> = {
   slack: 'message message message message message message message message',
@@ -52,7 +52,7 @@ export const WORDS: Record<string, (body: string, url: string) => boolean> = {
   book: (_body, url) => /\/(salesreceipt|Invoices)\?/.test(url),
 };
 
-/** How a test event is recognised in the last request, and the types that do nothing with one. */
+/** How to recognize a test event in the last request, or 'skipped' for types that don't send test events. */
 export const TEST_MARKS: Record<ConnectorType, string | 'skipped'> = {
   slack: '[Test] ',
   discord: '\\[Test\\] ',
@@ -82,7 +82,7 @@ export const TEST_MARKS: Record<ConnectorType, string | 'skipped'> = {
   xero: 'skipped',
 };
 
-/** Where vendors add numbers up. */
+/** Fields that vendors add up. */
 export const MONEY_FIELDS = new Set([
   ...['amount_usd', 'amount_atomic', 'Amount_USD__c', 'amount', 'Amount', 'revenue', 'total', 'value', 'price'],
   ...['quantity', 'UnitPrice', 'UnitAmount', 'x402_total_usd'],
@@ -128,8 +128,8 @@ export const MAX_BODY_BYTES: Record<ConnectorType, number> = {
 };
 
 /**
- * A row keeps the amount of a payment beside its kind, so that sums filter on one kind; where no such filter is to be
- * expected, only a settled payment carries money. Accounting books either the day or the payment.
+ * Rows contain the event type, so sums can filter by it. Where users can't be expected to filter, only settled payments
+ * carry money. Accounting connectors book either days or payments.
  */
 const ROWS_WITH_MONEY: EventKind[] = ['payment.verified', 'payment.settled', 'payment.failed'];
 export const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {
@@ -142,7 +142,7 @@ export const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {
   'google-sheets': ROWS_WITH_MONEY,
   dune: ROWS_WITH_MONEY,
   salesforce: ROWS_WITH_MONEY,
-  // The customer's total, which replaces the previous one.
+  // The customer's total. It replaces the previous one.
   hubspot: ['customer.milestone'],
   quickbooks: ['payment.settled', 'revenue.daily_summary'],
   xero: ['payment.settled', 'revenue.daily_summary'],

@@ -9,7 +9,7 @@ import { VENDORS } from '../connectors/support/vendors/vendors.ts';
 import { echoes } from './connector-echoes.ts';
 import { checkRequest } from './connector-requests.ts';
 
-/** The calls that a delivery may take. The one that delivers comes first. */
+/** The calls that a delivery can make. The one that delivers comes first. */
 const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   telegram: ['send', 'moved'],
   twilio: ['send', 'look', 'look after error'],
@@ -51,7 +51,7 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
     { status: 504, kind: 'next', step: 'send' },
   ],
   segment: [{ status: 410, kind: 'retry' }],
-  // From the firewall. A wrong key is a 400.
+  // From the firewall. A wrong key causes a 400.
   amplitude: [{ status: 403, kind: 'drop' }],
   // Google only deduplicates purchases, so other events aren't sent twice.
   ga4: [
@@ -59,10 +59,10 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
     { status: 502, kind: 'drop' },
     { status: 504, kind: 'drop' },
   ],
-  // Turned off for now.
+  // The workflow is turned off, which can be temporary.
   n8n: [{ status: 404, kind: 'retry' }],
   make: [{ status: 410, kind: 'retry' }],
-  // New tables.
+  // A new table can be unavailable for a while.
   bigquery: [{ status: 404, kind: 'retry' }],
   supabase: [{ status: 404, kind: 'retry' }],
   dune: [
@@ -73,7 +73,7 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
 
 /** Steps in which no failure is final, because deliveries are held. */
 const HOLDING_STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
-  // Nothing may be booked without the home currency and its rate.
+  // Nothing can be booked without the home currency and its rate.
   quickbooks: ['preferences', 'rate:GBP'],
 };
 
@@ -110,7 +110,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       return isHeld ? 'pause' : kind;
     }
 
-    test.each(steps)('classifies every status of the step %s, and no redirect or failure as success', (step) => {
+    test.each(steps)('classifies every status in the step %s, and no redirect or failure as success', (step) => {
       const context = contextOf(definition, step);
       const table = (of: (status: number, body: BodyKind) => string) =>
         Object.fromEntries(
@@ -215,7 +215,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
 /** For these, only the status shows whether a key is good. */
 const PAGE_IS_BELIEVED_BY_PROBE: ReadonlySet<string> = new Set(['mixpanel']);
 
-/** Ten thousands of texts are checked: one `expect` for each outcome, not for each rule. */
+/** Tens of thousands of texts are checked, so there is one `expect` per outcome instead of one per rule. */
 function expectPresentable(outcome: Outcome, secrets: readonly string[]): void {
   const texts = [
     'reason' in outcome ? outcome.reason : '',

@@ -10,7 +10,7 @@ import { MARK, sampleConfig } from '../connectors/support/configs.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../docs/connectors');
 
-/** The table of connector types of the documented interface, as it is written there. */
+/** The documented table of connector types. */
 const DOCUMENTED = `
 | slack | Communication | webhookUrl |
 | discord | Communication | webhookUrl |
@@ -40,7 +40,7 @@ const DOCUMENTED = `
 | xero | Accounting | accessToken, tenantId |
 `;
 
-/** What is asked beyond the documented fields, all of it optional. */
+/** Fields beyond the documented ones. All of them are optional. */
 const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   email: ['region'],
   teams: ['envelope'],
@@ -85,7 +85,7 @@ const SECRET_FIELDS: Record<ConnectorType, string[]> = {
   xero: ['accessToken'],
 };
 
-/** Every text that no field of any type may take. */
+/** Texts that every field of every type must reject. */
 const BAD_TEXTS: Record<string, (good: string) => string> = {
   empty: () => '',
   blank: () => '   ',
@@ -116,7 +116,7 @@ function documentedRows(): Row[] {
   }));
 }
 
-/** The errors for a config, or none if it is accepted. */
+/** Returns the errors for a config, or an empty list if it is accepted. */
 function rejectedFields(type: ConnectorType, config: unknown): FieldError[] {
   try {
     parseInput<unknown>(getConnector(type).config, config, '/config');
@@ -126,12 +126,12 @@ function rejectedFields(type: ConnectorType, config: unknown): FieldError[] {
   }
 }
 
-/** The pointers of a config's errors; empty when it is accepted. */
+/** Returns the pointers of a config's errors. */
 function errorsOf(type: ConnectorType, config: unknown): string[] {
   return rejectedFields(type, config).map(({ pointer }) => pointer);
 }
 
-test('the documented types, their categories and their fields are those of the registry', () => {
+test('the registry has exactly the documented types, categories and fields', () => {
   const rows = documentedRows();
   expect(rows.map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
   for (const { type, category, fields } of rows) {

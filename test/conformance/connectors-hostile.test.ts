@@ -8,7 +8,7 @@ import { deliver } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';
 import { FORMATS } from './connector-formats.ts';
 
-/** Everything that can contain text from a payer or the seller: paths, reasons, descriptions and names of chains. */
+/** Fields that can contain text from a buyer or the seller: paths, reasons, descriptions and names of chains. */
 const FREE_TEXT = /^(endpointPath|path|method|asset|network|reason|message|description|upstreamUrl)$/;
 
 const TEXTS: readonly string[] = [
@@ -35,7 +35,7 @@ const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 const memory = { [`open:${ENDPOINT_ID}`]: new Date(Date.parse(EVENT_TIME) - 60_000).toISOString() };
 const consoleUrl = 'https://console.example/projects/proj_1/events/evt_1?a=1&b=2';
 
-/** The event with the text in one of its free fields, or in all of them. */
+/** Returns an event with `text` in one of its free-text fields, or in all of them. */
 function withText(kind: EventKind, text: string, only?: string): ConnectorEvent {
   const event = sampleEvent(kind);
   const replace = (value: unknown, name: string): unknown => {
@@ -61,7 +61,7 @@ function check(
 ): void {
   for (const config of configs as readonly Record<string, unknown>[]) {
     const { outcome, requests } = deliver(definition, config, [event], { memory, projectName, consoleUrl });
-    // Tens of thousands of requests are checked: one `expect` for each, with the details only of what is wrong.
+    // Tens of thousands of requests are checked, so there is one `expect` per request, with details only for flaws.
     const request = requests.at(-1)!;
     const unprintable = [request.url, ...Object.values(request.headers)].filter(
       (value) => !/^[\x20-\x7e]*$/.test(value),

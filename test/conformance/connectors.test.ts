@@ -57,7 +57,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
         for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
         const { body = '', url } = requests.at(-1)!;
-        expect(WORDS[wordOf(type, kind)]!(body, url), `${kind} is to be ${wordOf(type, kind)}`).toBe(true);
+        expect(WORDS[wordOf(type, kind)]!(body, url), `${kind} should be ${wordOf(type, kind)}`).toBe(true);
       }
     });
 

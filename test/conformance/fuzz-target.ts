@@ -2,15 +2,15 @@ import { startTestApp } from '../support/app.ts';
 import { createPayment } from '../support/payments.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
 
-/** Of a type whose credentials cannot be checked, so that trying it out calls nobody. */
+/** A type whose credentials can't be checked, so testing the connector sends no requests. */
 export const QUIET_CONNECTOR = {
   type: 'zapier',
   config: { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abcdefg/' },
 };
 
-/** A service that sends nothing anywhere, and a project in it with one of everything: the ids, named as in REST's paths. */
+/** Starts a service that sends nothing, with one of every resource. The ids are named as in REST paths. */
 export async function openFuzzTarget() {
-  // No worker: what is accepted here must not be sent anywhere.
+  // Without a worker, so nothing that the service accepts is sent.
   const app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api' } });
   const alice = await app.user('alice', 'ENTERPRISE');
   const { base, id: projectId } = await createProject(alice);

@@ -22,7 +22,7 @@ import { hostileFilter, hostileJson, hostileText } from '../support/hostile-text
 import { GOOD } from '../support/resources.ts';
 import { openFuzzTarget } from './fuzz-target.ts';
 
-/** More find more: `FUZZ_RUNS=5000 npx vitest run test/conformance/graphql-fuzz`. */
+/** For a longer run: `FUZZ_RUNS=5000 npx vitest run test/conformance/graphql-fuzz`. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
 const TIMEOUT_MILLISECONDS = 30_000 + RUNS * 1_000;
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** How the fields of a type are asked for. */
+/** Builds a query for a field of each type. */
 const PLACES: Record<string, (call: string) => string> = {
   ...{ Query: (call) => call, Mutation: (call) => call, Viewer: (call) => `viewer { ${call} }` },
   Project: (call) => `project(id: "${ids.projectId}") { ${call} }`,
@@ -45,10 +45,11 @@ const PLACES: Record<string, (call: string) => string> = {
   Customer: (call) => `node(id: "${ids.customerId}") { ... on Customer { ${call} } }`,
 };
 
-/** A place in the variables, and whatever GraphQL accepts there. */
+/** A place in the variables, and values that GraphQL accepts there. */
 type Leaf = {
   path: string[];
-  values: fc.Arbitrary<unknown> /** A NUL in its form, where it has text. */;
+  values: fc.Arbitrary<unknown>;
+  /** A value with a NUL character, if the place accepts text. */
   nul?: unknown;
 };
 
@@ -79,7 +80,7 @@ function leavesOf(nullable: GraphQLInputType, path: string[]): Leaf[] {
   return [{ path, values: SCALARS[type.name]!, ...(['ID', 'String'].includes(type.name) && { nul: '\0' }) }];
 }
 
-/** What is required and nothing else, as it would be accepted. */
+/** Returns a valid value with only the required fields. */
 function goodOf(nullable: GraphQLInputType, name: string, asked: string): unknown {
   const type = getNullableType(nullable);
   if (isInputObjectType(type)) {
@@ -90,7 +91,7 @@ function goodOf(nullable: GraphQLInputType, name: string, asked: string): unknow
   const known: Record<string, unknown> = {
     ...{ ...GOOD.endpoint, ...GOOD.webhook, ...GOOD.project, ...GOOD.connector, filter: { type: 'payment.settled' } },
     ...{ type: 'SLACK', eventTypes: ['ALL'], projectId: ids.projectId },
-    // What deletes is given none that exists: the others need the things there are.
+    // Mutations that delete get an id that doesn't exist, because other operations need the resources.
     id: /^(delete|revoke)/.test(asked) || !subject ? 'none' : ids[subject],
   };
   return known[name];
@@ -114,14 +115,14 @@ function requestOf(typeName: string, field: GraphQLField<unknown, unknown>) {
   };
 }
 
-/** The same with something else in one place. */
+/** Returns the variables with another value in one place. */
 function replaced(variables: unknown, [name, ...rest]: string[], value: unknown): unknown {
   if (name === undefined) return value;
   const inside = (variables ?? {}) as Record<string, unknown>;
   return { ...inside, [name]: replaced(inside[name], rest, value) };
 }
 
-describe('no argument of any field causes an internal error', () => {
+describe('hostile arguments never cause an internal error', () => {
   const fields = Object.values(schema.getTypeMap())
     .filter((type) => isObjectType(type) && !type.name.startsWith('__') && type.name !== 'Subscription')
     .flatMap((type) =>
@@ -133,7 +134,7 @@ describe('no argument of any field causes an internal error', () => {
   test.each(fields)(
     '$name',
     async ({ type, field }) => {
-      expect(Object.keys(PLACES), 'say in PLACES how it is asked for').toContain(type);
+      expect(Object.keys(PLACES), 'add a query for this type to PLACES').toContain(type);
       const { query, good, leaves } = requestOf(type, field);
       expect(validate(schema, parse(query))).toEqual([]);
       const ask = async (variables: unknown) => {

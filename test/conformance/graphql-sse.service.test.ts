@@ -29,7 +29,7 @@ async function createEndpoint(): Promise<string> {
 
 type RequestOptions = { query?: string; variables?: unknown; token?: string; accept?: string; method?: 'GET' | 'POST' };
 
-/** Asks as a client of the distinct connections mode does. */
+/** Sends a request like a client in distinct connections mode. */
 function request(options: RequestOptions = {}): Promise<Response> {
   const { query = SUBSCRIPTION, variables = { id: projectId }, token = alice.token, method = 'POST' } = options;
   const headers = {
@@ -49,7 +49,7 @@ function request(options: RequestOptions = {}): Promise<Response> {
 
 type StreamEvent = { event: string; data: unknown };
 
-/** Reads a stream event by event; comments are left out. */
+/** Yields the events of a stream. Comments are left out. */
 async function* eventsOf(response: Response): AsyncGenerator<StreamEvent, void> {
   let text = '';
   const decoder = new TextDecoder();
@@ -84,15 +84,18 @@ describe('distinct connections mode', () => {
     ]);
   });
 
-  test.each(['POST', 'GET'] as const)('a subscription by %s streams events from the response on', async (method) => {
-    const response = await request({ method });
-    await createEndpoint();
-    for await (const event of eventsOf(response)) {
-      const data = { eventRecorded: { cursor: expect.any(String), event: { type: 'ENDPOINT_CREATED' } } };
-      expect(event).toMatchObject({ event: 'next', data: { data } });
-      break;
-    }
-  });
+  test.each(['POST', 'GET'] as const)(
+    'a subscription by %s streams events as soon as the response starts',
+    async (method) => {
+      const response = await request({ method });
+      await createEndpoint();
+      for await (const event of eventsOf(response)) {
+        const data = { eventRecorded: { cursor: expect.any(String), event: { type: 'ENDPOINT_CREATED' } } };
+        expect(event).toMatchObject({ event: 'next', data: { data } });
+        break;
+      }
+    },
+  );
 
   test('a subscription without a media type is streamed too', async () => {
     const response = await request({ accept: '*/*' });
@@ -142,8 +145,8 @@ describe('distinct connections mode', () => {
   });
 
   test.each([
-    ['a project of somebody else', { id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st' }, { code: 'NOT_FOUND' }],
-    ['what is no project', { id: 'x' }, { code: 'NOT_FOUND' }],
+    ["another user's project", { id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st' }, { code: 'NOT_FOUND' }],
+    ['an id that is not a project id', { id: 'x' }, { code: 'NOT_FOUND' }],
   ])('%s is an error with a code', async (_name, variables, extensions) => {
     const [next] = await all(await request({ variables }));
     expect(next).toMatchObject({ event: 'next', data: { errors: [{ extensions }] } });
@@ -175,7 +178,7 @@ describe("graphql-sse's own client", () => {
     expect(value).toMatchObject({ data: { viewer: { tier: 'ENTERPRISE' } } });
   });
 
-  test('is told that its credentials are rejected', async () => {
+  test('reports rejected credentials as a 401', async () => {
     const results = client('nonsense').iterate({ query: '{ __typename }' });
     const error = await results.next().catch((thrown) => thrown);
     expect(error).toBeInstanceOf(NetworkError);
@@ -183,10 +186,10 @@ describe("graphql-sse's own client", () => {
   });
 });
 
-describe('credentials and bounds', () => {
+describe('credentials and limits', () => {
   test.each([
     ['no credential', ''],
-    ['a bad one', 'nonsense'],
+    ['an invalid credential', 'nonsense'],
   ])('%s is rejected with 401 before anything is streamed', async (_name, token) => {
     const response = await request({ token });
     expect(response.status).toBe(401);
@@ -224,7 +227,7 @@ describe('credentials and bounds', () => {
   });
 });
 
-test('the service can stop while streams and sockets are open, and ends them', async () => {
+test('the service can stop while a stream is open, and ends it', async () => {
   const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
   const response = await fetch(`${other.url}/graphql`, {
     method: 'POST',

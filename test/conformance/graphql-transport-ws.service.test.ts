@@ -57,8 +57,8 @@ function subscribe(client: SocketClient, id: string, variables: Record<string, u
 }
 
 /**
- * Makes events until these subscriptions have told of one. The protocol has no answer that says that a subscription is
- * on, so the first events may come before it.
+ * Causes events until each of these subscriptions has received one. The protocol doesn't acknowledge subscriptions, so
+ * the first events can come too early.
  */
 async function hears(client: SocketClient, ids: string[]): Promise<void> {
   const heard = () => new Set(client.received.filter(({ type }) => type === 'next').map(({ id }) => id));
@@ -70,7 +70,7 @@ async function hears(client: SocketClient, ids: string[]): Promise<void> {
     .toEqual([...ids].sort());
 }
 
-/** Returns once the server has taken everything that was sent before. */
+/** Returns once the server has processed everything that was sent before. */
 async function settled(client: SocketClient): Promise<void> {
   const query = '{ __typename }';
   client.send({ id: 'settled', type: 'subscribe', payload: { query } });
@@ -122,7 +122,7 @@ describe('refusing', () => {
   test.each<[string, unknown]>([
     ['no payload', undefined],
     ['no credential', {}],
-    ['a credential that is none', { Authorization: 'Bearer nonsense' }],
+    ['an invalid credential', { Authorization: 'Bearer nonsense' }],
     ['another scheme', { Authorization: 'Basic YTpi' }],
     ['a number', { Authorization: 5 }],
     ['an object', { Authorization: { Bearer: 'x' } }],
@@ -173,7 +173,7 @@ describe('refusing', () => {
   });
 
   test.each<[string, unknown]>([
-    ['what is not JSON', 'nonsense'],
+    ['a message that is not JSON', 'nonsense'],
     ['an array', []],
     ['null', 'null'],
     ['a message without a type', { payload: {} }],
@@ -181,12 +181,12 @@ describe('refusing', () => {
     ['a subscribe without an id', { type: 'subscribe', payload: { query: '{ __typename }' } }],
     ['a subscribe without a payload', { type: 'subscribe', id: '1' }],
     ['a subscribe without a query', { type: 'subscribe', id: '1', payload: {} }],
-    ['a query that is no text', { type: 'subscribe', id: '1', payload: { query: 5 } }],
-    ['variables that are no object', { type: 'subscribe', id: '1', payload: { query: '{ a }', variables: 'x' } }],
+    ['a query that is not a string', { type: 'subscribe', id: '1', payload: { query: 5 } }],
+    ['variables that are not an object', { type: 'subscribe', id: '1', payload: { query: '{ a }', variables: 'x' } }],
     ['an empty id', { type: 'subscribe', id: '', payload: { query: '{ __typename }' } }],
     ['a complete without an id', { type: 'complete' }],
-    ['a payload of connection_init that is no object', { type: 'connection_init', payload: 'x' }],
-    ['what only a server sends', { type: 'connection_ack_', payload: {} }],
+    ['a connection_init payload that is not an object', { type: 'connection_init', payload: 'x' }],
+    ['a misspelled type', { type: 'connection_ack_', payload: {} }],
   ])('%s closes with 4400', async (_name, message) => {
     const client = await connected();
     client.send(message);
@@ -267,7 +267,7 @@ describe('running', () => {
       await settled(client);
       client.send({ id: `${round}`, type: 'complete' });
     }
-    // All places are free again: an ended subscription does not linger until something happens.
+    // All slots are free again, because a completed subscription ends without waiting for an event.
     subscribe(client, 'last');
     await hears(client, ['last']);
   });
@@ -320,8 +320,8 @@ describe('errors', () => {
   });
 });
 
-describe('bounds', () => {
-  test('a socket carries 20 operations, even if more arrive at once', async () => {
+describe('limits', () => {
+  test('a socket runs at most 20 operations, even if more arrive at once', async () => {
     const client = await connected();
     for (let index = 0; index < 25; index++) subscribe(client, `${index}`);
     for (let index = 0; index < 5; index++) {
@@ -338,7 +338,7 @@ describe('bounds', () => {
     );
   });
 
-  test('an account has 50 streams, and closing one frees its slot', async () => {
+  test('an account can have 50 streams, and closing one frees its slot', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, () => connected()));
     const refused = await raw();
     refused.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
@@ -378,15 +378,15 @@ describe('bounds', () => {
   });
 });
 
-describe('the end of the credentials', () => {
-  test('the socket is closed with 4403 when the token expires', async () => {
+describe('credentials that expire or are revoked', () => {
+  test('close the socket with 4403 when the token expires', async () => {
     const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
     const client = await connected(token);
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
-  test('the sockets of an API key are closed with 4403 when it is revoked, on every process', async () => {
+  test("close an API key's sockets with 4403 on every process when it is revoked", async () => {
     const other = await startTestApp({
       databaseUrl: app.databaseUrl,
       dataDir: app.dataDir,

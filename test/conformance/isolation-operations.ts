@@ -14,12 +14,12 @@ import { ROUTES } from '../../src/rest/routes.ts';
 import { toVariable } from '../../src/rest/values.ts';
 import type { OwnedType } from './isolation-tenants.ts';
 
-/** A place in a request for an identifier: a parameter, an argument or a field of an input. */
+/** A place in a request for an identifier: a parameter, an argument or an input field. */
 type Slot = {
   name: string;
   type: OwnedType;
   isOptional?: boolean;
-  /** Identifiers of other nodes fit as well. */
+  /** Accepts identifiers of other nodes too. */
   takesAnyNode?: boolean;
 };
 export type Values = Readonly<Record<string, string | undefined>>;
@@ -27,10 +27,10 @@ export type Request =
   | { kind: 'rest'; method: string; path: string; body?: unknown }
   | { kind: 'graphql'; query: string; variables: object; isStream: boolean };
 
-/** Something that can be asked for, and how to ask it with these identifiers. */
+/** A REST or GraphQL operation, and how to build its request with given identifiers. */
 export type Operation = { name: string; slots: Slot[]; isWrite: boolean; request(values: Values): Request };
 
-/** What the identifiers in paths are of. */
+/** The type that each path parameter identifies. */
 const PARAMETERS: Record<string, OwnedType> = {
   ...{ projectId: 'Project', endpointId: 'Endpoint', keyId: 'ApiKey', connectorId: 'Connector' },
   ...{
@@ -44,7 +44,7 @@ const PARAMETERS: Record<string, OwnedType> = {
   auditEntryId: 'AuditEntry',
 };
 
-/** What the ID arguments of fields are of. `node` is asked for each type there is. */
+/** The type that each ID argument identifies. `node` is queried for every type. */
 const ARGUMENTS: Record<string, OwnedType | 'any'> = {
   ...{ 'Query.node.id': 'any', 'Query.project.id': 'Project' },
   ...{ 'Project.apiKey.id': 'ApiKey', 'Project.connector.id': 'Connector', 'Project.delivery.id': 'Delivery' },
@@ -60,7 +60,7 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
 
-/** What the `id` of a mutation's input is of; `projectId` is always a project, `eventId` an event. */
+/** The type that `id` identifies in a mutation's input. `projectId` is always a project, `eventId` an event. */
 const INPUT_IDS: Record<string, OwnedType> = {
   ...{ deleteConnector: 'Connector', testConnector: 'Connector', updateConnector: 'Connector' },
   ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
@@ -73,7 +73,7 @@ const INPUT_IDS: Record<string, OwnedType> = {
 const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const BODIES: Record<string, object> = {
   createProject: { name: 'Taken', walletAddress: WALLET },
-  // The wallet is for people alone to change.
+  // API keys can't change the wallet.
   updateProject: { name: 'Taken' },
   createEndpoint: { path: '/taken', upstreamUrl: 'https://api.example.com/taken', priceUsd: '1' },
   updateEndpoint: { path: '/moved', priceUsd: '2', isActive: false },
@@ -86,15 +86,15 @@ const BODIES: Record<string, object> = {
   testConnector: { eventType: 'endpoint.created' },
 };
 
-/** Arguments that filter what may be seen. None of them identifies a resource. */
+/** Arguments that filter visible resources. None of them identifies a resource. */
 const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
 
-/** Inputs whose identifiers choose too. What a foreign one chooses is asked in test/features. */
+/** Inputs whose identifiers are filters too. Tests in test/features cover foreign identifiers in them. */
 const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
 
-/** Problems that keep an operation from being covered: one sentence each, which says where to add it. */
+/** Reasons why an operation isn't covered, and where to add it. */
 export const uncovered: string[] = [];
 
 const NODE_TYPES = Object.values(schema.getTypeMap())
@@ -107,7 +107,7 @@ function restOperations(): Operation[] {
       slotOf(`${method} ${path}`, name!, PARAMETERS[name!]),
     );
     if ((kind === 'create' || kind === 'update') && !BODIES[operationId]) {
-      uncovered.push(`REST ${operationId} takes a body: add one that is accepted to BODIES.`);
+      uncovered.push(`REST ${operationId} needs a request body: add a valid one to BODIES.`);
     }
     const body = method === 'GET' || method === 'DELETE' ? undefined : (BODIES[operationId] ?? {});
     return {
@@ -123,7 +123,8 @@ function restOperations(): Operation[] {
 }
 
 function slotOf(operation: string, name: string, type: OwnedType | undefined, isOptional = false): Slot {
-  if (!type) uncovered.push(`${operation} takes the identifier ${name}, and it is not said here what that is of.`);
+  if (!type)
+    uncovered.push(`${operation} takes the identifier ${name}: add its type to PARAMETERS, ARGUMENTS or INPUT_IDS.`);
   return { name, type: type ?? 'Project', isOptional };
 }
 
@@ -140,7 +141,7 @@ function queryOperations(): Operation[] {
   const ofRoot = Object.values(schema.getQueryType()!.getFields()).flatMap((field) => {
     const slots = argumentSlots('Query', field);
     if (field.name !== 'node') return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
-    // Attempts and users have identifiers too, though they are no nodes.
+    // Attempts and users have identifiers too, although they aren't nodes.
     const nodes = NODE_TYPES.map((node) => [node.name, `... on ${node.name} ${selectionOf(node)}`]);
     return [...nodes, ['Attempt', ''], ['User', '']].map(([type, fragment]) => {
       const slot: Slot = { name: 'id', type: type as OwnedType, takesAnyNode: true };
@@ -152,7 +153,7 @@ function queryOperations(): Operation[] {
     for (const field of Object.values(getFields())) {
       if (argumentSlots(name, field).length > 0) {
         uncovered.push(
-          `${name}.${field.name} takes an identifier, and only fields of Project and Query are asked with one.`,
+          `${name}.${field.name} takes an identifier, but only fields of Project and Query are queried with one.`,
         );
       }
     }
@@ -175,7 +176,7 @@ function argumentSlots(typeName: string, field: GraphQLField<unknown, unknown>):
   });
 }
 
-/** Whether an argument is an identifier or an input with one in it. */
+/** Whether an argument is an identifier or an input that contains one. */
 function namesThings(inputType: GraphQLInputType): boolean {
   const type = getNamedType(inputType);
   if (!isInputObjectType(type)) return type.name === 'ID';
@@ -185,8 +186,7 @@ function namesThings(inputType: GraphQLInputType): boolean {
 function subscriptionOperations(): Operation[] {
   return Object.values(schema.getSubscriptionType()!.getFields()).map((field) => {
     const slots = argumentSlots('Subscription', field);
-    if (slots.length === 0)
-      uncovered.push(`The subscription ${field.name} takes no project, and so cannot be asked for one.`);
+    if (slots.length === 0) uncovered.push(`The subscription ${field.name} takes no project identifier.`);
     return graphql(`subscription ${field.name}`, slots, 'subscription', () => call(field, slots));
   });
 }
@@ -196,7 +196,7 @@ function mutationOperations(): Operation[] {
     const input = field.args.find(({ name }) => name === 'input')?.type;
     const type = input && getNamedType(input);
     if (!type || !isInputObjectType(type) || field.args.length !== 1) {
-      uncovered.push(`The mutation ${field.name} takes something else than an input, which is not asked here.`);
+      uncovered.push(`The mutation ${field.name} must have exactly one argument: input.`);
       return graphql(`mutation ${field.name}`, [], 'mutation', () => call(field, []));
     }
     const given = BODIES[field.name] ?? {};
@@ -209,7 +209,7 @@ function mutationOperations(): Operation[] {
         return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
       }
       if (!isOptional && !(item.name in given)) {
-        uncovered.push(`The mutation ${field.name} needs ${item.name}: add one that is accepted to BODIES.`);
+        uncovered.push(`The mutation ${field.name} needs ${item.name}: add a valid one to BODIES.`);
       }
       return [];
     });
@@ -219,7 +219,7 @@ function mutationOperations(): Operation[] {
       slots,
       isWrite: true,
       request: (values) => {
-        // As REST spells it. The service must reject what doesn't fit.
+        // BODIES uses REST's spelling. The service must reject values that don't fit.
         const body = Object.fromEntries(
           Object.entries(given).map(([name, value]) => [
             name,
@@ -249,7 +249,7 @@ function graphql(
   return { name, slots, isWrite: kind === 'mutation', request };
 }
 
-/** A field with everything below it, its identifiers taken from the variables of the same names. */
+/** Selects a field with everything below it. Identifiers come from variables with the same names. */
 function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): string {
   const args = field.args.filter(({ name }) => slots.some((slot) => slot.name === name));
   const pages = field.args.some(({ name }) => name === 'first') ? ['first: 8'] : [];
@@ -257,13 +257,13 @@ function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): st
   return `${field.name}${list && `(${list})`} ${selectionOf(field.type)}`;
 }
 
-/** Fields that some document asks for, as `Type.field`. */
+/** Fields that some document selects, as `Type.field`. */
 export const selected = new Set<string>();
 
-/** With the fields of lists between them, the types above one make up the depth of a document. */
+/** Together with the list fields between them, this many nested types reach the depth limit of a document. */
 const MAX_TYPES_ABOVE = 7;
 
-/** Every field below a type that needs no identifier, each type once on the way down. */
+/** Selects every field below a type that needs no identifier. Types don't repeat along a path. */
 function selectionOf(outputType: unknown, above: readonly string[] = []): string {
   const type = getNamedType(outputType as GraphQLObjectType);
   if (isLeafType(type)) return '';
@@ -271,7 +271,7 @@ function selectionOf(outputType: unknown, above: readonly string[] = []): string
     const inner = getNamedType(field.type);
     const isConnection = inner.name.endsWith('Connection');
     if (field.args.some(isRequiredArgument) || above.includes(inner.name)) return [];
-    // More would nest deeper than a document may.
+    // More would exceed the depth limit.
     if (isConnection && above.filter((name) => name.endsWith('Connection')).length > 1) return [];
     if (above.length === MAX_TYPES_ABOVE && !isLeafType(inner)) return [];
     selected.add(`${type.name}.${field.name}`);
@@ -281,7 +281,7 @@ function selectionOf(outputType: unknown, above: readonly string[] = []): string
   return `{ ${fields.join(' ')} }`;
 }
 
-/** Everything that can be asked for: the rows of the REST table and the fields of the schema. */
+/** All operations: the rows of the REST table and the fields of the schema. */
 export const OPERATIONS: readonly Operation[] = [
   ...restOperations(),
   ...queryOperations(),

@@ -19,25 +19,25 @@ const OWNED_TYPES = [
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
 
-/** A project with one of everything in it, whose texts all carry its mark, and a key to it. */
+/** A project with one of every resource, an API key to it, and the mark that all its texts contain. */
 export type Home = { ids: Ids; mark: string; key: string };
 
-/** How the identifier in a request relates to the one who asks. */
+/** How the identifier in a request relates to the caller. */
 export const VARIANTS = ['foreign', 'missing', 'deleted', 'malformed', 'miscased', 'wrongType'] as const;
 export type Variant = (typeof VARIANTS)[number];
 
-/** Somebody who may see their own home alone, and the identifiers to ask with. */
+/** A caller who can only see their own home, and the identifiers to use in requests. */
 export type Stranger = { caller: TestUser; home: Home; ids: Record<Variant | 'own', Ids> };
 
 export type Tenants = Awaited<ReturnType<typeof createTenants>>;
 
 /**
- * Two tenants. Bob has a project that nobody else may see; the strangers are Alice, a key of Alice's, and a key to
- * another project of Bob's.
+ * Creates two tenants. Bob has a project that nobody else can see. The strangers are Alice, an API key of Alice's, and
+ * an API key to another project of Bob's.
  */
 export async function createTenants(app: TestApp) {
   const sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
-  // Accounts without a rate limit, whose headers would differ between responses.
+  // Accounts without a rate limit, because its headers would differ between responses.
   const bob = await app.user('bob', 'ENTERPRISE');
   const alice = await app.user('alice', 'ENTERPRISE');
   const secret = await furnish(sql, bob, 'plantedmark');
@@ -71,7 +71,7 @@ export async function createTenants(app: TestApp) {
     bob,
     secret,
     strangers,
-    /** Another of Bob's homes, for requests that succeed. */
+    /** Creates another home of Bob's, for requests that succeed. */
     furnish: (mark: string) => furnish(sql, bob, mark),
     snapshot: () => snapshot(sql),
     close: () => sql.end(),
@@ -142,7 +142,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
   };
 }
 
-/** Deletes what `furnish` put into a project, and a project of its own in place of the one it stands in. */
+/** Deletes what `furnish` added to a project. Keeps that project, but deletes a new one to get a deleted id. */
 async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: string): Promise<void> {
   const base = `/api/projects/${projectId}`;
   const another = await createProject(user, GOOD.project);
@@ -164,7 +164,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   ids.User = newId('User');
 }
 
-/** Every row of every table as text, except what reads write. */
+/** Returns every row of every table as text, except for what reads write. */
 async function snapshot(sql: pg.Pool): Promise<string[]> {
   const { rows: tables } = await sql.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables

@@ -16,7 +16,7 @@ import { createTenants, type Home, type Stranger, type Tenants, VARIANTS, type V
 const STRANGERS = ['another user', 'an API key of another tenant', 'an API key of another project of the same user'];
 const REQUEST_ID = 'request-of-the-isolation-test';
 const DATE_AND_LENGTH = new Set(['date', 'content-length', 'connection', 'keep-alive']);
-/** Which response each one gets. Identifiers that can't exist are rejected before anything is looked up. */
+/** The variant whose response each one gets. Identifiers that can't exist are rejected before any lookup. */
 const LIKE = {
   ...{ foreign: 'missing', missing: 'missing', deleted: 'missing' },
   ...{ malformed: 'malformed', miscased: 'malformed', wrongType: 'malformed' },
@@ -27,7 +27,7 @@ let app: TestApp;
 let tenants: Tenants;
 
 beforeAll(async () => {
-  // Without a worker nothing changes by itself.
+  // Without a worker, nothing changes by itself.
   app = await startTestApp({ env: { ROLES: 'api' } });
   tenants = await createTenants(app);
 });
@@ -50,14 +50,14 @@ async function ask(caller: TestUser, request: Request, headers: Record<string, s
       ...headers,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    // A stream that opened, which none may here, wouldn't end.
+    // No stream should open here. One that did wouldn't end by itself.
     signal: AbortSignal.timeout(STREAM_MILLISECONDS),
   });
   const kept = [...response.headers].filter(([name]) => !DATE_AND_LENGTH.has(name));
   return { status: response.status, headers: JSON.stringify(kept), body: await response.text() };
 }
 
-/** The response without the identifiers that were sent, which it may repeat. */
+/** Returns the response without the identifiers that were sent, because it can repeat them. */
 async function askWith(caller: TestUser, operation: Operation, values: Values): Promise<Answer> {
   const answer = await ask(caller, operation.request(values));
   const sent = Object.values(values).filter((value) => value !== undefined);
@@ -71,11 +71,11 @@ function expectNothingForeign({ headers, body }: Answer): void {
   for (const secret of [mark, key, ...Object.values(own)]) expect(headers + body).not.toContain(secret);
 }
 
-/** Whether an answer shows what is in a home: customers are numbers and wallets, totals numbers, the log tells of others. */
+/** Whether a response shows a home's resources. Customers, totals and the audit log don't contain its mark. */
 function shows(body: string, { mark, ids }: Home, operation: string): boolean {
   if (operation === 'query project.auditLog') return body.includes('"targetId":');
   if (operation === 'query project.paymentTotals') return true;
-  // Every home has two deliveries, both failed: any of another home would make it more.
+  // Every home has two failed deliveries. A delivery from another home would raise the count.
   if (/delivery-?stats/i.test(operation)) return /"totals":\{[^}]*"failedCount":2\b/.test(body);
   return body.includes(mark) || body.includes(ids.Customer);
 }
@@ -83,7 +83,7 @@ function shows(body: string, { mark, ids }: Home, operation: string): boolean {
 const slotted = OPERATIONS.filter(({ slots }) => slots.length > 0);
 const unslotted = OPERATIONS.filter(({ slots, isWrite }) => slots.length === 0 && !isWrite);
 
-/** One identifier that is not theirs and the others their own, or all of one kind; left out where they may be. */
+/** All identifiers of one variant, or one of them mixed with own ones, or without the optional ones. */
 function mixtures({ slots }: Operation, ids: Stranger['ids'], variant: Variant): Values[] {
   const valuesBy = (kindOf: (index: number) => Variant | 'own') =>
     Object.fromEntries(
@@ -165,7 +165,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     },
   );
 
-  test('a page with another user’s cursor has nothing of theirs', async () => {
+  test('a page with another user’s cursor contains none of their resources', async () => {
     const { Project: projectId, ...items } = tenants.secret.ids;
     const lists = { endpoints: 'Endpoint', apiKeys: 'ApiKey', webhooks: 'Webhook', connectors: 'Connector' } as const;
     const own = stranger.home.ids.Project;
@@ -240,7 +240,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
   });
 });
 
-/** A cursor of the events of a project, as its owner gets it. */
+/** Returns a cursor of a project's events, as its owner gets it. */
 async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
   const client = await connectSocket(app.url, owner.token);
   const query = `subscription { eventRecorded(projectId: "${projectId}") { cursor } }`;
@@ -256,7 +256,7 @@ async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
   return (payload as { data: { eventRecorded: { cursor: string } } }).data.eventRecorded.cursor;
 }
 
-/** The requests above are rejected because of who sends them, not how. */
+/** Shows that the requests above are rejected because of who sends them, not because they are invalid. */
 describe('every operation responds to the owner and shows what was planted', () => {
   // Reads first, then changes, then deletions.
   const rank = ({ name, isWrite }: Operation) => {

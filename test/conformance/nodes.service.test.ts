@@ -13,7 +13,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { create, createProject, createWebhook, GOOD } from '../support/resources.ts';
 import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
 
-// Processes of one role each, as they run on several machines, and one database.
+// Several processes with one role each share a database, as if they ran on separate machines.
 
 const WAIT = { timeout: 30_000, interval: 50 };
 
@@ -52,7 +52,7 @@ async function start(role: ServiceNode['role'], clockShiftSeconds = 0): Promise<
 const alice = ({ url }: ServiceNode) => caller(url, 'alice', token);
 const receivedIds = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 
-/** A project, a webhook at the receiver, and a function that causes an event through a node. */
+/** Creates a project, a webhook and a function that causes an event through a node. */
 async function furnish(node: ServiceNode) {
   const { id: projectId, base } = await createProject(alice(node));
   const webhook = await createWebhook(alice(node), base, { url: receiver.url });
@@ -62,7 +62,7 @@ async function furnish(node: ServiceNode) {
   return { projectId, base, webhook, publish };
 }
 
-/** The events that a subscription at a node receives from now on. */
+/** Subscribes to a node and returns the list to which it adds each event id. */
 async function follow({ url }: ServiceNode, projectId: string): Promise<string[]> {
   const told: string[] = [];
   const client = createClient({ url: `${url}/graphql`, headers: { authorization: `Bearer ${token}` } });
@@ -163,7 +163,7 @@ describe('a rolling restart', () => {
 
 describe('without hints', () => {
   test('changes by other nodes are still found: deliveries, the feed, prices', async () => {
-    // Comes before the function of the same name in pg_catalog, and only counts.
+    // Shadows the function in pg_catalog and only counts calls.
     await sql.query('CREATE SEQUENCE hints');
     await sql.query(
       `CREATE FUNCTION pg_notify(text, text) RETURNS void LANGUAGE sql AS $$ SELECT nextval('public.hints') $$`,

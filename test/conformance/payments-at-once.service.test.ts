@@ -12,7 +12,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 /** The long form is `npm run prove:gateway`. */
 const ROUNDS = Number(process.env.PAYMENT_ROUNDS ?? 2);
 const COUNT = Number(process.env.PAYMENT_COUNT ?? 90);
-/** With more at once, the one facilitator couldn't respond to all of them in time. */
+/** With more at once, the single facilitator couldn't respond to all of them in time. */
 const AT_ONCE = 90;
 const TIMEOUT_MILLISECONDS = 60_000 + (ROUNDS + COUNT / 10) * 3_000;
 
@@ -85,7 +85,7 @@ test('one payment sent 100 times at once through three processes causes one upst
     upstream.requests.length = 0;
     rails.facilitator.calls.length = 0;
     const { promise: othersAnswered, resolve: release } = Promise.withResolvers<void>();
-    // In every other round, the first one is still running when all others have their response.
+    // In every other round, the first request is still running when all others have their response.
     const isHeld = round % 2 === 0;
     upstream.handle(async ({ path }) => {
       if (isHeld) await othersAnswered;
@@ -128,7 +128,7 @@ test('one payment sent 100 times at once through three processes causes one upst
   }
 });
 
-/** What goes wrong with a payment, and where. `isPaid` says whether it must end up paid anyway. */
+/** What goes wrong with a payment, and where. `isPaid` says whether it must still end up paid. */
 const FATES = {
   good: { isPaid: true },
   poor: { isPaid: false },
@@ -152,7 +152,7 @@ const FATES = {
   },
 } satisfies Record<string, { isPaid: boolean; upstream?: number; verify?: Misbehaviour; settle?: Misbehaviour }>;
 type Fate = (typeof FATES)[keyof typeof FATES] & { upstream?: number; verify?: Misbehaviour; settle?: Misbehaviour };
-/** Most payments are fine. */
+/** More than half of the payments succeed. */
 const NAMES = [...Object.keys(FATES), ...Array.from({ length: 8 }, () => 'good')] as (keyof typeof FATES)[];
 
 type Planned = { path: string; price: bigint; fate: Fate; buyer: PrivateKeyAccount; paymentIds: Set<string> };
@@ -243,7 +243,7 @@ test('many payments at once, some of which fail, add up on the chain, in the row
     for (const { amountAtomic } of own) expect(amountAtomic).toBe(price.toString());
   }
   const daysAfter = await days();
-  // Payments without proof of who sent them are in no books.
+  // Payments that failed verification aren't counted, because nobody proved who sent them.
   const failed = rows.filter(({ status, stage }) => status === 'FAILED' && stage !== 'VERIFY');
   expect(BigInt(daysAfter.total) - BigInt(daysBefore.total)).toBe(sum(expected));
   expect(daysAfter.paid - daysBefore.paid).toBe(expected.length);

@@ -299,7 +299,7 @@ test('after all kills, nothing was settled twice or served unpaid, and every pay
   await gateway.end('SIGTERM');
 });
 
-/** The final response for a buyer who repeats the request while the outcome is unknown. */
+/** Retries a request while the outcome is unknown, and returns the final response. */
 async function repeatUntilResolved(url: string, signed: Signed): Promise<{ status: number; text: string }> {
   let last = { status: 0, text: '' };
   const repeat = async () => {

@@ -101,7 +101,7 @@ describe('an unpaid request', () => {
     expect(requiredOf(answer).accepts).toEqual([accepted()]);
   });
 
-  test('from a page of another origin can read the terms', async () => {
+  test('from a web page of another origin can read the terms', async () => {
     const preflight = await fetch(`${shop.url}/weather`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
@@ -339,7 +339,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
     expect(requiredOf(answer).error).toBe('invalid_exact_evm_nonce_already_used');
   });
 
-  test('can be sent again once it is valid', async () => {
+  test('can be retried once it is valid', async () => {
     const poor = await rails.wallet(0n);
     const headers = v2Headers(await sign(poor));
     expect((await ask(headers)).status).toBe(402);
@@ -349,7 +349,7 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
   });
 });
 
-test("another route's payment is refused because of its price, and after settlement because of its request", async () => {
+test("another route's payment is refused for its price, and after settlement for its request", async () => {
   const cheap = v2Headers(await sign(buyer));
   expect((await ask(cheap, '/dear')).status).toBe(402);
   expect((await ask(cheap)).status).toBe(200);

@@ -83,8 +83,8 @@ describe("a facilitator that can't verify", () => {
     ["isn't a valid response", 200, '{"ok":true}'],
     ['is JSON null', 200, 'null'],
     ['is an error', 500, 'oops'],
-    ['refuses our credential', 401, '{"error":"unauthorized"}'],
-  ])('because its answer %s gets the buyer a 503', async (_what, statusCode, body) => {
+    ['rejects our credential', 401, '{"error":"unauthorized"}'],
+  ])('because its response %s causes a 503', async (_what, statusCode, body) => {
     rails.facilitator.misbehave('verify', (response) => void response.writeHead(statusCode).end(body));
     const answer = await ask(v2Headers(await sign(await rails.wallet(10_000n))));
     expect(await errorOf(answer)).toEqual({ status: 503, code: 'FACILITATOR_UNAVAILABLE' });
@@ -167,7 +167,7 @@ describe('a settlement', () => {
     },
   );
 
-  test('with an unknown outcome is 503 and not a failure, and a repeated request settles it and gets the response', async () => {
+  test('with an unknown outcome is 503 and not a failure, and a retry settles it and gets the response', async () => {
     rails.facilitator.misbehave('settle', (response) => void response.destroy());
     const buyer = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(buyer));
@@ -210,7 +210,7 @@ describe('a settlement', () => {
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
 
-  test('while the facilitator is down is 503, and a repeated request settles it when it is back', async () => {
+  test('while the facilitator is down is 503, and a retry settles it when it is back', async () => {
     upstream.handle(async () => {
       await rails.facilitator.goDown();
       return { body: 'served' };
@@ -260,7 +260,7 @@ describe('a price change', () => {
 });
 
 // This runs last because it moves the chain's clock.
-test('a payment whose authorization expires unused has failed, and nothing was charged', async () => {
+test('a payment fails if its authorization expires unused, and nothing is charged', async () => {
   rails.facilitator.misbehave('settle', (response) => void response.destroy());
   const buyer = await rails.wallet(10_000n);
   const headers = v2Headers(await sign(buyer));

@@ -10,7 +10,7 @@ import { GOOD } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
 import { openFuzzTarget, QUIET_CONNECTOR } from './fuzz-target.ts';
 
-/** More find more: `FUZZ_RUNS=5000 npx vitest run test/conformance/rest-fuzz`. */
+/** For a longer run: `FUZZ_RUNS=5000 npx vitest run test/conformance/rest-fuzz`. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
 const TIMEOUT_MILLISECONDS = 30_000 + RUNS * 1_000;
 
@@ -18,7 +18,7 @@ let app: TestApp;
 let rest: Rest;
 let alice: TestUser;
 let ids: Record<string, string>;
-/** Judges the bodies of requests by the document. */
+/** Whether a request body matches the OpenAPI document. */
 let isDocumented: (route: RestRoute, body: unknown) => boolean;
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ const GOOD_BODIES: Record<string, Record<string, unknown>> = {
 const WITHOUT_BODY = ['resendDelivery', 'cancelReplay'];
 const writes = ROUTES.filter(({ method }) => method === 'POST' || method === 'PATCH');
 
-/** A good body in which something is replaced, missing, or too much. */
+/** A valid body in which something is replaced or added. */
 function nearMiss(good: Record<string, unknown>): fc.Arbitrary<unknown> {
   const names = Object.keys(good);
   if (names.length === 0) return hostileJson();
@@ -78,7 +78,7 @@ function nearMiss(good: Record<string, unknown>): fc.Arbitrary<unknown> {
 
 async function send(route: RestRoute, body: unknown): Promise<void> {
   const { status } = await rest.send(alice, route.method, pathOf(route), { body: JSON.stringify(body) });
-  // An action that needs no body takes null for none.
+  // Actions without a request body accept null.
   if (status < 300 && body !== null) expect(isDocumented(route, body), JSON.stringify(body)).toBe(true);
 }
 
@@ -97,7 +97,7 @@ describe('any JSON gets a documented response, and nothing undocumented is accep
   );
 });
 
-/** The same with a NUL behind one of its texts, once for each of them. */
+/** Returns one copy of the value for each of its strings, with NUL appended to that string. */
 function withNul(value: unknown): unknown[] {
   if (typeof value === 'string') return [`${value}\0`];
   if (Array.isArray(value)) return value.flatMap((item, index) => withNul(item).map((bad) => value.with(index, bad)));
@@ -123,7 +123,7 @@ describe('any text in a text field gets a documented response', () => {
     async ({ operationId, field }) => {
       const route = writes.find((candidate) => candidate.operationId === operationId)!;
       const good = GOOD_BODIES[operationId]!;
-      // Also with the good value before or behind it, to get past the first check.
+      // Also next to the valid value, to get past the first check.
       const texts = fc.tuple(hostileText(), fc.constantFrom('', 'before', 'behind')).map(([text, place]) => {
         if (place === 'before') return `${good[field]}${text}`;
         return place === 'behind' ? `${text}${good[field]}` : text;

@@ -49,16 +49,16 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** Fields that REST leaves out: what only the owner in person may see, and keys may not. */
+/** Fields that REST leaves out, because only the project owner can see them and API keys can't. */
 const GRAPHQL_ONLY = new Set(['Project.upstreamSecret']);
 
-/** The types that have an identifier of their own, by their interface. */
+/** The types with an identifier of their own: those with the Node interface. */
 const NODES = Object.values(schema.getTypeMap())
   .filter(isObjectType)
   .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'))
   .map(({ name }) => name);
 
-test('every type of resource is compared', () => {
+test('every resource type is compared', () => {
   expect(Object.keys(paths).sort()).toEqual(NODES.toSorted());
 });
 
@@ -78,7 +78,7 @@ describe.each(NODES)('a resource of type %s', (name) => {
       { id: one.body.id },
     );
     expect(errors).toBeUndefined();
-    // Fields that hold other objects are REST's own to leave out or to name by their id.
+    // REST can leave out fields that contain other objects, or replace them with ids.
     const { attempts: _attempts, ...fields } = one.body;
     expect(fields).toEqual(fromResult(type, data!.node));
   });

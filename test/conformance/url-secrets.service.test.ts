@@ -47,7 +47,7 @@ let webhookUrl: string;
 let webhookBase: string;
 let upstreamUrl: string;
 
-/** Everything of the request in every spelling that a receiver could send back. */
+/** Everything in the request, in every encoding that a receiver could send back. */
 function echo({ method, path, headers, body }: ReceivedRequest): string {
   const parsed = new URL(path, 'http://receiver.example');
   const parts = [
@@ -72,7 +72,7 @@ beforeAll(async () => {
       done();
     },
   });
-  // Without the redaction of the service's own log: nothing may depend on it.
+  // Without the service's log redaction, because nothing should depend on it.
   stage = await openStage({ retryScheduleSeconds: [] }, { log: pino({ level: 'trace' }, lines), env: rails.env });
   upstream = await startReceiver(() => ({ body: 'served' }));
   receiver = await startReceiver((request) => ({
@@ -97,7 +97,7 @@ afterAll(async () => {
   await rails?.close();
 });
 
-/** Follows, with an API key, all that happens in the project. */
+/** Subscribes with an API key to everything that happens in the project. */
 async function subscribe(): Promise<WebSocket> {
   const ws = new WebSocket(`${stage.app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   ws.on('message', (data) => frames.push({ where: 'a frame of the WebSocket', text: String(data) }));
@@ -117,7 +117,7 @@ async function subscribe(): Promise<WebSocket> {
   return ws;
 }
 
-/** Sends a request and keeps the response, which must not contain secrets. */
+/** Sends a request and records the response, which must not contain secrets. */
 async function ask<T = Record<string, unknown>>(who: TestUser, method: string, path: string, body?: object) {
   const answer = await who.rest<T>(method, path, body);
   const text = JSON.stringify([answer.body, [...answer.headers]]);
@@ -133,7 +133,7 @@ async function query(who: TestUser, document: string, variables: object) {
 
 async function settled(): Promise<void> {
   const open = async () => {
-    // As if each was resent manually, because retries to a failing receiver are delayed.
+    // Like a manual resend, because retries to a failing receiver are delayed.
     const waiting = { status: 'PENDING', trigger: 'SCHEDULED' } as const;
     await stage.db.prisma.delivery.updateMany({
       where: waiting,
@@ -146,8 +146,8 @@ async function settled(): Promise<void> {
   await expect.poll(open, { timeout: 30_000, interval: 50 }).toBe(0);
 }
 
-describe('when URLs with secrets are given to the service', () => {
-  test('in a webhook, users see them in full and programs see them masked', async () => {
+describe('the service receives URLs with secrets', () => {
+  test('in a webhook: users see them in full, API keys see them masked', async () => {
     const body = { url: webhookUrl, eventTypes: ['*'] };
     const byPerson = await stage.user.rest<{ id: string; url: string }>('POST', `${stage.base}/webhooks`, body);
     expect(byPerson).toMatchObject({ status: 201, body: { url: webhookUrl } });
@@ -167,7 +167,7 @@ describe('when URLs with secrets are given to the service', () => {
     expect((await stage.user.rest('GET', webhookBase)).body).toMatchObject({ url: webhookUrl });
   });
 
-  test('in an endpoint, connectors and webhooks get events about it', async () => {
+  test('in an endpoint: users see them in full, API keys see them masked, and connectors get events', async () => {
     for (const type of CONNECTORS) {
       stage.vendors.interfere(type, createCarelessVendor(() => {})(400));
       await stage.connect(type);
@@ -189,7 +189,7 @@ describe('when URLs with secrets are given to the service', () => {
     expect(await stage.user.rest('PATCH', endpointPath, moved)).toMatchObject({ status: 200, body: moved });
   });
 
-  test('and are used: payments reach the upstream and fail there, test events reach the receiver', {
+  test('and uses them: payments reach the upstream and fail there, and test events reach the receiver', {
     timeout: 60_000,
   }, async () => {
     const pay = payingFetch(await rails.wallet());
@@ -210,7 +210,7 @@ describe('when URLs with secrets are given to the service', () => {
   });
 });
 
-describe('and everything is read afterwards', () => {
+describe('clients then read everything', () => {
   test.each(['person', 'program'])('over REST and GraphQL by the %s', async (kind) => {
     const who = kind === 'person' ? stage.user : program;
     const { base } = stage;
@@ -234,23 +234,23 @@ describe('and everything is read afterwards', () => {
     );
   });
 
-  test('the secrets were sent, and the search finds them there', () => {
+  test('the search finds every secret in the requests that were sent', () => {
     const sent = [...receiver.requests, ...upstream.requests].map((request) => ({ where: 'it', text: echo(request) }));
     const found = new Set(findCanaries(canaries, sent));
     expect(canaries.map(({ name }) => `${name} in it`).filter((hit) => !found.has(hit))).toEqual([]);
   });
 
-  test('no response has a secret, except when a user reads the resource', () => {
+  test('no response contains a secret, except when a user reads the resource', () => {
     expect(answers.length).toBeGreaterThan(60);
     expect(findCanaries(canaries, answers)).toEqual([]);
   });
 
-  test('no frame of a subscription has one', () => {
+  test('no frame of a subscription contains a secret', () => {
     expect(frames.length).toBeGreaterThan(20);
     expect(findCanaries(canaries, frames)).toEqual([]);
   });
 
-  test('no request to a connector has one', () => {
+  test('no request to a connector contains a secret', () => {
     const calls = CONNECTORS.flatMap((type) =>
       stage.vendors.callsTo(type).map(({ url, headers, body }) => ({
         where: `a request to ${type}`,
@@ -263,18 +263,18 @@ describe('and everything is read afterwards', () => {
     expect(findCanaries(canaries, calls)).toEqual([]);
   });
 
-  test('no body of a webhook has one', () => {
+  test('no webhook body contains a secret', () => {
     const bodies = receiver.requests.map(({ body }) => ({ where: 'a body', text: body.toString() }));
     expect(bodies.some(({ text }) => text.includes('key=••••'))).toBe(true);
     expect(findCanaries(canaries, bodies)).toEqual([]);
   });
 
-  test('no line of the log has one, even at its most verbose', () => {
+  test('no log line contains a secret, even at the most verbose level', () => {
     expect(logLines.length).toBeGreaterThan(50);
     expect(findCanaries(canaries, logLines)).toEqual([]);
   });
 
-  test('no row of the database has one, except those of the webhook and the endpoint', async () => {
+  test('no database row contains a secret, except for webhooks and endpoints', async () => {
     const dump = await dumpDatabase(stage.db.pool);
     const others = dump.filter(({ where }) => !/\."(Webhook|Endpoint)"$/.test(where));
     expect(others.length).toBeGreaterThan(80);

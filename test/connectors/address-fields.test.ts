@@ -8,7 +8,7 @@ import { sampleContext, sampleEvent } from './support/samples.ts';
 
 type Config = Record<string, unknown>;
 
-/** The hosts that a connector with that config would call first: to send, and to be checked. */
+/** The hosts that a connector with this config would call first, to deliver and to probe. */
 function hostsFor(type: ConnectorType, config: Config): string[] {
   const { build, probe } = getConnector(type);
   const requests = EVENT_KINDS.map((kind) => build([sampleEvent(kind)], config, sampleContext()));

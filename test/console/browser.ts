@@ -22,11 +22,11 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // All tabs share one process, so the console's scripts are compiled only once.
+  // All tabs share one process, so they compile the console's scripts only once.
   '--process-per-site',
 ];
 
-/** The system's Chromium. Without one, the browser tests are skipped with a warning. */
+/** The system's Chromium. Without it, the browser tests are skipped with a warning. */
 export const executablePath: string | undefined = process.env.CHROMIUM ?? findOnPath();
 if (!executablePath)
   console.warn('Browser tests are skipped because Chromium is not installed. On Debian: apt-get install chromium');
@@ -56,7 +56,7 @@ export type ConsolePage = Page & {
   requests: ReadonlySet<Request>;
 };
 
-/** Tabs of a browser share a context, so that each file of the console is fetched and compiled only once. */
+/** Tabs of a browser share a context, so they fetch and compile each file of the console only once. */
 const shared = new WeakMap<Browser, Promise<BrowserContext>>();
 
 function contextOf(browser: Browser): Promise<BrowserContext> {
@@ -76,14 +76,14 @@ async function newContext(browser: Browser, options: BrowserContextOptions): Pro
   return context;
 }
 
-/** Opens a signed-out tab: each tab has its own session. A tab with `options` gets its own context. */
+/** Opens a signed-out tab. Each tab has its own session. A tab with `options` gets its own context. */
 export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<ConsolePage> {
   const context = await (options ? newContext(browser, options) : contextOf(browser));
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // The browser logs every response such as 422, which tests provoke on purpose.
+    // The browser logs every error response, and tests cause some of them on purpose.
     const isAboutStatus = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isAboutStatus) complaints.push(message.text());
   });
@@ -93,7 +93,7 @@ export async function openTab(browser: Browser, options?: BrowserContextOptions)
 function followRequests(page: Page): ReadonlySet<Request> {
   const requests = new Set<Request>();
   page.on('request', (request) => {
-    // Requests of the previous document may never finish.
+    // Requests from the previous document might never finish.
     if (request.isNavigationRequest()) requests.clear();
     requests.add(request);
   });
@@ -150,7 +150,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   await expectNothingSerious(page, { type: 'tag', values: WCAG_AND_PRACTICE });
 }
 
-/** The same in light and dark mode. Leaves the page in light mode. */
+/** Like `expectAccessible`, in light and dark mode. Leaves the page in light mode. */
 export async function expectAccessibleInBothSchemes(page: Page): Promise<void> {
   await expectAccessible(page);
   try {

@@ -91,7 +91,7 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
     const stored = async () => (await alice.rest<{ config: object }>('GET', `${base}/connectors/${id}`)).body.config;
     expect(await stored()).toEqual({ url: before.url, apiKey: '••••ller' });
 
-    // With the original address, no secret is asked for.
+    // With the original address, the secret isn't needed.
     await url.fill(before.url);
     await warning.waitFor({ state: 'detached' });
     await url.fill('https://zyxwvutsrqponmlkjihg.supabase.co');

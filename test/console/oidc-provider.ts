@@ -21,8 +21,9 @@ export type OidcProvider = {
 type Grant = { challenge: string; nonce: string | null; redirectUri: string; scope: string };
 
 /**
- * A small OpenID Connect provider: discovery, keys, sign-in without a prompt, and a token endpoint that requires PKCE with
- * S256 (RFC 7636) and the redirect URI of the request (RFC 6749 §4.1.3), and accepts each code and refresh token only once.
+ * Starts a small OpenID Connect provider with discovery, keys, sign-in without a prompt, and a token endpoint. It needs
+ * PKCE with S256 (RFC 7636) and the redirect URI of the request (RFC 6749 §4.1.3), and accepts each code and refresh
+ * token only once.
  */
 export async function startOidcProvider(subject: string): Promise<OidcProvider> {
   const { privateKey, publicKey } = await generateKeyPair(ALGORITHM);

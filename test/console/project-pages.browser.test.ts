@@ -32,7 +32,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     return page;
   }
 
-  test('the endpoint form marks invalid fields and leads to the buyer preview, and an endpoint can be disabled and deleted', async () => {
+  test('an endpoint can be created with a buyer preview, disabled and deleted, and its form marks invalid fields', async () => {
     const page = await open('/endpoints');
     await page.getByText('Create your first paid endpoint').waitFor();
     await page.getByRole('button', { name: 'Add endpoint' }).first().click();

@@ -45,7 +45,7 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await page.getByLabel('Search operations').fill('get getWebhook');
       const operations = page.getByRole('navigation', { name: 'Operations' }).getByRole('link');
       await expect.poll(() => operations.count()).toBe(1);
-      // With the keyboard only.
+      // From here on, only the keyboard is used.
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.waitForURL('**/rest/getWebhook');

@@ -12,7 +12,7 @@ type Config = Record<string, unknown>;
 type Answered = { code?: string; errors: { pointer: string; message: string }[]; config: Config };
 
 let stage: Stage;
-/** Answers under every address that connectors are moved to. */
+/** Responds at every address that connectors are moved to. */
 let elsewhere: Receiver;
 /** A program with an API key that can edit the project's connectors. */
 let keyHolder: TestUser;
@@ -41,7 +41,7 @@ const pick = (config: Config, names: readonly string[]) =>
 const secretsOf = (type: ConnectorType) =>
   describeFields(getConnector(type)).flatMap(({ name, secret }) => (secret ? [name] : []));
 
-/** Expects that exactly these fields were asked for, and no others complained of. */
+/** Expects errors for exactly these fields. */
 function expectAskedFor({ status, body }: Awaited<ReturnType<typeof change>>, names: readonly string[]): void {
   expect({ status, pointers: body.errors?.map(({ pointer }) => pointer).toSorted() }).toEqual({
     status: 422,
@@ -61,7 +61,7 @@ describe('a new address without its secrets', () => {
     async (type, more, secrets) => {
       const connector = await stage.connect(type, { config: more });
       expectAskedFor(await change(connector.id, OTHER_ADDRESSES[type]!), secrets);
-      // Sent back as it was shown, a secret says nothing more than left out.
+      // A masked secret counts as left out.
       expectAskedFor(await change(connector.id, { ...connector.config, ...OTHER_ADDRESSES[type] }), secrets);
       expect((await stage.connector(connector.id)).config).toEqual(connector.config);
 
@@ -106,7 +106,7 @@ test.each(ADDRESSES)(
     const home = sampleConfig(type, 'required')[name] ?? null;
     const secrets = secretsOf(type).filter((secret) => secret !== name);
     const full = sampleConfig(type, 'all', stage.newMark());
-    // Samples have the other choice of host, so the first step leads home.
+    // Samples use the other host, so first go back to the default.
     expect((await change(connector.id, { ...pick(full, secrets), [name]: home })).status).toBe(200);
     const shown = (await stage.connector(connector.id)).config;
 

@@ -27,7 +27,7 @@ const answered = (upstreamStatusCode: number): Failure => ({
 const TIMEOUT: Failure = { stage: 'upstream', reason: 'upstream_timeout' };
 const REFUSED: Failure = { stage: 'verify', reason: 'insufficient_funds' };
 
-/** What is done to an endpoint's alert, in order. */
+/** Lists how an endpoint's alert was opened and closed, in order. */
 function actionsOf(type: ConnectorType, { endpointId }: { endpointId: string }): string[] {
   return stage.vendors.callsTo(type).flatMap((call) => actionOf(call, endpointId) ?? []);
 }
@@ -60,7 +60,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
   test('is opened once by repeated upstream failures and closed by the next settlement', async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, { eventTypes: KINDS });
-    // All at once, so that none knows of the others by what was delivered before.
+    // Delivered at once, so no delivery can see the others in the connector's memory.
     const failures = [answered(500), TIMEOUT, answered(503), answered(502), TIMEOUT];
     for (const failure of failures.slice(0, 4)) {
       await stage.record('payment.failed', { ...endpoint, ...failure }, { isHeldBack: true });
@@ -76,7 +76,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);
     expect(actionsOf(type, endpoint)).toEqual(['open', 'close']);
 
-    // Those that it stood for open no second one.
+    // The failures behind the closed alert don't open a second one.
     await stage.record('payment.failed', { ...endpoint, ...TIMEOUT });
     const skipped = await stage.deliveriesAre(connector.id, 'SKIPPED', 5);
     expect(skipped.map(({ reason }) => reason)).toContain(
@@ -121,7 +121,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.record('payment.failed', endpoint);
     await expect.poll(() => actionsOf(type, endpoint), { timeout: 15_000 }).toEqual(['open']);
     await stage.record('payment.settled', endpoint);
-    // Opsgenie has no alert to close yet; either way the settlement is through before the alert is open.
+    // Opsgenie has no alert to close yet. In both cases, the settlement is delivered before the alert is open.
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
     release();
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);

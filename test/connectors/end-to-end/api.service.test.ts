@@ -123,7 +123,7 @@ describe('testing a connector', () => {
     expect(good.body).toMatchObject({ probe: { ok: true }, delivery: null });
     stage.vendors.expire(connector.mark);
     const bad = await test();
-    // Google never says whether ID and secret are right.
+    // Google never says whether the ID and the secret are valid.
     expect(bad.body.probe?.ok).toBe(type === 'ga4');
     expect(bad.body.probe?.message).not.toContain(connector.mark);
     expect(await stage.deliveries(connector.id)).toEqual([]);

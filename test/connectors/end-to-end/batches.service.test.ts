@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => stage.close());
 
-/** The ids of the events that a write carries, in order. */
+/** Returns the ids of the events in a write, in order. */
 const WRITES: Partial<Record<ConnectorType, (call: VendorCall) => string[]>> = {
   'google-sheets': ({ url, body }) =>
     url.pathname.endsWith(':append') ? JSON.parse(body).values.map(([id]: string[]) => id) : [],
@@ -31,7 +31,7 @@ const WRITES: Partial<Record<ConnectorType, (call: VendorCall) => string[]>> = {
 };
 const idsIn = (type: ConnectorType, call: VendorCall) => WRITES[type]!(call);
 
-/** So many events, due at the same moment and waiting for nothing. */
+/** Records `count` events that are all due now. */
 async function recordAtOnce(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index++) {
@@ -43,7 +43,7 @@ async function recordAtOnce(count: number): Promise<string[]> {
 }
 
 describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
-  test('gets all due events in one write, once each and in order', async () => {
+  test('receives all due events in one write, each exactly once', async () => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     const before = stage.vendors.callsTo(type).length;
     const ids = await recordAtOnce(EVENTS);
@@ -82,12 +82,12 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', EVENTS - 1);
     stage.vendors.interfere(type, undefined);
     expect(stored.toSorted()).toEqual(ids.filter((id) => id !== bad).toSorted());
-    // Found by halving, not one by one.
+    // The connector finds the rejected event by halving the batch, instead of sending events one by one.
     expect(stage.vendors.callsTo(type).length - before).toBeLessThan(EVENTS / 2);
     expect(await stage.connector(connector.id)).toMatchObject({ isActive: true, pausedReason: null });
   });
 
-  test('is retried as a batch without duplicate rows after a lost response', async () => {
+  test('receives a retry as a batch after a lost response, without duplicate rows if it can look them up', async () => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     const before = stage.vendors.callsTo(type).length;
     const stored: string[] = [];
@@ -103,14 +103,14 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     const delivered = await stage.deliveriesAre(connector.id, 'SUCCEEDED', 5);
     stage.vendors.interfere(type, undefined);
     for (const { attemptCount } of delivered) expect(attemptCount).toBe(2);
-    // Dune has no way to look first, so readers must deduplicate by event id.
+    // Dune offers no way to look up rows, so readers must deduplicate by event id.
     expect(stored.toSorted()).toEqual((type === 'dune' ? [...ids, ...ids] : ids).toSorted());
     expect(stage.vendors.callsTo(type).length - before).toBeLessThanOrEqual(5);
   });
 });
 
 describe('an event that waits for a batch', () => {
-  test('is sent immediately if it is sent manually or is a test', async () => {
+  test('is sent immediately if it is resent manually or is a test', async () => {
     const connector = await stage.connect('dune', { eventTypes: ['payment.settled'] });
     await stage.record('payment.settled');
     const [waiting] = await stage.deliveriesAre(connector.id, 'PENDING');
@@ -124,7 +124,7 @@ describe('an event that waits for a batch', () => {
 
 describe('what a connector remembers', () => {
   test.each([
-    // The namespace and that the table is there; the row to read back from; the item and the currency; the region.
+    // Dune: namespace and table. Sheets: the row to read from. QuickBooks: item and currency. Opsgenie: region.
     ['dune', { namespace: 'my_team', 'table:my_team/x402_events': 'created' }, 3, 1],
     [
       'google-sheets',

@@ -17,11 +17,11 @@ afterAll(() => stage.close());
 const CASES: [ConnectorType, EventKind, RegExp][] = [
   ['bigquery', 'payment.settled', /^Google rejected the access token\./],
   ['slack', 'payment.settled', /^Slack no longer accepts this webhook URL\./],
-  // A 400 and not a 401.
+  // With a 400 instead of a 401.
   ['amplitude', 'payment.settled', /^Amplitude rejected the API key/],
   // Both regions reject it.
   ['opsgenie', 'payment.failed', /^Opsgenie rejected the credentials/],
-  // In the middle of the steps of one delivery.
+  // In the middle of a delivery with several steps.
   ['quickbooks', 'payment.settled', /^QuickBooks rejected the access token\./],
 ];
 
@@ -33,7 +33,7 @@ describe('credentials that expire in the middle of a backlog', () => {
       const event = (index: number) => stage.record(kind, { paymentId: `pay_${type}_${index}` }, { isHeldBack: true });
       for (let index = 0; index < 12; index++) await event(index);
 
-      // The vendor rejects them from the fourth event on.
+      // The vendor rejects the credentials from the fourth event on.
       let taken = 0;
       stage.vendors.interfere(type, (call, _response, usual) => {
         const answer = usual();
@@ -87,7 +87,7 @@ describe('credentials that expire in the middle of a backlog', () => {
     },
   );
 
-  test('still let the seller send a test event, to find out whether they work again', async () => {
+  test('still let the seller send a test event to find out whether the credentials work again', async () => {
     const mark = 'k1123456789abcdef0123456789abcde';
     const connector = await stage.connect('slack', { eventTypes: ['payment.settled'], mark });
     await stage.record('payment.settled');
@@ -101,7 +101,7 @@ describe('credentials that expire in the middle of a backlog', () => {
     expect(test.body).toMatchObject({ probe: null, delivery: { status: expect.stringMatching(/PENDING|RUNNING/) } });
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
     await stage.deliveriesAre(connector.id, 'PENDING', 1);
-    // Whatever was in the way is gone, so the seller only switches it on again.
+    // The problem is fixed, so the seller only has to enable the connector again.
     const resumed = await stage.patch(connector.id, { isActive: true });
     expect(resumed.body).toMatchObject({ pausedReason: null, pausedAt: null });
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);

@@ -6,7 +6,7 @@ import { type Connector, openStage, type Stage } from './stage.ts';
 let stage: Stage;
 const connectors = new Map<ConnectorType, Connector & { mark: string }>();
 
-/** What triggers these types, which don't carry new endpoints or collect events before sending. */
+/** Event types for connectors that don't send endpoint.created, or that batch events. */
 const SUBSCRIBED: Partial<Record<ConnectorType, string>> = {
   opsgenie: 'payment.failed',
   'google-sheets': 'customer.milestone',
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await stage.record('payment.failed');
   await stage.record('customer.first_payment');
   await stage.record('revenue.daily_summary');
-  // So long ago that nothing more is waited for.
+  // Old enough that the batch doesn't wait for more events.
   await stage.record('customer.milestone', {}, { secondsAgo: 600 });
 });
 
@@ -44,7 +44,7 @@ const json = (call: VendorCall) => JSON.parse(call.body);
 const bearerOf = ({ headers }: VendorCall) => headers.authorization?.replace(/^(Bearer|GenieKey) /, '');
 const wallet = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 
-/** Expects the last call to a vendor to be the event, in the vendor's own words, with the credential of the connector. */
+/** Expects the last call to a vendor to be the event in the vendor's format, with the connector's credential. */
 const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: string) => void> = {
   slack(call, mark) {
     expect(call.url.pathname).toContain(mark);
@@ -121,7 +121,7 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
     expect(json(call)).toMatchObject({ title: 'Endpoint created: /weather at 0.01 USD', alert_type: 'info' });
   },
   opsgenie(call, mark) {
-    // The first region did not know the key.
+    // The first region rejected the key.
     expect(stage.vendors.callsTo('opsgenie').map(({ url }) => url.host)).toEqual([
       'api.opsgenie.com',
       'api.eu.opsgenie.com',
@@ -161,7 +161,7 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   hubspot(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
     expect(json(call).inputs).toMatchObject([{ id: wallet, idProperty: 'x402_wallet', objectWriteTraceId: eventId }]);
-    // The properties were made on the way.
+    // The connector created the missing properties.
     expect(stage.vendors.callsTo('hubspot')).toHaveLength(3);
   },
   salesforce(call, mark, eventId) {
@@ -213,7 +213,7 @@ function expectEnvelope(call: VendorCall, mark: string, eventId: string): void {
 }
 
 describe('an event reaches its vendor', () => {
-  test.each(CONNECTOR_TYPES)('as %s expects it', async (type) => {
+  test.each(CONNECTOR_TYPES)('in the format of %s', async (type) => {
     const { id, mark } = connectors.get(type)!;
     const [delivery] = await stage.deliveriesAre(id, 'SUCCEEDED');
     const calls = stage.vendors.callsTo(type);

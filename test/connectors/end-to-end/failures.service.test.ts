@@ -19,10 +19,10 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 let days = 0;
-/** A day without bookings. */
+/** Returns a day without bookings. */
 const newDay = () => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10);
 
-/** A connector that gets one event, whose history is returned. */
+/** Creates a connector, sends it one event, and returns the connector, the delivery and the vendor's calls. */
 async function deliver(
   type: ConnectorType,
   kind: EventKind,
@@ -50,14 +50,14 @@ const reset: Interference = (_call, response) => {
   return undefined;
 };
 
-/** The vendor does what it is asked to, but the connection ends before it responds. */
+/** The vendor processes the request, but resets the connection before it responds. */
 const resetAfterDoing: Interference = (_call, response, usual) => {
   usual();
   response.destroy();
   return undefined;
 };
 
-/** Never ends, though it never falls silent. */
+/** Keeps sending bytes and never ends. */
 const drip: Interference = (_call, response: ServerResponse) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const timer = setInterval(() => response.write(' '), 20);
@@ -65,7 +65,7 @@ const drip: Interference = (_call, response: ServerResponse) => {
   return undefined;
 };
 
-describe('a vendor that limits the rate', () => {
+describe('a vendor with a rate limit', () => {
   test("isn't called again before the seconds in Retry-After have passed", async () => {
     const busy = json(429, { message: 'slow down' }, { 'retry-after': '1' });
     const { delivery, times } = await deliver('segment', 'payment.settled', 'SUCCEEDED', busy);
@@ -84,7 +84,7 @@ describe('a vendor that limits the rate', () => {
 });
 
 describe('a vendor in trouble', () => {
-  test('gets the event again after each 5xx until it accepts it', async () => {
+  test('receives the event again after each 5xx until it accepts it', async () => {
     const { delivery, calls, connector } = await deliver(
       'linear',
       'payment.failed',
@@ -99,7 +99,7 @@ describe('a vendor in trouble', () => {
     expect(connector.failingSince).toBeNull();
   });
 
-  test('gets no more retries at the end of the schedule, and the last reason is kept', async () => {
+  test('receives no more retries at the end of the schedule, and the last reason is kept', async () => {
     const failures = Array.from({ length: 5 }, () => text(500, 'still broken'));
     const { delivery, connector } = await deliver('datadog', 'payment.settled', 'FAILED', ...failures);
     expect(statusesOf(delivery)).toEqual([500, 500, 500, 500, 500]);
@@ -110,16 +110,16 @@ describe('a vendor in trouble', () => {
     expect(connector.failingSince).not.toBeNull();
   });
 
-  test('is cut off if it keeps responding byte by byte', async () => {
+  test('is disconnected if it keeps responding byte by byte', async () => {
     const { delivery, times } = await deliver('slack', 'payment.settled', 'SUCCEEDED', drip);
     expect(errorsOf(delivery)).toEqual(['timeout', null]);
     expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(TIMEOUT_MILLISECONDS - 50);
   });
 
-  test('gets the event again after it resets the connection', async () => {
+  test('receives the event again after it resets the connection', async () => {
     const { delivery, calls } = await deliver('mixpanel', 'payment.settled', 'SUCCEEDED', reset, reset);
     expect(errorsOf(delivery)).toEqual(['connection_reset', 'connection_reset', null]);
-    // The same bytes, so that the vendor can tell that it is a copy.
+    // The same bytes, so the vendor can deduplicate.
     expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
   });
 
@@ -187,7 +187,7 @@ describe('a rejection with a success status', () => {
       attemptCount: 1,
       errorClass: 'rejected',
     });
-    // One event that is not accepted says nothing against the connector.
+    // A single rejected event doesn't pause the connector.
     expect(connector).toMatchObject({ isActive: true, pausedReason: null, disabledReason: null });
   });
 });
@@ -222,7 +222,7 @@ describe('a destination that no longer exists', () => {
 });
 
 describe("an event that a connector type doesn't carry", () => {
-  test('gets a skipped delivery with the reason and makes no call', async () => {
+  test('is recorded as skipped with the reason, and the vendor is not called', async () => {
     const skipped = async (type: ConnectorType, kind: EventKind, data = {}) => {
       const connector = await stage.connect(type);
       await stage.record(kind, data);

@@ -3,7 +3,7 @@ import { json } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
-/** The company's settings as it returns them. */
+/** The settings that the fake company returns. */
 let isMulticurrency: boolean;
 let ratesByDay: Record<string, number>;
 
@@ -23,7 +23,7 @@ afterAll(() => stage?.close());
 const receipts = () =>
   stage.vendors.callsTo('quickbooks').flatMap(({ method, body }) => (method === 'POST' ? [JSON.parse(body)] : []));
 
-test('a company with books in pounds gets nothing booked until it has an exchange rate, and then everything once', async () => {
+test('a company with books in pounds gets no bookings until it has an exchange rate, and then each once', async () => {
   isMulticurrency = false;
   ratesByDay = {};
   const { id } = await stage.connect('quickbooks', { eventTypes: ['revenue.daily_summary'] });

@@ -3,7 +3,7 @@ import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Answer } from '../../support/receiver.ts';
 import { json, text } from '../support/vendors/vendor.ts';
 
-/** Rejections with a success status, and the reason that is kept. */
+/** Rejections with a success status, and the reason that the delivery keeps. */
 export const REFUSALS: [ConnectorType, EventKind, Answer, RegExp][] = [
   ['slack', 'payment.settled', text(200, 'no_text'), /^Slack rejected the message\.$/],
   [
@@ -67,7 +67,7 @@ export const REFUSALS: [ConnectorType, EventKind, Answer, RegExp][] = [
   ['email', 'payment.settled', { statusCode: 200 }, /sandbox mode/],
 ];
 
-/** Responses which mean that the destination no longer exists, and why the connector is disabled. */
+/** Responses that mean that the destination no longer exists, and the connector's `disabledReason`. */
 export const GONE: [ConnectorType, Answer, RegExp][] = [
   ['slack', text(404, 'no_service'), /webhook or its workspace was removed/],
   ['discord', json(404, { code: 10015, message: 'Unknown Webhook' }), /webhook was deleted/],

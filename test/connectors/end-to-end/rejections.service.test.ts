@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => stage.close());
 
-/** Responses of a vendor that rejects every event, with a status that is about the event. */
+/** Responses from vendors that reject every event, with a status that blames the event. */
 const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
   [
     'resend',
@@ -77,7 +77,7 @@ describe('a connector whose vendor rejects every event', () => {
       const { pausedReason } = await stage.connector(connector.id);
       expect(pausedReason).toMatch(/^The last 5 deliveries were rejected for the same reason: /);
       expect(pausedReason).toMatch(reason);
-      // The last one has the reason it failed, like those before it.
+      // The delivery that paused the connector has its own reason too.
       for (const { id } of failed) {
         const { reason: why, attempts } = await stage.delivery(id);
         expect(why).toMatch(reason);

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { sampleConfig } from '../support/configs.ts';
 import { type Connector, openStage, type Stage } from './stage.ts';
 
-/** Half of them webhooks, half connectors. */
+/** Half of the rows are webhooks, half are connectors. */
 const ROWS = 10_000;
 /** A webhook has two secrets while its signing secret is being replaced. */
 const CELLS = ROWS * 1.5;
@@ -68,7 +68,7 @@ async function addRowsUnderOldKey(): Promise<void> {
 type Report = { rotated: number; remaining: number; unreadable: unknown[]; currentKey: string };
 type Progress = { msg: string; table: string; column: string; rotated: number; unreadable: number };
 
-/** Runs the command as an operator does. `onProgress` may end it. */
+/** Runs the command like an operator. `onProgress` can kill it. */
 function runCommand(onProgress: (progress: Progress, kill: () => void) => void = () => {}) {
   const env = { PATH: process.env.PATH, DATABASE_URL: database.url, SECRET_KEYS: `${NEW},${OLD}` };
   const child = spawn(NODE, [SCRIPT], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -86,7 +86,7 @@ function runCommand(onProgress: (progress: Progress, kill: () => void) => void =
   return finished;
 }
 
-/** Concurrent traffic until it is stopped: creations, changes, new signing secrets and deliveries. */
+/** Creates and changes connectors and webhooks, rotates signing secrets and delivers events until `isDone`. */
 async function keepBusy(isDone: () => boolean) {
   const { user, base, db } = stage;
   const oldConnectors = await db.prisma.connector.findMany({
@@ -130,7 +130,7 @@ test(`${ROWS} rows get a new key under traffic even if the command is killed hal
   const doneBefore = killed.progress.at(-1)!.rotated;
   expect(doneBefore).toBeGreaterThanOrEqual(CELLS / 3);
   expect(doneBefore).toBeLessThan(CELLS);
-  // It has said all the way how far it is.
+  // It reported its progress along the way.
   expect(killed.progress.length).toBeGreaterThan(2);
   expect(killed.progress.map(({ rotated }) => rotated)).toEqual(
     killed.progress.map(({ rotated }) => rotated).toSorted((a, b) => a - b),
@@ -143,14 +143,14 @@ test(`${ROWS} rows get a new key under traffic even if the command is killed hal
   expect({ code: resumed.code, ...(JSON.parse(resumed.stdout) as Report) }).toMatchObject({
     ...{ code: 0, currentKey: 'new', remaining: 0, unreadable: [] },
   });
-  // It continued where the first one stopped instead of starting over.
+  // The second run continued where the first one stopped instead of starting over.
   const { rotated } = JSON.parse(resumed.stdout) as Report;
   expect(rotated).toBeGreaterThan(0);
   expect(rotated).toBeLessThanOrEqual(CELLS - doneBefore);
   const places = new Set([...killed.progress, ...resumed.progress].map(({ table, column }) => `${table}.${column}`));
   expect(places).toEqual(new Set(['Webhook.secret', 'Webhook.previousSecret', 'Connector.secretConfig']));
 
-  // Nothing needs the old key, and nothing that was changed meanwhile was overwritten.
+  // Nothing needs the old key, and no concurrent change was overwritten.
   expect(await countUnder('old')).toBe(0);
   for (const row of await stage.db.prisma.webhook.findMany()) {
     const cell = { table: 'Webhook', rowId: row.id, projectId: row.projectId };
@@ -162,7 +162,7 @@ test(`${ROWS} rows get a new key under traffic even if the command is killed hal
     expect(JSON.parse(after.open(row.secretConfig, cell))).toEqual(sampleConfig('slack', 'required', mark));
   }
 
-  // And the service has noticed nothing of it.
+  // The service wasn't affected.
   expect(statuses.filter((status) => status >= 300)).toEqual([]);
   const delivered = () =>
     stage.db.prisma.delivery.count({ where: { eventType: 'payment.settled', status: 'SUCCEEDED' } });

@@ -40,7 +40,7 @@ export type Delivery = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Retries follow immediately, and never within a claim, so that every attempt is part of the schedule. */
+/** Retries follow immediately and never within a claim, so every attempt is part of the schedule. */
 const SETTINGS: Partial<DeliverySettings> = {
   retryScheduleSeconds: [0.05, 0.05, 0.05, 0.05],
   quickRetries: { maxRetries: 0, maxDurationMilliseconds: 1_000, maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
@@ -49,7 +49,7 @@ const SETTINGS: Partial<DeliverySettings> = {
 
 const silent = pino({ level: 'silent' });
 
-/** The whole service with stand-ins for all vendors, a user without limits, and a project. */
+/** Starts the whole service with fake vendors, a user without rate limits, and a project. */
 export async function openStage(
   delivery: Partial<DeliverySettings> = {},
   options: Parameters<typeof startTestApp>[0] = {},
@@ -68,14 +68,14 @@ export async function openStage(
   const stage = {
     ...{ app, vendors, db, bus, user, base, projectId: project.body.id },
 
-    /** A credential mark that vendors know from now on. */
+    /** Creates a mark whose credentials vendors accept from now on. */
     newMark(): string {
       const mark = randomUUID().replaceAll('-', '').replace(/^./, 'k');
       vendors.accept(mark);
       return mark;
     },
 
-    /** Creates a connector over REST, by default with credentials that its vendor knows. */
+    /** Creates a connector over REST, by default with credentials that its vendor accepts. */
     async connect(
       type: ConnectorType,
       options: { eventTypes?: readonly string[]; mark?: string; config?: Record<string, unknown> } = {},
@@ -95,7 +95,7 @@ export async function openStage(
       return user.rest('PATCH', `${base}/connectors/${id}`, changes);
     },
 
-    /** An event as the gateway records it, by default with the sample payload. */
+    /** Records an event like the gateway, by default with the sample payload. Returns its id. */
     async record<K extends EventKind>(
       type: K,
       data: Partial<EventPayload<K>> = {},
@@ -113,7 +113,7 @@ export async function openStage(
       return eventId;
     },
 
-    /** Makes everything that was held back due at the same moment. */
+    /** Makes all held-back deliveries due at the same time. */
     async makeDue(): Promise<void> {
       const where = { status: 'PENDING' as const, nextAttemptAt: { gt: new Date(Date.now() + 1_800_000) } };
       await db.prisma.delivery.updateMany({ where, data: { nextAttemptAt: new Date() } });
@@ -131,7 +131,7 @@ export async function openStage(
       return (await user.rest<Delivery>('GET', `${base}/deliveries/${id}`)).body;
     },
 
-    /** Waits until the connector has as many deliveries in that state, and returns those. */
+    /** Waits until the connector has `count` deliveries with that status, and returns them. */
     async deliveriesAre(connectorId: string, status: string, count = 1): Promise<Delivery[]> {
       const inState = async () => (await stage.deliveries(connectorId)).filter((each) => each.status === status);
       const describe = async () => JSON.stringify(await stage.deliveries(connectorId));

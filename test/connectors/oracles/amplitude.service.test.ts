@@ -6,7 +6,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { apiKey: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 
-test('sends what the library of Amplitude sends for the same payment', async () => {
+test('sends the same payment as Amplitude’s library', async () => {
   const ours = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
   const expected = JSON.parse(ours.body ?? '');
   const [event] = expected.events;
@@ -29,6 +29,6 @@ test('sends what the library of Amplitude sends for the same payment', async () 
   expect(theirs?.method).toBe(ours.method);
   expect(theirs?.path).toBe(new URL(ours.url).pathname);
   expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
-  // Beyond ours the library adds its own name, counters and a random device.
+  // The library also adds its own name, counters and a random device.
   expect(JSON.parse(String(theirs?.body))).toMatchObject(expected);
 });

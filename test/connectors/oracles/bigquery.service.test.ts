@@ -11,13 +11,13 @@ const config = { projectId: 'my-project-123', datasetId: 'payments', tableId: 'e
 function tableAt(apiEndpoint: string) {
   const credentials = new auth.OAuth2();
   credentials.setCredentials({ access_token: config.accessToken });
-  // The same class in two releases of Google's authentication library, whose types do not know each other.
+  // The same class from two releases of Google's authentication library, whose types are incompatible.
   const authClient = credentials as unknown as BigQueryOptions['authClient'];
   const client = new BigQuery({ projectId: config.projectId, apiEndpoint, authClient, autoRetry: false });
   return client.dataset(config.datasetId).table(config.tableId);
 }
 
-test.each(EVENT_KINDS)('inserts %s as the library of Google inserts the same row', async (kind) => {
+test.each(EVENT_KINDS)('inserts the same row for %s as Google’s library', async (kind) => {
   const ours = requestOf(bigquery.build([sampleEvent(kind)], config, sampleContext()));
   const { rows, ...options } = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
@@ -31,7 +31,7 @@ test.each(EVENT_KINDS)('inserts %s as the library of Google inserts the same row
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('reads the table from where the library reads it', async () => {
+test('reads the table from the same URL as the library', async () => {
   const ours = bigquery.probe?.build(config);
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
   await tableAt(receiver.url).getMetadata();

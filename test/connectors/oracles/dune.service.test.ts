@@ -9,7 +9,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const config = { apiKey: 'dune-secret', namespace: 'my_team' };
 const uploads = new UploadsAPI(config.apiKey);
 
-/** The library's address is built in, so its requests are redirected to the receiver. */
+/** The library has a fixed address, so this redirects its requests to the receiver. */
 async function startDune() {
   const receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
   const { fetch } = globalThis;
@@ -30,7 +30,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
   expect(theirs?.headers['x-dune-api-key']).toBe(ours.headers['x-dune-api-key']);
 }
 
-test('inserts a batch of every event type as the library inserts the same lines', async () => {
+test('inserts the same batch of every event type as the library', async () => {
   const [first, ...rest] = EVENT_KINDS.map((kind) => sampleEvent(kind));
   const context = sampleContext({ memory: { 'table:my_team/x402_events': 'created' } });
   const ours = requestOf(dune.build([first!, ...rest], config, context));
@@ -47,7 +47,7 @@ test('inserts a batch of every event type as the library inserts the same lines'
   expect(String(theirs?.body)).toBe(ours.body);
 });
 
-test('creates the same table as the library, with column types the library knows', async () => {
+test('creates the same table as the library, with column types from the library', async () => {
   const ours = requestOf(dune.build([sampleEvent('payment.settled')], config, sampleContext()));
   const table = JSON.parse(ours.body ?? '');
   const receiver = await startDune();
@@ -59,7 +59,7 @@ test('creates the same table as the library, with column types the library knows
   for (const { type } of table.schema) expect(Object.values(ColumnType)).toContain(type);
 });
 
-test('looks for an upload as the library lists them', async () => {
+test('lists uploads like the library', async () => {
   const receiver = await startDune();
   await uploads.list({ limit: 1 });
   expectSame((await receiver.waitFor(1))[0], dune.probe!.build(config));

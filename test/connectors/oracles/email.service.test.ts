@@ -8,13 +8,13 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const apiKey = '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';
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', 'Jane <j@x.example>'] };
 
-test.each(EVENT_KINDS)('sends %s as the library of SendGrid sends the same mail', async (kind) => {
+test.each(EVENT_KINDS)('sends the same email for %s as SendGrid’s library', async (kind) => {
   const event = sampleEvent(kind);
   const ours = requestOf(email.build([event], config, sampleContext()));
   const body = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ statusCode: 202 }));
   sendgrid.setApiKey(apiKey);
-  // After the key, which resets the address. The public types don't include the client.
+  // Set after the key, because the key resets the address. The public types don't include the client.
   (sendgrid as unknown as { client: { setDefaultRequest(key: string, value: string): void } }).client.setDefaultRequest(
     'baseUrl',
     receiver.url,

@@ -4,7 +4,7 @@ import { ga4 } from '../../../src/connectors/types/ga4.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { builtJson, sampleEvent, testEvent } from '../support/samples.ts';
 
-// Google has no library for the Measurement Protocol, so this uses the published reference, as a schema:
+// Google has no library for the Measurement Protocol, so this test uses the published reference as a schema:
 // https://developers.google.com/analytics/devguides/collection/protocol/ga4/reference
 const NAME = '^(?!_|firebase_|ga_|google_|gtag\\.)[A-Za-z][A-Za-z0-9_]{0,39}$';
 const text = { type: 'string', maxLength: 100 };
@@ -61,14 +61,14 @@ const config = { measurementId: 'G-1A2B3C4D5E', apiSecret: 'x-YcqXVVQ6mRUUf5WmyV
 const validate = new Ajv({ allowUnionTypes: true }).compile(BODY);
 
 describe('the published reference', () => {
-  test.each(EVENT_KINDS.map((kind) => sampleEvent(kind)).concat(testEvent()))('is followed by $type', (event) => {
+  test.each(EVENT_KINDS.map((kind) => sampleEvent(kind)).concat(testEvent()))('allows $type', (event) => {
     const body = builtJson(ga4, config, event);
     validate(body);
     expect(validate.errors).toBeNull();
     expect(RESERVED_NAMES.split(' ')).not.toContain(body.events[0].name);
   });
 
-  test('has what it requires of a purchase', () => {
+  test('requires purchase parameters, and payment.settled has all of them', () => {
     const [{ params }] = builtJson(ga4, config, sampleEvent('payment.settled')).events;
     expect(Object.keys(params)).toEqual(expect.arrayContaining(['transaction_id', 'value', 'currency', 'items']));
   });

@@ -32,7 +32,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 
 const receiverOfJson = () => startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
 
-test.each(EVENT_KINDS)('appends %s as the library of Google appends the same row', async (kind) => {
+test.each(EVENT_KINDS)('appends the same row for %s as Google’s library', async (kind) => {
   const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext()));
   await using receiver = await receiverOfJson();
   await clientAt(receiver.url).values.append({
@@ -48,7 +48,7 @@ test.each(EVENT_KINDS)('appends %s as the library of Google appends the same row
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('reads ids back as the library reads a range', async () => {
+test('reads ids back like the library reads a range', async () => {
   const memory = { [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
   const context = sampleContext({ previousAttemptAmbiguous: true, memory });
   const ours = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, context));
@@ -58,7 +58,7 @@ test('reads ids back as the library reads a range', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('probes with the fields the library asks for', async () => {
+test('probes with the same fields as the library', async () => {
   await using receiver = await receiverOfJson();
   const fields = 'spreadsheetId,sheets.properties(title,gridProperties.rowCount)';
   await clientAt(receiver.url).get({ spreadsheetId, fields });

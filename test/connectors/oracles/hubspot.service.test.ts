@@ -15,7 +15,7 @@ async function startHubspot(statusCode = 200) {
   return { receiver, client };
 }
 
-// The library still calls the undated paths, which HubSpot is retiring. Objects and properties are the same.
+// The library still calls the undated paths, which HubSpot is retiring. The bodies are the same.
 function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
   const undated = new URL(ours.url).pathname.replace(/^\/crm\/(objects|properties)\/2026-03\//, '/crm/v3/$1/');
   expect(theirs?.method).toBe(ours.method);
@@ -27,7 +27,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 }
 
 test.each(['customer.first_payment', 'customer.milestone'] as const)(
-  'upserts the contact of %s as the library does',
+  'upserts the same contact for %s as the library',
   async (kind) => {
     const ours = requestOf(hubspot.build([sampleEvent(kind)], config, sampleContext()));
     const { receiver, client } = await startHubspot();
@@ -37,7 +37,7 @@ test.each(['customer.first_payment', 'customer.milestone'] as const)(
   },
 );
 
-test('sends to the dated path what the plain request of the library sends there', async () => {
+test('sends the same request to the dated path as the library’s generic request', async () => {
   const ours = requestOf(hubspot.build([sampleEvent('customer.milestone')], config, sampleContext()));
   const { receiver, client } = await startHubspot();
   await using _ = receiver;
@@ -48,7 +48,7 @@ test('sends to the dated path what the plain request of the library sends there'
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('creates the properties as the library does', async () => {
+test('creates the properties like the library', async () => {
   const unknown = vendorResponse(400, { errors: [{ code: 'PROPERTY_DOESNT_EXIST' }] });
   const { requests } = drive(hubspot, config, [sampleEvent('customer.milestone')], () => unknown);
   const ours = requests[1]!;
@@ -58,7 +58,7 @@ test('creates the properties as the library does', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('probes with the property the library reads', async () => {
+test('probes with the same property request as the library', async () => {
   const { receiver, client } = await startHubspot();
   await using _ = receiver;
   await client.crm.properties.coreApi.getByName('contacts', 'x402_wallet');

@@ -7,12 +7,12 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { projectToken: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 
-test('imports what the library of Mixpanel imports for the same payment', async () => {
+test('imports the same payment as Mixpanel’s library', async () => {
   const ours = requestOf(mixpanel.build([sampleEvent('payment.settled')], config, sampleContext()));
   const [{ event, properties }] = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '1' }));
   using _redirection = redirectHttps(receiver.port);
-  // The library only supports Basic authorization with the older secret. The project token goes in the same place.
+  // The library only supports Basic authentication with the older secret. The project token goes in the same place.
   const logger = { ...console, warn: () => {} };
   const client = Mixpanel.init(config.projectToken, { host: 'api.mixpanel.com', secret: config.projectToken, logger });
   const record = { event, properties: { ...properties } };

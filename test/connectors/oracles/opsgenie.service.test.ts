@@ -4,7 +4,7 @@ import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
-/** The part used here: the package comes without types. */
+/** The part used here, because the package has no types. */
 type OpsgenieSdk = {
   configure(options: { host: string; api_key: string }): void;
   alertV2: {
@@ -22,7 +22,7 @@ const accepted = {
   body: '{"result":"Request will be processed","took":0.1,"requestId":"1"}',
 };
 
-test('creates the alert that the library of Opsgenie creates', async () => {
+test('creates the same alert as Opsgenie’s library', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.failed')], config, sampleContext()));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });
@@ -30,14 +30,14 @@ test('creates the alert that the library of Opsgenie creates', async () => {
 
   const [theirs] = await receiver.waitFor(1);
   expect(theirs?.method).toBe(ours.method);
-  // The library adds a trailing slash, which the documentation doesn't have.
+  // The library adds a trailing slash that the documentation doesn't have.
   expect(theirs?.path).toBe(`${new URL(ours.url).pathname}/`);
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
   expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('closes the alert the way the library does', async () => {
+test('closes the alert like the library', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory })));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });

@@ -17,7 +17,7 @@ test.each([
   ['resolve', sampleEvent('payment.settled'), undefined],
   ['change', sampleEvent('endpoint.created'), undefined],
   ['trigger in Europe', sampleEvent('payment.failed'), 'eu'],
-] as const)('sends the %s that the library of PagerDuty sends', async (_title, sample: ConnectorEvent, region) => {
+] as const)('sends the same %s as PagerDuty’s library', async (_title, sample: ConnectorEvent, region) => {
   const ours = requestOf(pagerduty.build([sample], { ...config, ...(region && { region }) }, context));
   const data = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ statusCode: 202, body: '{"status":"success"}' }));

@@ -7,7 +7,7 @@ import { drive } from '../support/drive.ts';
 import { sampleEvent, vendorResponse } from '../support/samples.ts';
 
 type Done = (error: unknown) => void;
-/** The part used here: the package comes without types. */
+/** The part used here, because the package has no types. */
 type QuickBooksClient = {
   endpoint: string;
   createSalesReceipt(receipt: object, done: Done): void;
@@ -28,7 +28,7 @@ async function startQuickBooks() {
   return { receiver, client };
 }
 
-/** The library asks for JSON with `format`; the `accept` header of ours says the same. */
+/** The library requests JSON with the `format` parameter, and we use the `accept` header. */
 function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
   const their = new URL(theirs?.path ?? '', 'https://quickbooks.api.intuit.com');
   const our = new URL(ours.url);
@@ -47,7 +47,7 @@ const ANSWERS: Record<string, object> = {
   rate: { ExchangeRate: { SourceCurrencyCode: 'USD', TargetCurrencyCode: 'GBP', Rate: 0.79 } },
 };
 
-/** Every call of a connector's first delivery to a company with books in pounds, by step. */
+/** Returns all calls of a connector's first delivery to a company with books in pounds, by step. */
 function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
   const stepOf = ({ step = '' }: ConnectorRequest) => step.split(':')[0]!;
   const { requests } = drive(quickbooks, config, [sampleEvent(kind)], (request) =>
@@ -57,7 +57,7 @@ function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<
 }
 
 test.each(['revenue.daily_summary', 'payment.settled'] as const)(
-  'books %s as the library creates the same sales receipt',
+  'books the same sales receipt for %s as the library',
   async (kind) => {
     const ours = ourRequests(kind).send!;
     const receipt = JSON.parse(ours.body ?? '');
@@ -72,7 +72,7 @@ test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   },
 );
 
-test('reads the preferences and the company where the library reads them', async () => {
+test('reads the preferences and the company from the same URLs as the library', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   await new Promise<unknown>((resolve) => client.getPreferences(resolve));
@@ -82,7 +82,7 @@ test('reads the preferences and the company where the library reads them', async
   expectSame(company, quickbooks.probe!.build(config));
 });
 
-test('asks for the exchange rate of a day as the library does', async () => {
+test('requests the exchange rate of a day like the library', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   const options = { sourcecurrencycode: 'USD', asofdate: '2026-01-02' };
@@ -91,12 +91,12 @@ test('asks for the exchange rate of a day as the library does', async () => {
   expectSame(theirs, ourRequests('revenue.daily_summary').rate!);
 });
 
-test('puts queries where the library puts them', async () => {
+test('sends queries like the library', async () => {
   const ours = ourRequests('revenue.daily_summary').item!;
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   await new Promise<unknown>((resolve) => client.findItems("where Name = 'x402 API revenue'", resolve));
   const [theirs] = await receiver.waitFor(1);
-  // The library can only ask for every column, and writes the entity in lower case.
+  // The library can only select all columns, and writes the entity in lower case.
   expectSame(theirs, { ...ours, url: ours.url.replace('select%20Id%20from%20Item', 'select%20*%20from%20item') });
 });

@@ -6,7 +6,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { writeKey: 'wk0123456789abcdefghijABCDEFGHIJ' };
 
-test('sends what the library of Segment sends for the same order', async () => {
+test('sends the same order as Segment’s library', async () => {
   const ours = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
   const message = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '{"success":true}' }));
@@ -22,7 +22,7 @@ test('sends what the library of Segment sends for the same order', async () => {
 
   const [theirs] = await receiver.waitFor(1);
   expect(theirs?.method).toBe(ours.method);
-  // The library sends several at once to `/v1/batch`; one by one the same object goes to the call's own path.
+  // The library sends batches to `/v1/batch`. A single call sends the same object to its own path.
   expect(theirs?.path).toBe('/v1/batch');
   expect(new URL(ours.url).pathname).toBe('/v1/track');
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
@@ -30,7 +30,7 @@ test('sends what the library of Segment sends for the same order', async () => {
   const [{ type, _metadata, integrations, context, ...sent }] = JSON.parse(String(theirs?.body)).batch;
   expect(type).toBe('track');
   const { context: ourContext, ...expected } = message;
-  // The library stamps a Date; as JSON it is the same text.
+  // The library's timestamp can have another format for the same time.
   expect({ ...sent, timestamp: new Date(sent.timestamp).toISOString() }).toEqual(expected);
   expect(Object.keys(context.library)).toEqual(Object.keys(ourContext.library));
 });

@@ -8,7 +8,7 @@ import { classifyContext, requestOf, sampleContext, sampleEvent, vendorResponse 
 
 const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
 
-test.each(EVENT_KINDS)('sends %s as the library of Slack sends the same message', async (kind) => {
+test.each(EVENT_KINDS)('sends the same message for %s as Slack’s library', async (kind) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
   const ours = requestOf(slack.build([sampleEvent(kind)], { webhookUrl }, context));
   const message: IncomingWebhookSendArguments = JSON.parse(ours.body ?? '');
@@ -23,8 +23,8 @@ test.each(EVENT_KINDS)('sends %s as the library of Slack sends the same message'
   expect(JSON.parse(String(theirs?.body))).toEqual(message);
 });
 
-test('builds blocks of the types the library declares', () => {
-  // Checked by the compiler: each object as our renderer writes it.
+test('builds blocks of the types that the library declares', () => {
+  // The compiler checks these objects, which have the shapes that our renderer produces.
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: 'Payment settled: 0.01 USDC', emoji: false } },
     {

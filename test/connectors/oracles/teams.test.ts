@@ -5,21 +5,21 @@ import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { builtJson, HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 
-// Microsoft has no library for posting to a workflow, and a workflow accepts any body and fails later, out of sight.
-// Uses the official Adaptive Cards parser: it must accept the card and omit nothing.
+// Microsoft has no library for posting to a workflow, and a workflow accepts any body and fails later without a trace.
+// So this test uses the official Adaptive Cards parser, which must accept the card and omit nothing.
 
 const webhookUrl =
   'https://default0.73.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0/triggers/manual/paths/invoke?sig=x';
 const config = { webhookUrl, envelope: 'card' as const };
 
-test.each(EVENT_KINDS)('%s is a card that the official parser accepts', (kind) => {
+test.each(EVENT_KINDS)('the official parser accepts the card for %s', (kind) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
   for (const event of [sampleEvent(kind), ...HOSTILE_TEXTS.map((text) => hostileEvent(kind, text))]) {
     expectCleanCard(builtJson(teams, config, event, context));
   }
 });
 
-test('notices a broken card', () => {
+test('the official parser rejects a broken card', () => {
   const card = builtJson(teams, config, sampleEvent('payment.settled'));
   card.body.push({ type: 'NoSuchElement' });
   expect(() => expectCleanCard(card)).toThrow();

@@ -9,7 +9,7 @@ import { classifyContext, requestOf, sampleContext, sampleEvent } from '../suppo
 const accountSid = 'AC0123456789abcdef0123456789abcdef';
 const config = { accountSid, authToken: 't0ken', from: '+15005550006', to: '+15558675310' };
 
-/** The library has no base URL, so its transport replaces the host and nothing else. */
+/** The library has no base URL setting, so this transport replaces the host. */
 class LoopbackClient extends twilioSdk.RequestClient {
   readonly receiver: Receiver;
   readonly hosts: string[] = [];
@@ -26,7 +26,7 @@ class LoopbackClient extends twilioSdk.RequestClient {
   }
 }
 
-test.each(EVENT_KINDS)('sends %s as the library of Twilio sends the same SMS', async (kind) => {
+test.each(EVENT_KINDS)('sends the same SMS for %s as Twilio’s library', async (kind) => {
   const ours = requestOf(twilio.build([sampleEvent(kind)], config, sampleContext()));
   const form = new URLSearchParams(ours.body);
   await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1","status":"queued"}' }));
@@ -47,7 +47,7 @@ test.each(EVENT_KINDS)('sends %s as the library of Twilio sends the same SMS', a
   expect(Object.fromEntries(new URLSearchParams(String(theirs?.body)))).toEqual(Object.fromEntries(form));
 });
 
-test('reaches the regional host the library reaches', async () => {
+test('calls the same regional host as the library', async () => {
   const ours = requestOf(twilio.build([sampleEvent('payment.settled')], { ...config, region: 'ie1' }, sampleContext()));
   await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1"}' }));
   const httpClient = new LoopbackClient(receiver);
@@ -56,7 +56,7 @@ test('reaches the regional host the library reaches', async () => {
   expect(httpClient.hosts).toEqual([new URL(ours.url).origin]);
 });
 
-test('looks for a sent SMS as the library lists messages', async () => {
+test('looks up sent messages like the library', async () => {
   const context = classifyContext(config, sampleEvent('payment.settled'), { previousAttemptAmbiguous: true });
   const ours = requestOf(twilio.build([sampleEvent('payment.settled')], config, context));
   await using receiver = await startReceiver(() => ({ body: '{"messages":[],"next_page_uri":null}' }));

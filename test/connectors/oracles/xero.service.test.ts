@@ -31,7 +31,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 }
 
 test.each(['revenue.daily_summary', 'payment.settled'] as const)(
-  'drafts the invoice of %s as the library of Xero does',
+  'drafts the same invoice for %s as Xero’s library',
   async (kind) => {
     const { requests } = drive(xero, config, [sampleEvent(kind)], () => vendorResponse(200, { Invoices: [] }));
     const ours = requests.at(-1)!;
@@ -57,12 +57,12 @@ test.each(['revenue.daily_summary', 'payment.settled'] as const)(
     expectSame(theirs, ours);
     expect(theirs?.headers['idempotency-key']).toBe(ours.headers['idempotency-key']);
     expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
-    // Our JSON has no undefined members, and the library omits what it wasn't given.
+    // Neither our JSON nor the library's includes undefined members.
     expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
   },
 );
 
-test('looks for the invoices of a day as the library lists them', async () => {
+test('looks up the invoices of a day like the library', async () => {
   const ours = requestOf(xero.build([sampleEvent('revenue.daily_summary')], config, sampleContext()));
   const where = new URL(ours.url).searchParams.get('where') ?? '';
   const { receiver, api } = await startXero();
@@ -75,7 +75,7 @@ test('looks for the invoices of a day as the library lists them', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('looks for numbers as the library lists them', async () => {
+test('looks up invoice numbers like the library', async () => {
   const late = sampleContext({ now: new Date('2026-01-03T00:00:05Z') });
   const ours = requestOf(xero.build([sampleEvent('payment.settled')], config, late));
   const numbers = new URL(ours.url).searchParams.get('InvoiceNumbers')?.split(',') ?? [];

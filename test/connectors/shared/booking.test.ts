@@ -11,7 +11,7 @@ function booked(...args: Parameters<typeof bookingOf>): Booking {
   return booking;
 }
 
-describe('which event types are booked', () => {
+describe('the event types that are booked', () => {
   test('are daily summaries, and payments only if no summaries are selected', () => {
     const carried = (...selected: (typeof EVENT_KINDS)[number][]) =>
       EVENT_KINDS.filter((kind) => booksKind(kind, new Set(selected)));
@@ -51,7 +51,7 @@ describe('a booking', () => {
     expect(booking.number.startsWith(booking.dayNumber)).toBe(true);
   });
 
-  test('has the same number for every connector and attempt, and another for another project, day or payment', () => {
+  test('has the same number every time, and a different one for another project, day or payment', () => {
     const number = (...args: Parameters<typeof sampleEvent>) => booked(sampleEvent(...args)).number;
     const numbers = [
       number('payment.settled'),
@@ -82,7 +82,7 @@ describe('a booking', () => {
     );
   });
 
-  test('is never made for a test event or an event that settles nothing', () => {
+  test('is skipped for a test event and for an event that settles nothing', () => {
     for (const kind of EVENT_KINDS) expect(bookingOf(testEvent(kind))).toHaveProperty('skip');
     for (const kind of EVENT_KINDS.filter((kind) => kind !== 'payment.settled' && kind !== 'revenue.daily_summary')) {
       expect(bookingOf(sampleEvent(kind))).toHaveProperty('skip');
@@ -97,23 +97,23 @@ describe('a booking', () => {
   });
 });
 
-describe('what is already in the books', () => {
+describe('a check for existing bookings', () => {
   const day = booked(sampleEvent('revenue.daily_summary'));
   const payment = booked(sampleEvent('payment.settled'));
   const dayEntry = { number: day.number, reference: day.reference };
   const paymentEntry = { number: payment.number, reference: payment.reference };
 
   test.each([
-    ['a day when there is nothing', day, [], undefined],
+    ['a day without bookings', day, [], undefined],
     ['a day that is booked', day, [dayEntry], 'delivered'],
-    ['a day that is booked with a remark', day, [{ ...dayEntry, reference: `${day.reference} ok` }], 'delivered'],
+    ['a day that is booked with a note', day, [{ ...dayEntry, reference: `${day.reference} ok` }], 'delivered'],
     ['a day whose number is taken', day, [{ ...dayEntry, reference: null }], 'drop'],
-    ['a day of which a payment is booked', day, [paymentEntry], 'drop'],
-    ['a payment when there is nothing', payment, [], undefined],
+    ['a day with a booked payment', day, [paymentEntry], 'drop'],
+    ['a payment without bookings', payment, [], undefined],
     ['a payment that is booked', payment, [paymentEntry], 'delivered'],
     ['a payment whose day is booked', payment, [dayEntry], 'delivered'],
     ['a payment whose number is taken', payment, [{ ...paymentEntry, reference: 'evt_other' }], 'drop'],
-  ])('decides on %s', (_case, booking, documents, kind) => {
+  ])('handles %s', (_case, booking, documents, kind) => {
     expect(judgeBooked(booking, documents)?.kind).toBe(kind);
   });
 });

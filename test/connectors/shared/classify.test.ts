@@ -30,7 +30,7 @@ describe('classifying by status', () => {
     [500, 'retry'],
     [503, 'retry'],
     [520, 'retry'],
-  ])('makes %i a %s', (statusCode, kind) => {
+  ])('turns the status %i into %s', (statusCode, kind) => {
     expect(classifyByStatus('Vendor', vendorResponse(statusCode)).kind).toBe(kind);
   });
 
@@ -39,7 +39,7 @@ describe('classifying by status', () => {
     expect(classifyByStatus('Vendor', vendorResponse(200), { expected: [202] }).kind).toBe('drop');
   });
 
-  test('gives the status and the detail in a reason of at most 200 characters', () => {
+  test('includes the status and the detail in a reason of at most 200 characters', () => {
     expect(classifyByStatus('Vendor', vendorResponse(403), { detail: 'not yours' })).toEqual({
       kind: 'pause',
       reason: 'Vendor rejected the credentials; replace them (HTTP 403): not yours',
@@ -57,20 +57,20 @@ describe('Retry-After', () => {
   const seconds = (value: string, headers: Record<string, string> = {}) =>
     retryAfterSeconds(vendorResponse(429, '', { 'retry-after': value, ...headers }), now);
 
-  test('is read as seconds, whole or not', () => {
+  test('can be a whole or fractional number of seconds', () => {
     expect(seconds('30')).toBe(30);
     expect(seconds('0.3')).toBe(1);
   });
 
-  test('is read as a date, counted from now', () => {
+  test('can be a date, relative to now', () => {
     expect(seconds('Fri, 02 Jan 2026 03:05:05 GMT')).toBe(60);
     expect(seconds('Fri, 02 Jan 2026 03:00:00 GMT')).toBe(0);
   });
 
-  test("is counted from the response's own date if it has one", () => {
+  test("is relative to the response's own date if it has one", () => {
     const headers = { 'retry-after': 'Fri, 02 Jan 2026 03:05:05 GMT', date: 'Fri, 02 Jan 2026 03:05:00 GMT' };
     expect(retryAfterSeconds(vendorResponse(503, '', headers))).toBe(5);
-    // The clocks of the two may differ.
+    // The clocks can differ.
     expect(retryAfterSeconds(vendorResponse(503, '', headers), now)).toBe(5);
   });
 
@@ -96,7 +96,7 @@ describe('Retry-After', () => {
 });
 
 describe("a vendor's message", () => {
-  test('loses control and direction characters and is cut', () => {
+  test('is shortened, without control and direction characters', () => {
     expect(vendorText('a\r\n\u0000b\u202Ec')).toBe('a bc');
     expect(vendorText('x'.repeat(500), [], 10)).toBe(`${'x'.repeat(9)}…`);
     expect(vendorText(42)).toBe('42');
@@ -120,7 +120,7 @@ describe('reading untrusted JSON', () => {
 });
 
 describe('a failed probe', () => {
-  test('gives the reason a delivery would get', () => {
+  test('has the same reason as a delivery', () => {
     expect(failedProbe('Vendor', { kind: 'pause', reason: 'Replace it.' })).toEqual({
       ok: false,
       message: 'Replace it.',

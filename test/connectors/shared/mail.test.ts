@@ -3,7 +3,7 @@ import { parseMailbox, renderMail, splitMailboxes } from '../../../src/connector
 import { describeEvent } from '../../../src/connectors/shared/message.ts';
 import { HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 
-describe('reading a mailbox', () => {
+describe('parsing a mailbox', () => {
   test.each([
     ['a@x.example', { email: 'a@x.example' }],
     ['  a+tag@sub.x.example ', { email: 'a+tag@sub.x.example' }],
@@ -12,7 +12,7 @@ describe('reading a mailbox', () => {
     ['"Doe, Jane" <j@x.example>', { email: 'j@x.example', name: 'Doe, Jane' }],
     ['"a \\"b\\" c" <j@x.example>', { email: 'j@x.example', name: 'a "b" c' }],
     ['Zahlung Größe <z@xn--grsse-xxa.example>', { email: 'z@xn--grsse-xxa.example', name: 'Zahlung Größe' }],
-  ])('takes %j', (text, mailbox) => {
+  ])('accepts %j', (text, mailbox) => {
     expect(parseMailbox(text)).toEqual(mailbox);
   });
 
@@ -32,7 +32,7 @@ describe('reading a mailbox', () => {
     '<script>@x.example',
     `${'a'.repeat(65)}@x.example`,
     `a@${'x.'.repeat(200)}example`,
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseMailbox(text)).toBeUndefined();
   });
 
@@ -45,7 +45,7 @@ describe('reading a mailbox', () => {
   });
 });
 
-describe('a message as an email', () => {
+describe('an email', () => {
   const mailOf = (text: string) =>
     renderMail(
       describeEvent(
@@ -54,7 +54,7 @@ describe('a message as an email', () => {
       ),
     );
 
-  test('says the same in text and HTML', () => {
+  test('has the same content in text and HTML', () => {
     const message = describeEvent(sampleEvent('payment.settled'), {
       ...sampleContext(),
       consoleUrl: 'https://console.example.com/e?a=1&b=2',

@@ -21,7 +21,7 @@ describe('a message for each event type', () => {
     'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info'],
   };
 
-  test.each(EVENT_KINDS)('%s has its title and tone', (kind) => {
+  test.each(EVENT_KINDS)('has the title and tone of %s', (kind) => {
     const { title, tone, heading, detail, eventId, at } = describeKind(sampleEvent(kind));
     expect([title, tone]).toEqual(TITLES[kind]);
     expect(title).toBe(`${heading}: ${detail}`);
@@ -65,7 +65,7 @@ describe('a message for each event type', () => {
     ['2', '2.00 USDC'],
     ['12.5', '12.50 USDC'],
     ['0.000001', '0.000001 USDC'],
-  ])('writes %s as %s', (amountUsd, written) => {
+  ])('formats the amount %s as %s', (amountUsd, written) => {
     expect(describeKind(sampleEvent('payment.settled', { amountUsd })).amount).toBe(written);
   });
 
@@ -87,21 +87,21 @@ describe('a message for each event type', () => {
 });
 
 describe('the limits of a message', () => {
-  test('omits the last facts if there are more than eight', () => {
+  test('omit the last facts if there are more than eight', () => {
     const failed = sampleEvent('payment.failed', { transactionHash: `0x${'5e'.repeat(32)}` }, { test: true });
     expect(describeKind(failed).facts.map(({ label }) => label)).toEqual([
       ...['Test', 'Amount', 'Endpoint', 'Stage', 'Reason', 'Payer', 'Network', 'Transaction'],
     ]);
   });
 
-  test.each(EVENT_KINDS)('%s marks a test event and stays within eight facts', (kind) => {
+  test.each(EVENT_KINDS)('allow a test event of %s its mark and at most eight facts', (kind) => {
     const { heading, facts } = describeKind(testEvent(kind));
     expect(heading).toMatch(/^\[Test\] /);
     expect(facts[0]).toEqual({ label: 'Test', value: 'Sent manually with sample data. No payment was made.' });
     expect(facts.length).toBeLessThanOrEqual(8);
   });
 
-  test.each(EVENT_KINDS)('%s keeps untrusted text on one line, cut and well formed', (kind) => {
+  test.each(EVENT_KINDS)('keep untrusted text in %s on one line, short and well formed', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const message = describeEvent(hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(message.title.length).toBeLessThanOrEqual(150);
@@ -118,7 +118,7 @@ describe('the limits of a message', () => {
     }
   });
 
-  test('is the same on every attempt', () => {
+  test('are the same on every attempt', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 7, previousAttemptAmbiguous: true, now: new Date(0) });
     expect(describeEvent(event, later)).toEqual(describeEvent(event, sampleContext()));

@@ -17,7 +17,7 @@ describe('oneLine', () => {
     expect(oneLine('👩‍💻 نمی‌خواهم')).toBe('👩‍💻 نمی‌خواهم');
   });
 
-  test('gives well-formed text without control characters for any input', () => {
+  test('returns well-formed text without control characters for any input', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(oneLine(text).isWellFormed()).toBe(true);
@@ -41,7 +41,7 @@ describe('shorten', () => {
 });
 
 describe('escapeWithin', () => {
-  test('cuts between escapes, never inside one', () => {
+  test('shortens text between escapes, never inside one', () => {
     expect(escapeWithin('<<<', escapeHtml, 12)).toBe('&lt;&lt;&lt;');
     expect(escapeWithin('<<<<', escapeHtml, 12)).toBe('&lt;&lt;…');
   });
@@ -56,7 +56,7 @@ describe('escapeWithin', () => {
 });
 
 describe('escapeHtml', () => {
-  test('leaves nothing that opens a tag, an entity or leaves an attribute', () => {
+  test('escapes everything that could open a tag or an entity or close an attribute', () => {
     expect(escapeHtml(`<a href="x" b='y'>&amp;`)).toBe('&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;');
   });
 });

@@ -56,12 +56,12 @@ describe('a row', () => {
     });
   });
 
-  test('has an amount for payments alone, so that a sum over one kind counts each payment once', () => {
+  test('has an amount only for payments, so a sum over one event type counts each payment once', () => {
     const withAmount = EVENT_KINDS.filter((kind) => eventRow(sampleEvent(kind)).amount_usd !== null);
     expect(withAmount).toEqual(['payment.verified', 'payment.settled', 'payment.failed']);
   });
 
-  test('of a test event carries no money and a kind of its own', () => {
+  test('of a test event has no amount and its own kind', () => {
     expect(eventRow(testEvent('payment.settled'))).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,
@@ -76,7 +76,7 @@ describe('a row', () => {
     expect(row).toMatchObject({ customer: null, tx_hash: null });
   });
 
-  test('never holds NUL or half a character, which PostgreSQL refuses', () => {
+  test('never contains NUL or lone surrogates, which PostgreSQL rejects', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const message = `${text}\0\ud83d`;
@@ -89,13 +89,13 @@ describe('a row', () => {
 });
 
 describe('the payload as text', () => {
-  test('is the whole payload while it fits', () => {
+  test('is the whole payload if it fits', () => {
     expect(JSON.parse(payloadJson(SAMPLE_PAYLOADS['payment.failed'], 32_000))).toEqual(
       SAMPLE_PAYLOADS['payment.failed'],
     );
   });
 
-  test('stays valid JSON within the limit, whatever the length of its texts', () => {
+  test('stays valid JSON within the limit for texts of any length', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.string({ unit: 'binary', maxLength: 5000 }), { maxKeys: 8 }),
@@ -109,7 +109,7 @@ describe('the payload as text', () => {
     );
   });
 
-  test('cuts the long text and keeps the rest', () => {
+  test('shortens only the long text', () => {
     const payload = { reason: 'insufficient_funds', message: 'x'.repeat(10_000) };
     expect(JSON.parse(payloadJson(payload, 2000))).toEqual({
       reason: 'insufficient_funds',

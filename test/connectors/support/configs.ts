@@ -3,22 +3,22 @@ import type { ConnectorType } from '../../../src/connectors/definition.ts';
 type SampleConfig = {
   /** The fields a config must have. */
   required: Record<string, unknown>;
-  /** Every other field, each set to something else than its default. */
+  /** Every other field, set to a value other than its default. */
   optional: Record<string, unknown>;
 };
 
-/** Fits into every secret of every type: 32 lower-case letters and digits. */
+/** A text that every secret of every type can contain: 32 lower-case letters and digits. */
 export const MARK = 'k3y0abcdefghijklmnopqrstuvwx4321';
 
 /** Where n8n runs in these tests. It is self-hosted, so the vendor has no fixed host. */
 export const N8N_HOST = 'n8n.customer.example';
 
-/** Signs that URLs, JSON, HTML and base64 each write in another way. */
+/** Adds characters that URLs, JSON, HTML and base64 each escape differently. */
 const awkward = (mark: string) => `${mark}+/="\\&<%`;
 
 /**
- * A config of every type. `mark` stands in each of its secrets, in those that may have them beside signs that have to
- * be escaped nearly everywhere.
+ * A config for each type. Every secret contains `mark`. Secrets that allow it also contain characters that need
+ * escaping.
  */
 const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   slack: (mark) => ({
@@ -123,7 +123,7 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
 };
 
-/** The config of a type with its required fields alone, or with all. */
+/** Returns the config of a type with only its required fields, or with all fields. */
 export function sampleConfig(type: ConnectorType, fields: 'required' | 'all' = 'required', mark = MARK) {
   const { required, optional } = SAMPLE_CONFIGS[type](mark);
   return fields === 'all' ? { ...required, ...optional } : required;

@@ -10,7 +10,7 @@ import { type Drive, drive } from './drive.ts';
 import { ask, toCall, type Vendor } from './vendors/vendor.ts';
 import { VENDORS } from './vendors/vendors.ts';
 
-/** Delivers events to the fake vendor of the type, which accepts all credentials, without a network. */
+/** Delivers events to the type's fake vendor without a network. The vendor accepts all credentials. */
 export function deliver(
   definition: ConnectorDefinition,
   config: Record<string, unknown>,
@@ -21,7 +21,7 @@ export function deliver(
   return drive(definition, config, events, (request) => respond(vendor, request), context);
 }
 
-/** The vendor's response to a request with credentials it knows. */
+/** Returns the vendor's response to a request with valid credentials. */
 export function respond(vendor: Vendor, request: ConnectorRequest): ConnectorResponse {
   return toResponse(ask(vendor, toCall(request), () => true));
 }

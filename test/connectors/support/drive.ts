@@ -16,7 +16,7 @@ export type Drive = {
   memory: Record<string, string>;
 };
 
-/** Delivers events as the engine does: build, respond, classify, follow `next`, merge what is remembered. */
+/** Delivers events like the engine: build, respond, classify, follow `next`, and merge `remember` into the memory. */
 export function drive<Config>(
   definition: ConnectorDefinition<Config>,
   config: Config,

@@ -2,8 +2,8 @@ import http from 'node:http';
 import https from 'node:https';
 
 /**
- * Sends every `https.request` to a loopback server in clear text until disposed, for libraries whose address cannot be
- * changed. The Host header stays the one of the vendor.
+ * Sends every `https.request` to a loopback server over plain HTTP until disposed, for libraries with a fixed address.
+ * The Host header is still the vendor's.
  */
 export function redirectHttps(port: number): Disposable {
   const original = https.request;

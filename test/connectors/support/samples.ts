@@ -13,7 +13,7 @@ import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 export const EVENT_TIME = '2026-01-02T03:04:05.678Z';
 export const CONNECTOR_ID = 'con_01jc9x2v5qe3w8k4m6n7p9r0st';
 
-/** An event of this type with the documented sample payload. `data` replaces single fields. */
+/** Creates an event with the documented sample payload. `data` replaces single fields. */
 export function sampleEvent<K extends EventKind>(
   type: K,
   data: Partial<EventPayload<K>> = {},
@@ -30,12 +30,12 @@ export function sampleEvent<K extends EventKind>(
   } as ConnectorEvent;
 }
 
-/** The same, marked as a test event. */
+/** Creates a sample event that is marked as a test. */
 export function testEvent(type: EventKind = 'payment.settled'): ConnectorEvent {
   return sampleEvent(type, {}, { test: true });
 }
 
-/** A context two seconds after the sample events, for the first attempt, with an empty memory. */
+/** Creates a context for the first attempt, two seconds after the sample events, with an empty memory. */
 export function sampleContext(overrides: Partial<BuildContext> = {}): BuildContext {
   return {
     connectorId: CONNECTOR_ID,
@@ -58,7 +58,7 @@ export function classifyContext<Config>(
   return { ...sampleContext(), config, events: [event], step: 'send', ...overrides };
 }
 
-/** A vendor's response. An object becomes a JSON body. */
+/** Creates a vendor's response. An object becomes a JSON body. */
 export function vendorResponse(
   statusCode: number,
   body: string | object = '',
@@ -67,13 +67,13 @@ export function vendorResponse(
   return { statusCode, headers, body: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 
-/** The request of a build that must not be skipped. */
+/** Returns the built request. @throws Error if the event was skipped. */
 export function requestOf(built: Built): ConnectorRequest {
   if ('skip' in built) throw new Error(`Skipped: ${built.skip}`);
   return built;
 }
 
-/** The parsed JSON body of what a definition builds for one event. */
+/** Returns the parsed JSON body of the request that a definition builds for one event. */
 export function builtJson<Config>(
   definition: ConnectorDefinition<Config>,
   config: Config,
@@ -88,7 +88,7 @@ export function accepts<Config>(definition: ConnectorDefinition<Config>, value: 
   return definition.config.safeParse(value).success;
 }
 
-/** Text that a payer or a seller may put into any free field and that must do no harm on the other side. */
+/** Texts that a buyer or a seller could enter in any text field, and that must do no harm at the vendor. */
 export const HOSTILE_TEXTS = [
   '<!channel> <!here> <@U012AB3CD> @everyone @here @all @channel',
   '<script>alert(1)</script><b onmouseover="x">&amp;',

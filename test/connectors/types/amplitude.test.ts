@@ -18,7 +18,7 @@ const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 const projectId = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
 const REVENUE_FIELDS = ['price', 'quantity', 'revenue', 'productId', 'revenueType', 'currency'];
 
-describe('what is sent', () => {
+describe('Amplitude requests', () => {
   test('sends a settled payment with its revenue at the top level', () => {
     const request = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: 'https://api2.amplitude.com/2/httpapi' });
@@ -68,7 +68,7 @@ describe('what is sent', () => {
     expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
   });
 
-  test('never puts payments of strangers on one user', () => {
+  test('never merges unknown payers into one user', () => {
     const unknown = { payer: null, customerId: null };
     const [first] = builtJson(amplitude, config, sampleEvent('payment.verified', unknown)).events;
     const other = sampleEvent('payment.verified', { ...unknown, paymentId: 'pay_other' });
@@ -79,11 +79,11 @@ describe('what is sent', () => {
     expect(builtJson(amplitude, config, sampleEvent('payment.settled')).events[0]).not.toHaveProperty('device_id');
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => amplitude.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  test('goes to the European address when told so', () => {
+  test('sends to the European host if configured', () => {
     const built = amplitude.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext());
     expect(requestOf(built).url).toBe('https://api.eu.amplitude.com/2/httpapi');
   });
@@ -94,7 +94,7 @@ describe('what is sent', () => {
     expect(amplitude.build([event], config, later)).toEqual(amplitude.build([event], config, sampleContext()));
   });
 
-  test('marks a test event and gives it no revenue', () => {
+  test('marks a test event and omits its revenue', () => {
     const [event] = builtJson(amplitude, config, testEvent()).events;
     expect(event).toMatchObject({ event_type: 'connector.test', event_properties: { test: true } });
     expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
@@ -107,20 +107,20 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Amplitude responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
-    ['one event taken', vendorResponse(200, { code: 200, events_ingested: 1 }), 'delivered'],
-    ['200 with no event taken', vendorResponse(200, { code: 200, events_ingested: 0 }), 'drop'],
+    ['one ingested event', vendorResponse(200, { code: 200, events_ingested: 1 }), 'delivered'],
+    ['200 with no ingested event', vendorResponse(200, { code: 200, events_ingested: 0 }), 'drop'],
     ['200 without a count', vendorResponse(200, 'success'), 'retry'],
-    ['a wrong key, which is a 400 here', vendorResponse(400, { code: 400, error: 'Invalid API key' }), 'pause'],
+    ['a wrong key, which causes a 400 here', vendorResponse(400, { code: 400, error: 'Invalid API key' }), 'pause'],
     [
       'a missing key',
       vendorResponse(400, { code: 400, error: 'Request missing required field', missing_field: 'api_key' }),
       'pause',
     ],
     [
-      'a field refused',
+      'a rejected field',
       vendorResponse(400, { error: 'Invalid field values on some events', events_with_invalid_fields: { time: [0] } }),
       'drop',
     ],
@@ -138,11 +138,11 @@ describe('what a response means', () => {
     ['503', vendorResponse(503), 'retry'],
     ['504', vendorResponse(504), 'retry'],
     ['a redirect', vendorResponse(301), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(amplitude.classify(response, context).kind).toBe(kind);
   });
 
-  test('waits 30 seconds for a busy user, an hour for a used-up day, and as long as it is told otherwise', () => {
+  test('waits as long as Retry-After says, or else 30 seconds for a throttled user and an hour for a daily quota', () => {
     const throttled = { code: 429, throttled_users: { [payer]: 31 } };
     const overQuota = { code: 429, exceeded_daily_quota_users: { [payer]: 500_001 } };
     expect(amplitude.classify(vendorResponse(429, throttled), context)).toMatchObject({ afterSeconds: 30 });
@@ -152,7 +152,7 @@ describe('what a response means', () => {
     });
   });
 
-  test('names the fields that were refused', () => {
+  test('names the rejected fields', () => {
     const response = vendorResponse(400, {
       error: 'Invalid field values on some events',
       events_with_invalid_fields: { time: [0] },
@@ -160,13 +160,13 @@ describe('what a response means', () => {
     expect(amplitude.classify(response, context)).toMatchObject({ reason: expect.stringContaining('(time)') });
   });
 
-  test('never repeats the key', () => {
+  test('never reveals the key', () => {
     const outcome = amplitude.classify(vendorResponse(400, { error: `bad ${config.apiKey}` }), context);
     expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
   });
 });
 
-describe('the settings', () => {
+describe('the Amplitude config', () => {
   test.each([
     [config, true],
     [{ ...config, region: 'eu' }, true],

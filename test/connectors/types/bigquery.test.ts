@@ -20,7 +20,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1
 const googleError = (code: number, reason: string, message = 'Some message') =>
   vendorResponse(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
 
-describe('what is sent', () => {
+describe('BigQuery requests', () => {
   test('inserts one row under the event id', () => {
     const request = requestOf(bigquery.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -52,7 +52,7 @@ describe('what is sent', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('carries %s with its payload as text', (kind) => {
+  test.each(EVENT_KINDS)('sends %s with its payload as text', (kind) => {
     const event = sampleEvent(kind);
     expect(bigquery.carries(kind, new Set([kind]))).toBe(true);
     expect(JSON.parse(builtJson(bigquery, config, event).rows[0].json.payload)).toEqual(event.data);
@@ -63,7 +63,7 @@ describe('what is sent', () => {
     expect(bigquery.build([settled], config, later)).toEqual(bigquery.build([settled], config, sampleContext()));
   });
 
-  test('marks a test event and gives it no amount', () => {
+  test('marks a test event and omits its amount', () => {
     expect(builtJson(bigquery, config, testEvent()).rows[0].json).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,
@@ -77,14 +77,14 @@ describe('what is sent', () => {
     expect(message).toBe(text.replaceAll('\0', '').toWellFormed());
   });
 
-  test("can't be directed to another table by its names", () => {
+  test('escapes the names in the URL', () => {
     const odd = { ...config, tableId: 'a b–ü' };
     expect(bigquery.config.parse(odd)).toEqual(odd);
     expect(requestOf(bigquery.build([settled], odd, sampleContext())).url).toContain('/tables/a%20b%E2%80%93%C3%BC/');
   });
 });
 
-describe('what a response means', () => {
+describe('BigQuery responses', () => {
   const rowErrors = (...reasons: string[]) =>
     vendorResponse(200, {
       insertErrors: [
@@ -93,25 +93,25 @@ describe('what a response means', () => {
     });
 
   test.each([
-    ['a row stored', vendorResponse(200, { kind: 'bigquery#tableDataInsertAllResponse' }), 'delivered'],
+    ['a stored row', vendorResponse(200, { kind: 'bigquery#tableDataInsertAllResponse' }), 'delivered'],
     ['an empty list of row errors', vendorResponse(200, { insertErrors: [] }), 'delivered'],
-    ['a row refused with 200', rowErrors('invalid'), 'drop'],
-    ['a row stopped by a sibling', rowErrors('stopped'), 'retry'],
-    ['a row error of the backend', rowErrors('backendError'), 'retry'],
-    ['a refused row among stopped ones', rowErrors('stopped', 'invalid'), 'drop'],
+    ['a rejected row with 200', rowErrors('invalid'), 'drop'],
+    ['a row that was stopped because of another row', rowErrors('stopped'), 'retry'],
+    ['a row error from the backend', rowErrors('backendError'), 'retry'],
+    ['a rejected row among stopped ones', rowErrors('stopped', 'invalid'), 'drop'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['an expired token', googleError(401, 'authError'), 'pause'],
-    ['no right or no billing', googleError(403, 'accessDenied'), 'pause'],
-    ['billing that is off', googleError(403, 'billingNotEnabled'), 'pause'],
-    ['a quota that comes as 403', googleError(403, 'quotaExceeded'), 'retry'],
-    ['a rate limit that comes as 403', googleError(403, 'rateLimitExceeded'), 'retry'],
+    ['a missing permission', googleError(403, 'accessDenied'), 'pause'],
+    ['disabled billing', googleError(403, 'billingNotEnabled'), 'pause'],
+    ['an exceeded quota with 403', googleError(403, 'quotaExceeded'), 'retry'],
+    ['a rate limit with 403', googleError(403, 'rateLimitExceeded'), 'retry'],
     ['429', vendorResponse(429), 'retry'],
     ['a bad request', googleError(400, 'invalid'), 'drop'],
-    ['a request too large', vendorResponse(413), 'drop'],
+    ['a request that is too large', vendorResponse(413), 'drop'],
     ['a redirect', vendorResponse(302), 'drop'],
     ['500', vendorResponse(500), 'retry'],
     ['503', vendorResponse(503), 'retry'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -143,7 +143,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the BigQuery config', () => {
   test.each([
     [{}, true],
     [{ projectId: 'example.com:my-project' }, true],
@@ -158,18 +158,18 @@ describe('the config', () => {
     [{ accessToken: 'a\r\nb' }, false],
     [{ tableId: undefined }, false],
     [{ region: 'eu' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(bigquery, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the BigQuery probe', () => {
   const columns =
     'event_id kind occurred_at payment_id endpoint_id customer amount_usd currency network tx_hash payload'.split(' ');
   const probe = (response: ReturnType<typeof vendorResponse>) => bigquery.probe?.classify(response, config, 'send');
   const table = (names: string[]) => vendorResponse(200, { schema: { fields: names.map((name) => ({ name })) } });
 
-  test('asks for the columns of the table', () => {
+  test('reads the columns of the table', () => {
     expect(bigquery.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://bigquery.googleapis.com/bigquery/v2/projects/my-project-123/datasets/payments/tables/events?fields=schema.fields(name)',
@@ -184,7 +184,7 @@ describe('the probe', () => {
     });
   });
 
-  test('reports what is wrong otherwise', () => {
+  test('reports an expired token and a missing table', () => {
     expect(probe(vendorResponse(401))).toMatchObject({ ok: false, message: expect.stringContaining('save a new one') });
     expect(probe(vendorResponse(404))).toMatchObject({ ok: false });
   });

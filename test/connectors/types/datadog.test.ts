@@ -19,8 +19,8 @@ const endpointTag = 'endpoint:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 const projectTag = 'project:proj_01jc9x2v5qe3w8k4m6n7p9r0st';
 const endpointKey = 'tollgate:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 
-describe('what is sent', () => {
-  test('posts a settled payment as an event of the first version of the API', () => {
+describe('Datadog requests', () => {
+  test('posts a settled payment as an event of API version 1', () => {
     const request = requestOf(datadog.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -70,11 +70,11 @@ describe('what is sent', () => {
     }
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => datadog.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  test('goes to the site of the organization', () => {
+  test("sends to the organization's site", () => {
     const built = datadog.build([sampleEvent('payment.settled')], { ...config, site: 'datadoghq.eu' }, sampleContext());
     expect(requestOf(built).url).toBe('https://api.datadoghq.eu/api/v1/events');
   });
@@ -103,7 +103,7 @@ describe('what is sent', () => {
     expect(body.aggregation_key).toBe('tollgate:test');
   });
 
-  test.each(HOSTILE_TEXTS)("doesn't let %j notify anybody or break out of its line", (text) => {
+  test.each(HOSTILE_TEXTS)("doesn't let %j notify anyone or break out of its line", (text) => {
     const data = { endpointPath: text, message: text, reason: text, method: text, network: text };
     const body = builtJson(datadog, config, sampleEvent('payment.failed', data));
     expect(body.title).not.toMatch(/[@\p{Cc}\p{Cs}\u202E]/u);
@@ -117,10 +117,10 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Datadog responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
-    ['accepted', vendorResponse(202, { status: 'ok', event: { id: 1 } }), 'delivered'],
+    ['an accepted event', vendorResponse(202, { status: 'ok', event: { id: 1 } }), 'delivered'],
     ['200', vendorResponse(200, { status: 'ok' }), 'delivered'],
     ['204', vendorResponse(204), 'drop'],
     ['400', vendorResponse(400, { errors: ['Invalid date_happened'] }), 'drop'],
@@ -131,7 +131,7 @@ describe('what a response means', () => {
     ['429', vendorResponse(429), 'retry'],
     ['500', vendorResponse(500), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(datadog.classify(response, context).kind).toBe(kind);
   });
 
@@ -143,18 +143,18 @@ describe('what a response means', () => {
     expect(limited({ 'x-ratelimit-reset': 'soon' })).not.toHaveProperty('afterSeconds');
   });
 
-  test('mentions the site as another reason for a 403', () => {
+  test('mentions the site as a possible reason for a 403', () => {
     expect(datadog.classify(vendorResponse(403), context)).toMatchObject({ reason: expect.stringContaining('site') });
   });
 
-  test('reports what was wrong without revealing the key', () => {
+  test("includes Datadog's message without revealing the key", () => {
     const outcome = datadog.classify(vendorResponse(400, { errors: [`bad date ${config.apiKey}`] }), context);
     expect(outcome).toMatchObject({ reason: expect.stringContaining('bad date') });
     expect(JSON.stringify(outcome)).not.toContain(config.apiKey);
   });
 });
 
-describe('the settings', () => {
+describe('the Datadog config', () => {
   test.each([
     [config, true],
     [{ ...config, site: 'us5.datadoghq.com' }, true],
@@ -171,8 +171,8 @@ describe('the settings', () => {
   });
 });
 
-describe('the probe', () => {
-  test('validates the key at the site', () => {
+describe('the Datadog probe', () => {
+  test('validates the key at the configured site', () => {
     expect(datadog.probe?.build({ ...config, site: 'datadoghq.eu' })).toEqual({
       method: 'GET',
       url: 'https://api.datadoghq.eu/api/v1/validate',
@@ -185,7 +185,7 @@ describe('the probe', () => {
     [vendorResponse(200, { valid: false }), false, "isn't valid at"],
     [vendorResponse(403, { errors: ['Forbidden'] }), false, "isn't valid at"],
     [vendorResponse(500), false, "couldn't check"],
-  ])('%j', (response, ok, words) => {
+  ])('for %j, ok is %s', (response, ok, words) => {
     expect(datadog.probe?.classify(response, config, 'send')).toEqual({ ok, message: expect.stringContaining(words) });
   });
 });

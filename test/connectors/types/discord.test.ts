@@ -22,7 +22,7 @@ type Field = { name: string; value: string; inline: boolean };
 type Embed = { title: string; description?: string; fields: Field[]; footer: { text: string } };
 type Body = { allowed_mentions: object; embeds: [Embed] };
 
-describe('what is sent', () => {
+describe('Discord requests', () => {
   test('posts one embed and waits until it is stored', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const request = requestOf(discord.build([settled], config, context));
@@ -68,7 +68,7 @@ describe('what is sent', () => {
     expect(requestOf(discord.build([settled], { webhookUrl: pasted }, sampleContext())).url).toBe(url);
   });
 
-  test.each(EVENT_KINDS)('carries %s within the limits', (kind) => {
+  test.each(EVENT_KINDS)('sends %s within the limits', (kind) => {
     expect(discord.carries(kind, new Set())).toBe(true);
     expectWithinLimits(builtJson(discord, config, sampleEvent(kind)));
   });
@@ -79,7 +79,7 @@ describe('what is sent', () => {
     expect(body.embeds[0].fields[0]?.name).toBe('Test');
   });
 
-  test.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without mentions, links or formatting', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const body: Body = builtJson(discord, config, hostileEvent(kind, text), context);
@@ -95,7 +95,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Discord responses', () => {
   const outcomeOf = (statusCode: number, body: string | object, headers = {}) =>
     discord.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
 
@@ -121,18 +121,18 @@ describe('what a response means', () => {
     [429, '', 'retry'],
     [500, { code: 10015 }, 'retry'],
     [502, '<html>', 'retry'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  test('waits as long as the body says, or else the header', () => {
+  test('waits as long as the body or else the header says', () => {
     const headers = { 'retry-after': '65' };
     expect(outcomeOf(429, { retry_after: 64.57, global: false }, headers)).toMatchObject({ afterSeconds: 65 });
     expect(outcomeOf(429, { retry_after: 0.3 })).toMatchObject({ afterSeconds: 1 });
     expect(outcomeOf(429, '<html>', { 'retry-after': '3600' })).toMatchObject({ afterSeconds: 3600 });
   });
 
-  test('waits longer when it is blocked', () => {
+  test('waits longer after the firewall blocks a request', () => {
     expect(outcomeOf(403, '<html>')).toMatchObject({ kind: 'retry', afterSeconds: 600 });
   });
 
@@ -149,7 +149,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Discord config', () => {
   test.each([
     [webhookUrl, true],
     ['https://canary.discord.com/api/v10/webhooks/1/a', true],
@@ -168,7 +168,7 @@ describe('the config', () => {
   });
 });
 
-describe('the probe', () => {
+describe('the Discord probe', () => {
   test('reads the webhook without posting', () => {
     expect(discord.probe!.build({ webhookUrl: `${webhookUrl}?thread_id=7` })).toMatchObject({
       method: 'GET',
@@ -182,7 +182,7 @@ describe('the probe', () => {
     [401, { code: 50027 }, false],
     [404, { code: 10015 }, false],
     [429, {}, false],
-  ])('%i %j: works is %s', (statusCode, body, ok) => {
+  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
     expect(discord.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -29,7 +29,7 @@ const lines = (events: Parameters<typeof dune.build>[0], overrides: object = {})
 const classify = (response: ReturnType<typeof vendorResponse>, step = 'insert') =>
   dune.classify(response, classifyContext(config, settled, { step, memory: known }));
 
-describe('what is sent', () => {
+describe('Dune requests', () => {
   test('inserts newline-delimited rows with exactly the columns of the schema', () => {
     const request = requestOf(dune.build([settled], config, sampleContext({ memory: known })));
     expect(request).toMatchObject({
@@ -61,7 +61,7 @@ describe('what is sent', () => {
     for (const row of rows) expect(Object.keys(row)).toEqual(columns);
   });
 
-  test('marks a test event and gives it no amount', () => {
+  test('marks a test event and omits its amount', () => {
     expect(lines([testEvent()])).toMatchObject([
       { kind: 'test.payment.settled', amount_usd: null, amount_atomic: null },
     ]);
@@ -80,7 +80,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('the first delivery', () => {
+describe('the first delivery to Dune', () => {
   const created = vendorResponse(200, { namespace: 'my_team', table_name: 'x402_events', already_existed: false });
   const account = vendorResponse(200, {
     tables: [{ full_name: 'dune.my_team.other', owner: { handle: 'my_team', type: 'team' } }],
@@ -105,9 +105,9 @@ describe('the first delivery', () => {
   });
 
   test.each([
-    ['says so', vendorResponse(200, { already_existed: true })],
-    ['refuses with 400', vendorResponse(400, { error: 'This table already exists' })],
-    ['refuses with 409', vendorResponse(409, { error: 'table already exists' })],
+    ['reports it', vendorResponse(200, { already_existed: true })],
+    ['responds with 400', vendorResponse(400, { error: 'This table already exists' })],
+    ['responds with 409', vendorResponse(409, { error: 'table already exists' })],
   ])('accepts an existing table when Dune %s', (_case, response) => {
     const { outcome, steps } = drive(dune, config, [settled], (request) =>
       request.step === 'create' ? response : inserted,
@@ -116,7 +116,7 @@ describe('the first delivery', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  test('finds the namespace from an upload of the account', () => {
+  test("finds the namespace in one of the account's uploads", () => {
     const { steps, requests, memory } = drive(
       dune,
       { apiKey: 'dune-secret' },
@@ -129,7 +129,7 @@ describe('the first delivery', () => {
     expect(memory).toEqual({ namespace: 'my_team', ...known });
   });
 
-  test('asks for the namespace if the account has no upload', () => {
+  test('pauses and asks for the namespace if the account has no uploads', () => {
     const { outcome } = drive(dune, { apiKey: 'dune-secret' }, [settled], () => vendorResponse(200, { tables: [] }));
     expect(outcome).toMatchObject({
       kind: 'pause',
@@ -158,32 +158,32 @@ describe('the first delivery', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Dune responses', () => {
   test.each([
-    ['rows written', inserted, 'delivered'],
+    ['written rows', inserted, 'delivered'],
     ['rows that do not match the schema', vendorResponse(400, { error: 'column mismatch' }), 'drop'],
-    ['a refused key', vendorResponse(401, { error: 'invalid API Key' }), 'pause'],
-    ['a key that may only read', vendorResponse(403, { error: 'forbidden' }), 'pause'],
+    ['a rejected key', vendorResponse(401, { error: 'invalid API Key' }), 'pause'],
+    ['a read-only key', vendorResponse(403, { error: 'forbidden' }), 'pause'],
     ['no credits', vendorResponse(402, { error: 'quota reached' }), 'pause'],
-    ['another write under way', vendorResponse(409, { error: 'conflict' }), 'retry'],
+    ['a concurrent write', vendorResponse(409, { error: 'conflict' }), 'retry'],
     ['429', vendorResponse(429), 'retry'],
     ['500', vendorResponse(500), 'retry'],
     ['503', vendorResponse(503), 'retry'],
     ['a redirect', vendorResponse(307), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('never repeats the key', () => {
+  test('never reveals the key', () => {
     expect(JSON.stringify(classify(vendorResponse(400, { error: 'bad dune-secret' })))).not.toContain('dune-secret');
   });
 });
 
-test('collects events for minutes, because every insert costs a credit', () => {
+test('Dune batches events for five minutes, because every insert costs a credit', () => {
   expect(dune.batch).toEqual({ maxEvents: 1000, windowSeconds: 300 });
 });
 
-describe('the config', () => {
+describe('the Dune config', () => {
   test.each([
     [{}, true],
     [{ namespace: undefined }, true],
@@ -196,12 +196,12 @@ describe('the config', () => {
     [{ apiKey: '' }, false],
     [{ apiKey: undefined }, false],
     [{ schema: [] }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(dune, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the Dune probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>, overrides = {}) =>
     dune.probe?.classify(response, { apiKey: 'dune-secret', ...overrides }, 'namespace');
 
@@ -213,7 +213,7 @@ describe('the probe', () => {
     });
   });
 
-  test('recognizes good and bad keys, and asks for a namespace if needed', () => {
+  test('recognizes valid and invalid keys, and asks for a namespace if needed', () => {
     expect(probe(vendorResponse(200, { tables: [] }), { namespace: 'my_team' })).toMatchObject({ ok: true });
     expect(probe(vendorResponse(200, { tables: [] }))).toMatchObject({ ok: false });
     expect(probe(vendorResponse(401))).toMatchObject({ ok: false });

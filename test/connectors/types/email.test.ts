@@ -18,7 +18,7 @@ const apiKey = 'SG.ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', '"Doe, Jane" <j@x.example>'] };
 const settled = sampleEvent('payment.settled');
 
-describe('what is sent', () => {
+describe('SendGrid requests', () => {
   test('sends each recipient a separate email, with text before HTML', () => {
     const request = requestOf(email.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -45,7 +45,7 @@ describe('what is sent', () => {
     expect(email.probe!.build({ ...config, region: 'eu' }).url).toBe('https://api.eu.sendgrid.com/v3/scopes');
   });
 
-  test.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('sends %s', (kind) => {
     expect(email.carries(kind, new Set())).toBe(true);
     expect(builtJson(email, config, sampleEvent(kind)).subject).toMatch(/^[A-Z][a-z ]+: \S/);
   });
@@ -54,7 +54,7 @@ describe('what is sent', () => {
     expect(builtJson(email, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
   });
 
-  test.each(EVENT_KINDS)("%s doesn't allow headers or markup", (kind) => {
+  test.each(EVENT_KINDS)("doesn't allow headers or markup in %s", (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(email, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.subject).not.toMatch(/\p{Cc}/u);
@@ -64,7 +64,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('SendGrid responses', () => {
   const context = classifyContext(config, settled);
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
     email.classify(vendorResponse(statusCode, body, headers), context);
@@ -83,7 +83,7 @@ describe('what a response means', () => {
     [429, error('too many requests'), 'retry'],
     [500, '', 'retry'],
     [503, '<html>', 'retry'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
@@ -95,11 +95,11 @@ describe('what a response means', () => {
     expect(outcomeOf(429, '', { 'retry-after': '9' })).toMatchObject({ afterSeconds: 9 });
   });
 
-  test('waits hours when the plan has no emails left', () => {
+  test('waits four hours if the plan has no emails left', () => {
     expect(outcomeOf(401, error('Maximum credits exceeded'))).toMatchObject({ afterSeconds: 14_400 });
   });
 
-  test("passes on SendGrid's message without revealing the key", () => {
+  test("includes SendGrid's message without revealing the key", () => {
     expect(outcomeOf(403, error('The from address does not match a verified Sender Identity.'))).toMatchObject({
       reason: expect.stringContaining('verified Sender Identity'),
     });
@@ -107,7 +107,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the SendGrid config', () => {
   test.each([
     [{}, true],
     [{ to: ['a@x.example'] }, true],
@@ -124,17 +124,17 @@ describe('the config', () => {
     [{ apiKey: '' }, false],
     [{ region: 'us' }, false],
     [{ subject: 'x' }, false],
-  ])('with %j it is accepted: %s', (change, isAccepted) => {
+  ])('with %j is accepted: %s', (change, isAccepted) => {
     expect(accepts(email, { ...config, ...change })).toBe(isAccepted);
   });
 
-  test('points to the Resend connector if given a Resend key', () => {
+  test('mentions the Resend connector if the key is a Resend key', () => {
     const result = email.config.safeParse({ ...config, apiKey: 're_123456789' });
     expect(result.error?.issues[0]?.message).toContain('use the Resend connector');
   });
 });
 
-describe('the probe', () => {
+describe('the SendGrid probe', () => {
   test('reads the scopes of the key', () => {
     expect(email.probe!.build(config)).toMatchObject({
       method: 'GET',
@@ -149,7 +149,7 @@ describe('the probe', () => {
     [200, '<html>', false],
     [401, { errors: [{ message: 'authorization required' }] }, false],
     [403, {}, false],
-  ])('%i %j: works is %s', (statusCode, body, ok) => {
+  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
     expect(email.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -27,7 +27,7 @@ const NAMES: Record<EventKind, string> = {
   'revenue.daily_summary': 'revenue_daily_summary',
 };
 
-describe('what is sent', () => {
+describe('GA4 requests', () => {
   test('sends a settled payment as a purchase', () => {
     const request = requestOf(ga4.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -77,7 +77,7 @@ describe('what is sent', () => {
   );
 
   // https://developers.google.com/analytics/devguides/collection/protocol/ga4/reference
-  test.each(EVENT_KINDS)('keeps %s within the limits Google publishes', (kind) => {
+  test.each(EVENT_KINDS)("keeps %s within Google's published limits", (kind) => {
     const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
     const reserved = /^(_|firebase_|ga_|google_|gtag\.)/;
     expect(event.name).toMatch(/^[A-Za-z]\w{0,39}$/);
@@ -106,11 +106,11 @@ describe('what is sent', () => {
     expect(idOf(sampleEvent('endpoint.created'))).not.toBe(settled);
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => ga4.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  test('goes to the European address when told so', () => {
+  test('sends to the European host if configured', () => {
     const built = ga4.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext());
     expect(new URL(requestOf(built).url).host).toBe('region1.google-analytics.com');
   });
@@ -138,22 +138,22 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('GA4 responses', () => {
   const purchase = classifyContext(config, sampleEvent('payment.settled'));
   const other = classifyContext(config, sampleEvent('payment.failed'));
   test.each([
-    ['the 204 that everything gets', vendorResponse(204), 'delivered', 'delivered'],
+    ['204, which Google always returns', vendorResponse(204), 'delivered', 'delivered'],
     ['200', vendorResponse(200), 'delivered', 'delivered'],
-    ['500, where a copy of a purchase does no harm', vendorResponse(500), 'retry', 'drop'],
+    ['500, after which only purchases can be sent again', vendorResponse(500), 'retry', 'drop'],
     ['502', vendorResponse(502), 'retry', 'drop'],
-    ['503, which turned the event away', vendorResponse(503), 'retry', 'retry'],
+    ['503, which rejected the event', vendorResponse(503), 'retry', 'retry'],
     ['429', vendorResponse(429), 'retry', 'retry'],
     ['408', vendorResponse(408), 'retry', 'retry'],
     ['400', vendorResponse(400), 'drop', 'drop'],
     ['403', vendorResponse(403), 'pause', 'pause'],
     ['413', vendorResponse(413), 'drop', 'drop'],
     ['a redirect', vendorResponse(302), 'drop', 'drop'],
-  ])('%s', (_title, response, forPurchase, forOther) => {
+  ])('classifies %s', (_title, response, forPurchase, forOther) => {
     expect(ga4.classify(response, purchase).kind).toBe(forPurchase);
     expect(ga4.classify(response, other).kind).toBe(forOther);
   });
@@ -164,12 +164,12 @@ describe('what a response means', () => {
     });
   });
 
-  test("doesn't treat a test event as a purchase", () => {
+  test("classifies a 500 for a test event as drop, because it isn't a purchase", () => {
     expect(ga4.classify(vendorResponse(500), classifyContext(config, testEvent())).kind).toBe('drop');
   });
 });
 
-describe('the settings', () => {
+describe('the GA4 config', () => {
   test.each([
     [config, true],
     [{ ...config, region: 'eu' }, true],
@@ -186,8 +186,8 @@ describe('the settings', () => {
   });
 });
 
-describe('the probe', () => {
-  test("lets the validation server check a purchase, which isn't recorded", () => {
+describe('the GA4 probe', () => {
+  test("sends a purchase to the validation server, which doesn't record it", () => {
     const request = ga4.probe?.build(config);
     expect(request?.url).toMatch(/^https:\/\/www\.google-analytics\.com\/debug\/mp\/collect\?measurement_id=G-/);
     const body = JSON.parse(request?.body ?? '');
@@ -195,14 +195,14 @@ describe('the probe', () => {
     expect(body).not.toHaveProperty('timestamp_micros');
   });
 
-  test("warns that a valid format doesn't prove that the secret is right", () => {
+  test("warns that a valid format doesn't prove that the secret is valid", () => {
     expect(ga4.probe?.classify(vendorResponse(200, { validationMessages: [] }), config, 'send')).toEqual({
       ok: true,
       message: expect.stringContaining("doesn't check the ID and secret"),
     });
   });
 
-  test("passes on Google's message without revealing the secret", () => {
+  test("includes Google's message without revealing the secret", () => {
     const body = { validationMessages: [{ description: `NAME_INVALID ${config.apiSecret}\nmore` }] };
     const outcome = ga4.probe?.classify(vendorResponse(200, body), config, 'send');
     expect(outcome).toMatchObject({ ok: false, message: expect.stringContaining('NAME_INVALID') });

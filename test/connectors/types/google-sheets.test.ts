@@ -27,7 +27,7 @@ const failure = (code: number, status: string, message = 'Some message') =>
 const classify = (response: ReturnType<typeof vendorResponse>, step = 'append') =>
   googleSheets.classify(response, classifyContext(config, first, { step }));
 
-describe('what is sent', () => {
+describe('Google Sheets requests', () => {
   test('appends one row of fixed columns, as raw values', () => {
     const request = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect({ ...request, url: decodeURIComponent(request.url) }).toMatchObject({
@@ -54,13 +54,13 @@ describe('what is sent', () => {
     });
   });
 
-  test('writes the events of a batch in one call and in their order', () => {
+  test('writes the events of a batch in one call, in order', () => {
     const built = googleSheets.build([first, second, third], config, sampleContext());
     const { values } = JSON.parse(requestOf(built).body ?? '');
     expect(values.map((row: string[]) => row[0])).toEqual(['evt_1', 'evt_2', 'evt_3']);
   });
 
-  test.each(EVENT_KINDS)('carries %s as ten cells', (kind) => {
+  test.each(EVENT_KINDS)('sends %s as ten cells', (kind) => {
     const [row] = builtJson(googleSheets, config, sampleEvent(kind)).values;
     expect(row).toHaveLength(10);
     expect(row[1]).toBe(kind);
@@ -72,7 +72,7 @@ describe('what is sent', () => {
     expect(row.slice(2, 9)).toEqual(['2026-01-02T23:59:59.999Z', '', '', '', '', '', '']);
   });
 
-  test('marks a test event and gives it no amount', () => {
+  test('marks a test event and omits its amount', () => {
     const [row] = builtJson(googleSheets, config, testEvent()).values;
     expect([row[1], row[5], row[9]]).toEqual(['test.payment.settled', '', '[Test] Payment settled: 0.01 USDC']);
   });
@@ -99,7 +99,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('a retry', () => {
+describe('a retry to Google Sheets', () => {
   const steps = (vendor: Parameters<typeof drive>[3], overrides = {}) =>
     drive(googleSheets, config, [first, second], vendor, { attemptNumber: 2, ...overrides });
   const grid = vendorResponse(200, {
@@ -108,7 +108,7 @@ describe('a retry', () => {
   const ids = (...values: string[]) =>
     vendorResponse(200, `{"majorDimension":"COLUMNS","values":[${JSON.stringify(values)}]}`);
 
-  test('first reads the ids below the last known row, and appends only what is missing', () => {
+  test('first reads the ids near the last known row, and appends only missing rows', () => {
     const memory = { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' };
     const { outcome, requests } = steps((_request, index) => (index === 0 ? ids('evt_1') : appended(1)), {
       memory,
@@ -123,18 +123,18 @@ describe('a retry', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  test('writes nothing when every row is there', () => {
+  test('writes nothing if every row exists', () => {
     const { outcome, steps: taken } = steps((_request, index) => (index === 0 ? grid : ids('evt_0', 'evt_1', 'evt_2')));
     expect(taken).toEqual(['grid', 'read-back']);
     expect(outcome).toEqual({ kind: 'delivered', note: 'The rows already existed.' });
   });
 
-  test('looks at the end of the grid if the last row is unknown', () => {
+  test('reads the end of the grid if the last row is unknown', () => {
     const { requests } = steps((_request, index) => [grid, ids(), appended(2)][index] ?? vendorResponse(500));
     expect(decodeURIComponent(requests[1]?.url ?? '')).toContain("/values/'Sheet1'!A3100:A?");
   });
 
-  test('looks at the end of the grid if the sheet has become shorter', () => {
+  test('reads the end of the grid if the sheet became shorter', () => {
     const beyond = failure(400, 'INVALID_ARGUMENT', 'Range (Sheet1!A3321:A) exceeds grid limits. Max rows: 1000');
     const { steps: taken } = steps(
       (_request, index) => [beyond, grid, ids(), appended(2)][index] ?? vendorResponse(500),
@@ -158,17 +158,17 @@ describe('a retry', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Google Sheets responses', () => {
   test.each([
-    ['every row confirmed', appended(1), 'delivered'],
+    ['confirmation of every row', appended(1), 'delivered'],
     ['fewer rows than sent', appended(0), 'retry'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['an expired token', failure(401, 'UNAUTHENTICATED'), 'pause'],
-    ['no right', failure(403, 'PERMISSION_DENIED'), 'pause'],
-    ['a spreadsheet that is gone', failure(404, 'NOT_FOUND'), 'disable'],
-    ['a tab that is missing', failure(400, 'INVALID_ARGUMENT', "Unable to parse range: 'Sheet1'!A1"), 'pause'],
+    ['a missing permission', failure(403, 'PERMISSION_DENIED'), 'pause'],
+    ['a deleted spreadsheet', failure(404, 'NOT_FOUND'), 'disable'],
+    ['a missing tab', failure(400, 'INVALID_ARGUMENT', "Unable to parse range: 'Sheet1'!A1"), 'pause'],
     [
-      'a spreadsheet that is full',
+      'a full spreadsheet',
       failure(
         400,
         'INVALID_ARGUMENT',
@@ -177,11 +177,11 @@ describe('what a response means', () => {
       'pause',
     ],
     ['another bad request', failure(400, 'INVALID_ARGUMENT'), 'drop'],
-    ['a used-up quota', failure(429, 'RESOURCE_EXHAUSTED'), 'retry'],
+    ['an exceeded quota', failure(429, 'RESOURCE_EXHAUSTED'), 'retry'],
     ['500', vendorResponse(500), 'retry'],
     ['503', failure(503, 'UNAVAILABLE'), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -195,7 +195,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Google Sheets config', () => {
   test.each([
     [{}, true],
     [{ sheetName: 'Zahlungen 2026' }, true],
@@ -208,12 +208,12 @@ describe('the config', () => {
     [{ accessToken: undefined }, false],
     [{ accessToken: 'two words' }, false],
     [{ range: 'A1' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(googleSheets, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the Google Sheets probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>) => googleSheets.probe?.classify(response, config, 'send');
 
   test('reads the titles of the sheets', () => {

@@ -35,7 +35,7 @@ const partial = (category: string, message = 'Some message') =>
 const classify = (response: ReturnType<typeof vendorResponse>, overrides = {}) =>
   hubspot.classify(response, classifyContext(config, milestone, { step: 'upsert', ...overrides }));
 
-describe('what is sent', () => {
+describe('HubSpot requests', () => {
   test('upserts the contact of a first payment by its wallet, without a total', () => {
     const request = requestOf(hubspot.build([first], config, sampleContext()));
     expect(request).toMatchObject({
@@ -64,7 +64,7 @@ describe('what is sent', () => {
     });
   });
 
-  test('carries the two event types about customers and skips everything else, including tests', () => {
+  test('sends the two event types about customers and skips everything else, including test events', () => {
     const carried = EVENT_KINDS.filter((kind) => hubspot.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['customer.first_payment', 'customer.milestone']);
     for (const kind of EVENT_KINDS) {
@@ -80,8 +80,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('an account without the properties', () => {
-  test('gets them, and then the contact', () => {
+describe('a HubSpot account without the properties', () => {
+  test('first gets the properties and then the contact', () => {
     const { outcome, steps, requests } = drive(
       hubspot,
       config,
@@ -106,7 +106,7 @@ describe('an account without the properties', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  test('is retried once, then the seller is asked', () => {
+  test('pauses the connector if the properties are still missing after one retry', () => {
     const { outcome, steps } = drive(hubspot, config, [first], (request) =>
       request.step === 'create-properties'
         ? vendorResponse(207, { status: 'COMPLETE', numErrors: 5 })
@@ -116,7 +116,7 @@ describe('an account without the properties', () => {
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Create them') });
   });
 
-  test("pauses if the token can't create properties", () => {
+  test("pauses the connector if the token can't create properties", () => {
     const { outcome } = drive(hubspot, config, [first], (request) =>
       request.step === 'upsert'
         ? unknownProperty
@@ -126,27 +126,27 @@ describe('an account without the properties', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('HubSpot responses', () => {
   test.each([
-    ['a contact written', written, 'delivered'],
-    ['207 with a value that is refused', partial('VALIDATION_ERROR'), 'drop'],
+    ['a written contact', written, 'delivered'],
+    ['207 with a rejected value', partial('VALIDATION_ERROR'), 'drop'],
     ['207 with a conflict', partial('CONFLICT'), 'retry'],
     ['207 with a rate limit', partial('RATE_LIMITS'), 'retry'],
     [
-      '200 that counts an error',
+      '200 with an error count',
       vendorResponse(200, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] }),
       'drop',
     ],
-    ['a value that is refused', vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'drop'],
+    ['a rejected value', vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'drop'],
     ['an expired token', vendorResponse(401, { category: 'INVALID_AUTHENTICATION', message: 'expired' }), 'pause'],
     ['a missing scope', vendorResponse(403, { category: 'MISSING_SCOPES', message: 'scopes' }), 'pause'],
     ['a locked account', vendorResponse(423), 'retry'],
-    ['an account on the move', vendorResponse(477), 'retry'],
+    ['an account that is being migrated', vendorResponse(477), 'retry'],
     ['429', vendorResponse(429, { policyName: 'TEN_SECONDLY_ROLLING' }), 'retry'],
     ['502', vendorResponse(502), 'retry'],
-    ['a path that is gone', vendorResponse(404, '<html>'), 'disable'],
+    ['a removed path', vendorResponse(404, '<html>'), 'disable'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -156,19 +156,19 @@ describe('what a response means', () => {
     expect(classify(conflict, { attemptNumber: 2 }).kind).toBe('drop');
   });
 
-  test('waits seconds for a burst and an hour for the daily limit', () => {
+  test('waits ten seconds for the burst limit and an hour for the daily limit', () => {
     expect(classify(vendorResponse(429, { policyName: 'TEN_SECONDLY_ROLLING' }))).toMatchObject({ afterSeconds: 10 });
     expect(classify(vendorResponse(429, { policyName: 'DAILY' }))).toMatchObject({ afterSeconds: 3600 });
     expect(classify(vendorResponse(429, {}, { 'retry-after': '7' }))).toMatchObject({ afterSeconds: 7 });
   });
 
-  test('never repeats the token', () => {
+  test('never reveals the token', () => {
     const response = vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'token pat-eu1-secret is odd' });
     expect(JSON.stringify(classify(response))).not.toContain('pat-eu1-secret');
   });
 });
 
-describe('the config', () => {
+describe('the HubSpot config', () => {
   test.each([
     [{}, true],
     [{ accessToken: '' }, false],
@@ -176,15 +176,15 @@ describe('the config', () => {
     [{ accessToken: undefined }, false],
     [{ accessToken: 7 }, false],
     [{ portalId: '1' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(hubspot, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the HubSpot probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>) => hubspot.probe?.classify(response, config, 'send');
 
-  test('asks for the wallet property', () => {
+  test('reads the wallet property', () => {
     expect(hubspot.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://api.hubapi.com/crm/properties/2026-03/contacts/x402_wallet',

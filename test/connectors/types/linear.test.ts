@@ -29,7 +29,7 @@ const problem = (statusCode: number, type: string, code: string, message = 'Some
     errors: [{ message, extensions: { type, code, userPresentableMessage: message } }],
   });
 
-describe('what is sent', () => {
+describe('Linear requests', () => {
   test('creates a high-priority issue for a failed payment', () => {
     const request = requestOf(
       linear.build([failed], config, sampleContext({ consoleUrl: 'https://console.example/e/1' })),
@@ -78,7 +78,7 @@ describe('what is sent', () => {
     });
   });
 
-  test('carries only what needs a person', () => {
+  test('sends only event types that need human attention', () => {
     expect(EVENT_KINDS.filter((kind) => linear.carries(kind, new Set(EVENT_KINDS)))).toEqual([
       'payment.failed',
       'customer.milestone',
@@ -125,16 +125,16 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Linear responses', () => {
   test.each([
-    ['an issue made', created, 'delivered'],
+    ['a created issue', created, 'delivered'],
     [
-      'the issue open already',
+      'an issue that already exists',
       problem(200, 'invalid input', 'INPUT_ERROR', 'conflict on insert of Issue'),
       'delivered',
     ],
     [
-      'the issue open already, with 400',
+      'an issue that already exists, with 400',
       problem(
         400,
         'invalid input',
@@ -143,21 +143,21 @@ describe('what a response means', () => {
       ),
       'delivered',
     ],
-    ['success that is none', vendorResponse(200, { data: { issueCreate: { success: false } } }), 'drop'],
+    ['200 without success', vendorResponse(200, { data: { issueCreate: { success: false } } }), 'drop'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
-    ['a rate limit that comes as 400', problem(400, 'ratelimited', 'RATELIMITED'), 'retry'],
+    ['a rate limit with 400', problem(400, 'ratelimited', 'RATELIMITED'), 'retry'],
     ['429', vendorResponse(429), 'retry'],
-    ['a refused key with 200', problem(200, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
-    ['a refused key with 401', problem(401, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
-    ['a refused key with 400', problem(400, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
-    ['no right', problem(200, 'forbidden', 'FORBIDDEN'), 'pause'],
-    ['the limit of the plan', problem(200, 'usage limit exceeded', 'USAGE_LIMIT_EXCEEDED'), 'pause'],
+    ['a rejected key with 200', problem(200, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
+    ['a rejected key with 401', problem(401, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
+    ['a rejected key with 400', problem(400, 'authentication error', 'AUTHENTICATION_ERROR'), 'pause'],
+    ['a missing permission', problem(200, 'forbidden', 'FORBIDDEN'), 'pause'],
+    ['the usage limit of the plan', problem(200, 'usage limit exceeded', 'USAGE_LIMIT_EXCEEDED'), 'pause'],
     [
-      'a team that is gone',
+      'a deleted team',
       problem(200, 'invalid input', 'INPUT_ERROR', 'Entity not found: Team - Could not find'),
       'disable',
     ],
-    ['input that is refused', problem(200, 'invalid input', 'INVALID_INPUT'), 'drop'],
+    ['rejected input', problem(200, 'invalid input', 'INVALID_INPUT'), 'drop'],
     ['a feature of another plan', problem(200, 'feature not accessible', 'FEATURE_NOT_ACCESSIBLE'), 'drop'],
     ['an internal error with 200', problem(200, 'internal error', 'INTERNAL_SERVER_ERROR'), 'retry'],
     ['a lock timeout', problem(200, 'lock timeout', 'LOCK_TIMEOUT'), 'retry'],
@@ -165,7 +165,7 @@ describe('what a response means', () => {
     ['500', vendorResponse(500), 'retry'],
     ['503', vendorResponse(503, '<html>'), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -184,7 +184,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Linear config', () => {
   test.each([
     [{}, true],
     [{ teamId: 'ENG' }, false],
@@ -193,12 +193,12 @@ describe('the config', () => {
     [{ apiKey: 'two words' }, false],
     [{ apiKey: undefined }, false],
     [{ projectId: 'x' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(linear, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the Linear probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>) => linear.probe?.classify(response, config, 'send');
 
   test('looks up the team', () => {
@@ -208,7 +208,7 @@ describe('the probe', () => {
     });
   });
 
-  test('recognizes good keys, bad keys and missing teams', () => {
+  test('recognizes valid keys, invalid keys and missing teams', () => {
     const found = vendorResponse(200, {
       data: { viewer: { id: 'u' }, team: { id: config.teamId, key: 'ENG', name: 'Eng\nine' } },
     });

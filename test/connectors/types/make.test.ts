@@ -17,8 +17,8 @@ import {
 const path = 'abcdefghijklmnopqrstuvwxyz012345';
 const config = { webhookUrl: `https://hook.eu2.make.com/${path}` };
 
-describe('what is sent', () => {
-  test.each(EVENT_KINDS)('posts %s in the envelope that all event types share', (kind) => {
+describe('Make requests', () => {
+  test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
     const request = requestOf(make.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -35,11 +35,11 @@ describe('what is sent', () => {
     });
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => make.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  test('gives a test event a type that no scenario mistakes for a payment', () => {
+  test('uses a separate type for test events, so no scenario mistakes them for payments', () => {
     const body = builtJson(make, config, testEvent());
     expect(body).toMatchObject({ type: 'connector.test', test: true });
     expect(Object.keys(body)).toEqual(Object.keys(builtJson(make, config, sampleEvent('payment.settled'))));
@@ -51,32 +51,32 @@ describe('what is sent', () => {
     expect(make.build([event], config, later)).toEqual(make.build([event], config, sampleContext()));
   });
 
-  test.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as JSON without changing it', (text) => {
     expect(builtJson(make, config, sampleEvent('payment.failed', { message: text })).data.message).toBe(text);
   });
 });
 
-describe('what a response means', () => {
+describe('Make responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
   test.each([
-    ['queued', vendorResponse(200, 'Accepted'), 'delivered'],
-    ['what a Webhook response module answers', vendorResponse(201, { any: 'thing' }), 'delivered'],
-    ['a full queue, which is a 400', vendorResponse(400, 'Queue is full.'), 'retry'],
+    ['a queued event', vendorResponse(200, 'Accepted'), 'delivered'],
+    ['the response of a Webhook response module', vendorResponse(201, { any: 'thing' }), 'delivered'],
+    ['a full queue, which causes a 400', vendorResponse(400, 'Queue is full.'), 'retry'],
     ['another 400', vendorResponse(400, 'Validation failed for 2 parameters.'), 'drop'],
     ['401', vendorResponse(401, 'Unauthorized'), 'pause'],
     ['404', vendorResponse(404), 'disable'],
-    ['410, a scenario that is switched off', vendorResponse(410, 'Gone'), 'retry'],
+    ['410, for a scenario that is turned off', vendorResponse(410, 'Gone'), 'retry'],
     ['413', vendorResponse(413), 'drop'],
     ['429', vendorResponse(429, 'Too many requests'), 'retry'],
     ['a failed run', vendorResponse(500, 'Scenario failed to complete.'), 'retry'],
     ['503', vendorResponse(503), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(make.classify(response, context).kind).toBe(kind);
   });
 
-  test('retries slowly while a scenario is turned off, and says so', () => {
+  test('retries every hour while a scenario is turned off, with that reason', () => {
     expect(make.classify(vendorResponse(410), context)).toMatchObject({
       afterSeconds: 3600,
       reason: expect.stringContaining('turned off'),
@@ -109,7 +109,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the Make config', () => {
   test.each([
     [`https://hook.eu1.make.com/${path}`, true],
     [`https://hook.us2.make.com/${path}`, true],
@@ -131,11 +131,11 @@ describe('the settings', () => {
     expect(accepts(make, { webhookUrl })).toBe(accepted);
   });
 
-  test('accepts nothing but the URL', () => {
+  test('accepts only the URL', () => {
     expect(accepts(make, { ...config, apiKey: 'x' })).toBe(false);
   });
 });
 
-test('waits longer than usual, because a scenario may respond only after it has run', () => {
+test('Make has a longer timeout, because a scenario can respond after it has run', () => {
   expect(make.timeoutSeconds).toBe(30);
 });

@@ -16,7 +16,7 @@ import {
 const config = { projectToken: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 
-describe('what is sent', () => {
+describe('Mixpanel requests', () => {
   test('imports a settled payment with its amount', () => {
     const request = requestOf(mixpanel.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -61,7 +61,7 @@ describe('what is sent', () => {
     ['endpoint.created', 'Endpoint Created', ''],
     ['endpoint.pricing_changed', 'Endpoint Pricing Changed', ''],
     ['revenue.daily_summary', 'Daily Revenue Summary', ''],
-  ] as const)('imports %s as "%s" of "%s", without money', (kind, event, distinctId) => {
+  ] as const)('imports %s as "%s" with user "%s" and without an amount', (kind, event, distinctId) => {
     const [record] = builtJson(mixpanel, config, sampleEvent(kind));
     expect(record.event).toBe(event);
     expect(record.properties.distinct_id).toBe(distinctId);
@@ -72,7 +72,7 @@ describe('what is sent', () => {
     expect(numbers.map(([name]) => name).filter((name) => !counts.includes(name))).toEqual([]);
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => mixpanel.carries(kind, new Set([kind])))).toBe(true);
   });
 
@@ -85,7 +85,7 @@ describe('what is sent', () => {
     expect(new URL(request.url).host).toBe(host);
   });
 
-  test('sends the same time and id on a retry, so that Mixpanel can deduplicate', () => {
+  test('sends the same time and id on a retry, so Mixpanel can deduplicate', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(mixpanel.build([event], config, later)).toEqual(mixpanel.build([event], config, sampleContext()));
@@ -106,7 +106,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Mixpanel responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const imported = { code: 200, num_records_imported: 1, status: 'OK' };
   const failed = {
@@ -116,18 +116,18 @@ describe('what a response means', () => {
     failed_records: [{ index: 0, $insert_id: 'x', field: 'properties.time', message: 'too old' }],
   };
   test.each([
-    ['one record imported', vendorResponse(200, imported), 'delivered'],
-    ['200 with no record imported', vendorResponse(200, { ...imported, num_records_imported: 0 }), 'drop'],
-    ['200 of the `/track` kind', vendorResponse(200, '1'), 'drop'],
-    ['a record refused', vendorResponse(400, failed), 'drop'],
-    ['a bad token', vendorResponse(401, { error: 'Invalid credentials', status: 0 }), 'pause'],
+    ['one imported record', vendorResponse(200, imported), 'delivered'],
+    ['200 with no imported record', vendorResponse(200, { ...imported, num_records_imported: 0 }), 'drop'],
+    ['200 in the format of `/track`', vendorResponse(200, '1'), 'drop'],
+    ['a rejected record', vendorResponse(400, failed), 'drop'],
+    ['an invalid token', vendorResponse(401, { error: 'Invalid credentials', status: 0 }), 'pause'],
     ['403', vendorResponse(403), 'pause'],
-    ['too large', vendorResponse(413), 'drop'],
+    ['a request that is too large', vendorResponse(413), 'drop'],
     ['429', vendorResponse(429, { error: 'rate limit' }), 'retry'],
     ['502', vendorResponse(502), 'retry'],
     ['503', vendorResponse(503), 'retry'],
     ['a redirect', vendorResponse(307), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(mixpanel.classify(response, context).kind).toBe(kind);
   });
 
@@ -137,13 +137,13 @@ describe('what a response means', () => {
     });
   });
 
-  test('never repeats the token', () => {
+  test('never reveals the token', () => {
     const outcome = mixpanel.classify(vendorResponse(401, { error: `token ${config.projectToken} unknown` }), context);
     expect(JSON.stringify(outcome)).not.toContain(config.projectToken);
   });
 });
 
-describe('the settings', () => {
+describe('the Mixpanel config', () => {
   test.each([
     [config, true],
     [{ ...config, region: 'in' }, true],
@@ -158,8 +158,8 @@ describe('the settings', () => {
   });
 });
 
-describe('the probe', () => {
-  test('lets Mixpanel check the token', () => {
+describe('the Mixpanel probe', () => {
+  test('asks Mixpanel to validate the token', () => {
     expect(mixpanel.probe?.build(config)).toEqual({
       method: 'POST',
       url: 'https://mixpanel.com/api/app/validate-project-credentials/',
@@ -174,7 +174,7 @@ describe('the probe', () => {
     [401, false, "isn't valid"],
     [429, false, "couldn't check"],
     [500, false, "couldn't check"],
-  ])('takes HTTP %i for ok: %s', (statusCode, ok, words) => {
+  ])('for HTTP %i, ok is %s', (statusCode, ok, words) => {
     expect(mixpanel.probe?.classify(vendorResponse(statusCode), config, 'send')).toEqual({
       ok,
       message: expect.stringContaining(words),

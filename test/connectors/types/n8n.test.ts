@@ -18,8 +18,8 @@ import {
 const path = '0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11';
 const config = { webhookUrl: `https://example.app.n8n.cloud/webhook/${path}` };
 
-describe('what is sent', () => {
-  test.each(EVENT_KINDS)('posts %s in the envelope that all event types share', (kind) => {
+describe('n8n requests', () => {
+  test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
     const request = requestOf(n8n.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: config.webhookUrl });
     expect(request.headers).toEqual({
@@ -36,11 +36,11 @@ describe('what is sent', () => {
     });
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => n8n.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  test('sends the header the node asks for', () => {
+  test('sends the configured authentication header', () => {
     const headersFor = (settings: object) =>
       requestOf(n8n.build([sampleEvent('payment.settled')], { ...config, ...settings }, sampleContext())).headers;
     expect(headersFor({ authHeaderName: 'X-Api-Key', authHeaderValue: 's3cret' })).toMatchObject({
@@ -59,7 +59,7 @@ describe('what is sent', () => {
     expect(headers['x-event-signature']).toBe(`sha256=${expected}`);
   });
 
-  test('gives a test event a type that no workflow mistakes for a payment', () => {
+  test('uses a separate type for test events, so no workflow mistakes them for payments', () => {
     expect(builtJson(n8n, config, testEvent())).toMatchObject({ type: 'connector.test', test: true });
   });
 
@@ -70,12 +70,12 @@ describe('what is sent', () => {
     expect(n8n.build([event], settings, later)).toEqual(n8n.build([event], settings, sampleContext()));
   });
 
-  test.each(HOSTILE_TEXTS)('sends %j as JSON that reads back the same', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as JSON without changing it', (text) => {
     expect(builtJson(n8n, config, sampleEvent('payment.failed', { message: text })).data.message).toBe(text);
   });
 });
 
-describe('what a response means', () => {
+describe('n8n responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const notRegistered = { code: 404, message: `The requested webhook "POST ${path}" is not registered.`, hint: '…' };
   const wrongMethod = {
@@ -83,11 +83,11 @@ describe('what a response means', () => {
     message: 'This webhook is not registered for POST requests. Did you mean to make a GET request?',
   };
   test.each([
-    ['started', vendorResponse(200, { message: 'Workflow was started' }), 'delivered'],
-    ['whatever the author answers', vendorResponse(201, 'thanks'), 'delivered'],
-    ['no content', vendorResponse(204), 'delivered'],
-    ['a workflow that is switched off', vendorResponse(404, notRegistered), 'retry'],
-    ['a node that takes GET', vendorResponse(404, wrongMethod), 'retry'],
+    ['a started workflow', vendorResponse(200, { message: 'Workflow was started' }), 'delivered'],
+    ["the workflow author's own response", vendorResponse(201, 'thanks'), 'delivered'],
+    ['204', vendorResponse(204), 'delivered'],
+    ['a workflow that is turned off', vendorResponse(404, notRegistered), 'retry'],
+    ['a node that accepts GET', vendorResponse(404, wrongMethod), 'retry'],
     ['400', vendorResponse(400), 'drop'],
     ['401', vendorResponse(401, 'Authorization is required!'), 'pause'],
     ['403', vendorResponse(403, 'Authorization data is wrong!'), 'pause'],
@@ -97,11 +97,11 @@ describe('what a response means', () => {
     ['a failed run', vendorResponse(500, { message: 'Error in workflow' }), 'retry'],
     ['503', vendorResponse(503), 'retry'],
     ['a redirect', vendorResponse(301), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(n8n.classify(response, context).kind).toBe(kind);
   });
 
-  test("passes on n8n's message and retries in an hour", () => {
+  test("includes n8n's message and retries after an hour", () => {
     expect(n8n.classify(vendorResponse(404, wrongMethod), context)).toMatchObject({
       afterSeconds: 3600,
       reason: expect.stringContaining('Did you mean to make a GET request?'),
@@ -127,7 +127,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the n8n config', () => {
   test.each([
     [config.webhookUrl, true],
     ['https://n8n.example.com/webhook/orders', true],
@@ -167,6 +167,6 @@ describe('the settings', () => {
   });
 });
 
-test('waits longer than usual, because a workflow may respond only after it has run', () => {
+test('n8n has a longer timeout, because a workflow can respond after it has run', () => {
   expect(n8n.timeoutSeconds).toBe(30);
 });

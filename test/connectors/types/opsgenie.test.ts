@@ -32,7 +32,7 @@ function nextOf(outcome: Outcome): ConnectorRequest {
   return outcome.request;
 }
 
-describe('what is sent', () => {
+describe('Opsgenie requests', () => {
   test('opens one alert per endpoint for failed payments', () => {
     const request = requestOf(opsgenie.build([failed], config, sampleContext()));
     expect(request).toMatchObject({
@@ -59,13 +59,13 @@ describe('what is sent', () => {
     [{ stage: 'upstream', reason: 'upstream_error', upstreamStatusCode: 500 }, '1 of 5 upstream failures'],
     [{ stage: 'upstream', reason: 'upstream_timeout' }, '1 of 5 upstream failures'],
     [{ stage: 'settle' }, 'opens an alert'],
-  ] as const)('judges a failure of %j: %s', (data, expected) => {
+  ] as const)('handles a failure with %j: %s', (data, expected) => {
     const built = opsgenie.build([sampleEvent('payment.failed', data)], config, sampleContext());
     const skipped = 'skip' in built ? built.skip : '';
     expect(skipped || 'opens an alert').toContain(expected);
   });
 
-  test('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
+  test('counts upstream failures within a few minutes that came after the last alert was closed', () => {
     const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
     const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
     const opens = (seconds: number[], memory = {}, settings = {}) => {
@@ -100,7 +100,7 @@ describe('what is sent', () => {
     expect(built({ [openKey]: '2026-01-02T03:04:06.000Z' })).toEqual({ skip: expect.stringContaining('before') });
   });
 
-  test('carries failures and settlements only', () => {
+  test('sends only failures and settlements', () => {
     const carried = EVENT_KINDS.filter((kind) => opsgenie.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['payment.settled', 'payment.failed']);
   });
@@ -112,7 +112,7 @@ describe('what is sent', () => {
     [undefined, {}, 'api.opsgenie.com/v2/alerts'],
     [undefined, { region: 'eu' }, 'api.eu.opsgenie.com/v2/alerts'],
     ['us', { region: 'eu' }, 'api.opsgenie.com/v2/alerts'],
-  ] as const)('with region %s and %j remembered calls %s', (region, memory, address) => {
+  ] as const)('with region %s and memory %j go to %s', (region, memory, address) => {
     const settings = region ? { ...config, region } : config;
     expect(requestOf(opsgenie.build([failed], settings, sampleContext({ memory }))).url).toBe(`https://${address}`);
   });
@@ -138,7 +138,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('a test event', () => {
+describe('an Opsgenie test event', () => {
   test('is a lowest-priority alert that is closed immediately, in the region that accepted it', () => {
     const event = testEvent('payment.failed');
     const first = requestOf(opsgenie.build([event], config, sampleContext()));
@@ -158,7 +158,7 @@ describe('a test event', () => {
     expect(opsgenie.classify(accepted, step(third))).toMatchObject({ kind: 'delivered', remember: { region: 'eu' } });
   });
 
-  test("isn't remembered as an open alert, whatever its event type", () => {
+  test("isn't remembered as an open alert, even if its event type opens or closes one", () => {
     const event = testEvent('payment.settled');
     const request = requestOf(opsgenie.build([event], { ...config, region: 'us' }, sampleContext()));
     const settings = { ...config, region: 'us' as const };
@@ -169,27 +169,27 @@ describe('a test event', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Opsgenie responses', () => {
   const settings = { ...config, region: 'us' as const };
   const context = classifyContext(settings, failed, { step: 'send:us' });
   test.each([
-    ['queued', accepted, 'delivered'],
+    ['a queued alert', accepted, 'delivered'],
     ['202 without a request id', vendorResponse(202, 'ok'), 'retry'],
     ['200', vendorResponse(200, {}), 'drop'],
     ['400', vendorResponse(400, { message: 'Body is not processable' }), 'drop'],
     ['401', vendorResponse(401, { message: 'Could not authenticate' }), 'pause'],
     ['403', vendorResponse(403, { message: 'You are not authorized' }), 'pause'],
     ['404', vendorResponse(404), 'disable'],
-    ['a field refused', vendorResponse(422, { message: 'Request body is not processable.' }), 'drop'],
-    ['a malformed key, which is a 422', vendorResponse(422, { message: 'Key format is not valid!' }), 'pause'],
+    ['a rejected field', vendorResponse(422, { message: 'Request body is not processable.' }), 'drop'],
+    ['a malformed key, which causes a 422', vendorResponse(422, { message: 'Key format is not valid!' }), 'pause'],
     ['429', vendorResponse(429), 'retry'],
     ['503', vendorResponse(503), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(opsgenie.classify(response, context).kind).toBe(kind);
   });
 
-  test('tries the other region before it gives up on the key, and remembers the one that works', () => {
+  test('tries the other region if a key is rejected, and remembers the region that accepts it', () => {
     const first = classifyContext(config, failed, { step: 'send:us' });
     const request = nextOf(opsgenie.classify(vendorResponse(401), first));
     expect(request.url).toBe('https://api.eu.opsgenie.com/v2/alerts');
@@ -198,7 +198,7 @@ describe('what a response means', () => {
     expect(opsgenie.classify(vendorResponse(401), second).kind).toBe('pause');
   });
 
-  test('finds a replaced key in the first region again', () => {
+  test('tries the first region again if the key was replaced', () => {
     const memory = { region: 'eu' };
     const first = classifyContext(config, failed, { step: 'send:eu', memory });
     const request = nextOf(opsgenie.classify(vendorResponse(403), first));
@@ -207,7 +207,7 @@ describe('what a response means', () => {
     expect(opsgenie.classify(accepted, second)).toMatchObject({ remember: { region: 'us' } });
   });
 
-  test('remembers what it opened by the newest failure, and forgets what it closed', () => {
+  test('remembers the newest failure of an open alert, and forgets a closed alert', () => {
     expect(opsgenie.classify(accepted, context)).toMatchObject({ remember: { [openKey]: EVENT_TIME } });
     const memory = { [openKey]: '2026-01-02T04:00:00.000Z' };
     expect(opsgenie.classify(accepted, { ...context, memory })).toMatchObject({ remember: memory });
@@ -232,7 +232,7 @@ describe('what a response means', () => {
     expect(opsgenie.classify(vendorResponse(429), context)).not.toHaveProperty('afterSeconds');
   });
 
-  test('never repeats the key', () => {
+  test('never reveals the key', () => {
     for (const statusCode of [400, 401, 422, 500]) {
       const outcome = opsgenie.classify(
         vendorResponse(statusCode, { message: `Key ${config.apiKey} is bad` }),
@@ -243,7 +243,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the Opsgenie config', () => {
   test.each([
     [config, true],
     [{ ...config, region: 'jsm' }, true],
@@ -258,8 +258,8 @@ describe('the settings', () => {
   });
 });
 
-describe('the probe', () => {
-  test('lists one alert, in the other region if the first rejects the key', () => {
+describe('the Opsgenie probe', () => {
+  test('lists one alert, and tries the other region if the first one rejects the key', () => {
     const first = opsgenie.probe?.build(config);
     expect(first).toMatchObject({
       method: 'GET',

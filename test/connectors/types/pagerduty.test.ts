@@ -23,7 +23,7 @@ const openKey = `open:${endpointId}`;
 const consoleUrl = 'https://console.example.com/events/evt_01jc9x2v5qe3w8k4m6n7p9r0st';
 const accepted = vendorResponse(202, { status: 'success', message: 'Event processed', dedup_key: dedupKey });
 
-describe('what is sent', () => {
+describe('PagerDuty requests', () => {
   test('triggers one alert per endpoint for failed payments', () => {
     const context = sampleContext({ consoleUrl });
     const request = requestOf(pagerduty.build([sampleEvent('payment.failed')], config, context));
@@ -62,13 +62,13 @@ describe('what is sent', () => {
     [{ stage: 'upstream', reason: 'upstream_error', upstreamStatusCode: 500 }, '1 of 5 upstream failures'],
     [{ stage: 'upstream', reason: 'upstream_timeout' }, '1 of 5 upstream failures'],
     [{ stage: 'settle' }, 'opens an alert'],
-  ] as const)('judges a failure of %j: %s', (data, expected) => {
+  ] as const)('handles a failure with %j: %s', (data, expected) => {
     const built = pagerduty.build([sampleEvent('payment.failed', data)], config, sampleContext());
     const skipped = 'skip' in built ? built.skip : '';
     expect(skipped || 'opens an alert').toContain(expected);
   });
 
-  test('counts upstream failures within minutes of each other that came after the last alert was closed', () => {
+  test('counts upstream failures within a few minutes that came after the last alert was closed', () => {
     const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
     const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
     const opens = (seconds: number[], memory = {}, settings = {}) => {
@@ -122,21 +122,24 @@ describe('what is sent', () => {
     });
   });
 
-  test("skips change events with a key of event rules, which doesn't accept them", () => {
+  test("skips change events with an event rules key, which doesn't accept them", () => {
     const built = pagerduty.build([sampleEvent('endpoint.created')], rulesetConfig, sampleContext());
     expect(built).toEqual({ skip: expect.stringContaining("don't accept change events") });
   });
 
-  test('carries failures, settlements and changes only', () => {
+  test('sends only failures, settlements and changes', () => {
     const carried = EVENT_KINDS.filter((kind) => pagerduty.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['payment.settled', 'payment.failed', 'endpoint.created', 'endpoint.pricing_changed']);
   });
 
-  test.each(['/v2/enqueue', '/v2/change/enqueue'])('sends %s to the European host if configured', (path) => {
-    const event = sampleEvent(path === '/v2/enqueue' ? 'payment.failed' : 'endpoint.created');
-    const request = requestOf(pagerduty.build([event], { ...config, region: 'eu' }, sampleContext()));
-    expect(request.url).toBe(`https://events.eu.pagerduty.com${path}`);
-  });
+  test.each(['/v2/enqueue', '/v2/change/enqueue'])(
+    'sends a request for %s to the European host if configured',
+    (path) => {
+      const event = sampleEvent(path === '/v2/enqueue' ? 'payment.failed' : 'endpoint.created');
+      const request = requestOf(pagerduty.build([event], { ...config, region: 'eu' }, sampleContext()));
+      expect(request.url).toBe(`https://events.eu.pagerduty.com${path}`);
+    },
+  );
 
   test('sends the same bytes on a retry', () => {
     const later = sampleContext({ attemptNumber: 4, now: new Date('2026-01-05') });
@@ -155,8 +158,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('a test event', () => {
-  test('is a change event, which pages nobody, whatever its type', () => {
+describe('a PagerDuty test event', () => {
+  test('is a change event for any event type, so it pages nobody', () => {
     const request = requestOf(pagerduty.build([testEvent('payment.failed')], config, sampleContext()));
     expect(request.url).toBe('https://events.pagerduty.com/v2/change/enqueue');
     expect(JSON.parse(request.body ?? '').payload.summary).toMatch(/^\[Test\] /);
@@ -189,11 +192,11 @@ describe('a test event', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('PagerDuty responses', () => {
   const context = classifyContext(config, sampleEvent('payment.failed'));
   test.each([
-    ['accepted', accepted, 'delivered'],
-    ['202 that confirms nothing', vendorResponse(202, 'ok'), 'retry'],
+    ['an accepted event', accepted, 'delivered'],
+    ['202 without confirmation', vendorResponse(202, 'ok'), 'retry'],
     ['200', vendorResponse(200, { status: 'success' }), 'drop'],
     [
       'an invalid event',
@@ -201,17 +204,17 @@ describe('what a response means', () => {
       'drop',
     ],
     ['an unknown key', vendorResponse(400, { status: 'invalid event', errors: ['Invalid routing key'] }), 'pause'],
-    ['a bad key', vendorResponse(400, { errors: ["Length of 'routing_key' is incorrect"] }), 'pause'],
+    ['a malformed key', vendorResponse(400, { errors: ["Length of 'routing_key' is incorrect"] }), 'pause'],
     ['401', vendorResponse(401), 'pause'],
     ['413', vendorResponse(413), 'drop'],
     ['429', vendorResponse(429), 'retry'],
     ['500', vendorResponse(500), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(pagerduty.classify(response, context).kind).toBe(kind);
   });
 
-  test('remembers what it opened by the newest failure, and forgets what it resolved', () => {
+  test('remembers the newest failure of an open alert, and forgets a resolved alert', () => {
     expect(pagerduty.classify(accepted, context)).toMatchObject({ remember: { [openKey]: EVENT_TIME } });
     const newer = '2026-01-02T04:00:00.000Z';
     const late = classifyContext(config, sampleEvent('payment.failed'), { memory: { [openKey]: newer } });
@@ -222,7 +225,7 @@ describe('what a response means', () => {
     expect(pagerduty.classify(accepted, changed)).toHaveProperty('remember', {});
   });
 
-  test('backs off from half a minute to minutes, or as long as it is asked to', () => {
+  test('waits from 30 seconds up to minutes after a 429, or as long as Retry-After says', () => {
     const afterSeconds = (attemptNumber: number, headers = {}) =>
       pagerduty.classify(vendorResponse(429, '', headers), { ...context, attemptNumber });
     expect(afterSeconds(1)).toMatchObject({ afterSeconds: 30 });
@@ -230,7 +233,7 @@ describe('what a response means', () => {
     expect(afterSeconds(4, { 'retry-after': '7' })).toMatchObject({ afterSeconds: 7 });
   });
 
-  test('reports what was wrong with the event without revealing the key', () => {
+  test("includes PagerDuty's error without revealing the key", () => {
     const response = vendorResponse(400, { errors: [`'payload.summary' is missing ${config.routingKey}`] });
     const outcome = pagerduty.classify(response, context);
     expect(outcome).toMatchObject({ reason: expect.stringContaining("'payload.summary' is missing") });
@@ -238,7 +241,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the PagerDuty config', () => {
   test.each([
     [config, true],
     [rulesetConfig, true],

@@ -42,7 +42,7 @@ const rate = (target: string, Rate: unknown) =>
     time: '2026-01-03T00:00:10Z',
   });
 
-/** A company in good order, with single answers replaced. */
+/** A correctly configured company. `answers` replaces single responses. */
 function company(answers: Record<string, ConnectorResponse> = {}) {
   const all: Record<string, ConnectorResponse> = {
     check: nothing,
@@ -54,8 +54,8 @@ function company(answers: Record<string, ConnectorResponse> = {}) {
   return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? vendorResponse(500);
 }
 
-describe('what is sent', () => {
-  test('books a day as one sales receipt, once the company and the item are known', () => {
+describe('QuickBooks requests', () => {
+  test('books a day as one sales receipt if the company and the item are known', () => {
     const { outcome, requests, steps } = drive(quickbooks, config, [day], company(), { memory });
     expect(steps).toEqual(['check', 'send']);
     const url = new URL(requests[1]?.url ?? '');
@@ -132,49 +132,49 @@ describe('what is sent', () => {
   });
 });
 
-describe('nothing is booked twice', () => {
+describe('QuickBooks duplicates', () => {
   const steps = (event: typeof day, answers: Record<string, ConnectorResponse>) =>
     drive(quickbooks, config, [event], company(answers), { memory });
   const dayReceipt = { Id: '1', DocNumber: numberOf(day), PrivateNote: day.id };
 
-  test('looks for every document of the day before it books a day', () => {
+  test('are prevented by a lookup of all documents of the day before it is booked', () => {
     const request = requestOf(quickbooks.build([day], config, sampleContext()));
     expect(request.method).toBe('GET');
     expect(queryOf(request)).toBe(`select * from SalesReceipt where DocNumber like '${numberOf(day)}%' maxresults 5`);
   });
 
-  test('recognizes its own receipt', () => {
+  test('are prevented if the receipt already exists', () => {
     const { outcome, steps: taken } = steps(day, { check: receipts(dayReceipt) });
     expect(taken).toEqual(['check']);
     expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} is already booked.` });
   });
 
-  test('leaves another document with the number alone', () => {
+  test('are prevented if another document has the number, which stays unchanged', () => {
     const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'manually' }) });
     expect(outcome.kind).toBe('drop');
   });
 
-  test("doesn't book a payment if its day is booked", () => {
+  test('are prevented if the day of a payment is already booked', () => {
     const { outcome, steps: taken } = steps(payment, { check: receipts(dayReceipt) });
     expect(taken).toEqual(['check']);
     expect(outcome.kind).toBe('delivered');
   });
 
-  test("doesn't book a day if some of its payments are booked", () => {
+  test('are prevented if some payments of a day are already booked', () => {
     const single = { Id: '2', DocNumber: numberOf(payment), PrivateNote: payment.id };
     const { outcome, steps: taken } = steps(day, { check: receipts(single) });
     expect(taken).toEqual(['check']);
     expect(outcome).toMatchObject({ kind: 'drop', reason: expect.stringContaining('manually') });
   });
 
-  test('compares again if QuickBooks reports that the number exists', () => {
+  test('cause another lookup if QuickBooks reports that the number exists', () => {
     const duplicate = fault(400, 'ValidationFault', '6140', 'Duplicate Document Number Error');
     expect(steps(day, { send: duplicate }).outcome).toMatchObject({ kind: 'retry', afterSeconds: 60 });
     const third = drive(quickbooks, config, [day], company({ send: duplicate }), { memory, attemptNumber: 3 });
     expect(third.outcome.kind).toBe('drop');
   });
 
-  test('uses one request id for a connector, event and item', () => {
+  test('are prevented by one request id for each connector, event and item', () => {
     const requestId = (overrides: object) => {
       const { requests } = drive(quickbooks, config, [day], company(), { memory, ...overrides });
       return new URL(requests.at(-1)?.url ?? '').searchParams.get('requestid');
@@ -185,20 +185,20 @@ describe('nothing is booked twice', () => {
   });
 });
 
-describe('the company', () => {
+describe('the QuickBooks company', () => {
   test('must have the item, because creating it would mean choosing an account', () => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ item: nothing }));
     expect(steps).toEqual(['check', 'preferences', 'item']);
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('"x402 API revenue"') });
   });
 
-  test("is asked to turn on multicurrency if its books aren't in dollars", () => {
+  test("must have multicurrency turned on if its books aren't in dollars", () => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD') }));
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('CAD') });
     expect(steps).toEqual(['check', 'preferences']);
   });
 
-  test('with books in another currency gets dollars at its own rate of that day', () => {
+  test('with books in another currency gets dollar bookings at its own exchange rate of the day', () => {
     const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
     const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
     const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);
@@ -214,7 +214,7 @@ describe('the company', () => {
     });
     expect(outcome.kind).toBe('delivered');
 
-    // The rate is of that day, so that the next delivery asks again.
+    // Rates change daily, so the next delivery requests the rate again.
     const next = drive(quickbooks, config, [event], british, { memory: remembered });
     expect(next.steps).toEqual(['check', 'rate:GBP', 'send']);
     expect(next.requests[2]?.body).toBe(requests[4]?.body);
@@ -223,11 +223,11 @@ describe('the company', () => {
   test.each([
     ['no rate', vendorResponse(200, { time: '2026-01-03T00:00:10Z' })],
     ['a rate of zero', rate('GBP', 0)],
-    ['a rate that is no number', rate('GBP', '0.79')],
+    ['a rate that is not a number', rate('GBP', '0.79')],
     ['a rate into another currency', rate('EUR', 0.9)],
     ['a fault', fault(400, 'ValidationFault', '2500', 'Invalid Reference Id')],
     ['404', vendorResponse(404)],
-  ])('with books in another currency gets no dollars if QuickBooks responds with %s', (_case, response) => {
+  ])('with books in another currency gets no booking if QuickBooks responds with %s', (_case, response) => {
     const british = company({ preferences: preferences('GBP', true), rate: response });
     const { outcome, steps } = drive(quickbooks, config, [day], british);
     expect(steps.at(-1)).toBe('rate:GBP');
@@ -237,23 +237,23 @@ describe('the company', () => {
     });
   });
 
-  test("is asked again for its rate if the response can't be read", () => {
+  test("gets another request for its rate if the response can't be read", () => {
     const answers = { preferences: preferences('GBP', true), rate: vendorResponse(200, '<html>') };
     expect(drive(quickbooks, config, [day], company(answers)).outcome.kind).toBe('retry');
   });
 
   test.each([
     ['names no currency', vendorResponse(200, { Preferences: { CurrencyPrefs: {} } }), 'pause'],
-    ['names no currency that there is', preferences('pounds', true), 'pause'],
-    ['has no preferences to read', vendorResponse(404), 'pause'],
-    ['answers something else', vendorResponse(200, {}), 'retry'],
+    ['names an invalid currency', preferences('pounds', true), 'pause'],
+    ['has no readable preferences', vendorResponse(404), 'pause'],
+    ['returns something else', vendorResponse(200, {}), 'retry'],
   ])("isn't assumed to have books in dollars if it %s", (_case, response, kind) => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: response }));
     expect(steps).toEqual(['check', 'preferences']);
     expect(outcome.kind).toBe(kind);
   });
 
-  test.each(['home', 'foreign'])('is asked for its currency if the remembered one is "%s"', (known) => {
+  test.each(['home', 'foreign'])('gets a request for its currency if the remembered one is "%s"', (known) => {
     const older = { ...memory, 'currency:9130355377388383': known };
     const { steps } = drive(quickbooks, config, [day], company(), { memory: older });
     expect(steps).toEqual(['check', 'preferences', 'send']);
@@ -276,21 +276,21 @@ describe('the company', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('QuickBooks responses', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     quickbooks.classify(response, classifyContext(config, day, { step, memory }));
 
   test.each([
-    ['a receipt made', booked, 'delivered'],
+    ['a created receipt', booked, 'delivered'],
     ['200 with a fault', fault(200, 'ValidationFault', '2010'), 'drop'],
     ['200 without a receipt', vendorResponse(200, {}), 'retry'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
-    ['a refused value', fault(400, 'ValidationFault', '2010'), 'drop'],
+    ['a rejected value', fault(400, 'ValidationFault', '2010'), 'drop'],
     ['a closed period', fault(400, 'ValidationFault', '6210'), 'drop'],
     ['an ended subscription', fault(400, 'ValidationFault', '6190'), 'pause'],
     ['an expired token', fault(401, 'AUTHENTICATION', '3200'), 'pause'],
     [
-      'an expired token in the words of the gateway',
+      "an expired token in the gateway's format",
       vendorResponse(401, {
         fault: { error: [{ message: 'message=AuthenticationFailed', code: '3200' }], type: 'AUTHENTICATION' },
       }),
@@ -306,9 +306,9 @@ describe('what a response means', () => {
     ['503', vendorResponse(503, '<html>'), 'retry'],
     ['404 without a fault', vendorResponse(404), 'disable'],
     ['400 without a fault', vendorResponse(400), 'drop'],
-    ['201, which is not what was asked for', vendorResponse(201), 'drop'],
+    ['an unexpected 201', vendorResponse(201), 'drop'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -329,7 +329,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the QuickBooks config', () => {
   test.each([
     [{}, true],
     [{ environment: 'sandbox' }, true],
@@ -340,15 +340,15 @@ describe('the config', () => {
     [{ accessToken: 'two words' }, false],
     [{ accessToken: '' }, false],
     [{ itemId: '1' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(quickbooks, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the QuickBooks probe', () => {
   const probe = (response: ConnectorResponse, step: string) => quickbooks.probe?.classify(response, config, step);
 
-  test('asks for the company and then for its currency', () => {
+  test('reads the company and then its currency', () => {
     expect(quickbooks.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: `${baseUrl}/companyinfo/9130355377388383?minorversion=75`,
@@ -366,7 +366,7 @@ describe('the probe', () => {
     expect(probe(rate('CAD', 0), 'rate:CAD')).toMatchObject({ ok: false, message: expect.stringContaining('CAD') });
   });
 
-  test('reports what is wrong', () => {
+  test('reports an expired token and a missing permission', () => {
     expect(probe(vendorResponse(401), 'company')).toMatchObject({
       ok: false,
       message: expect.stringContaining('save a new one'),

@@ -20,7 +20,7 @@ const apiKey = 're_c1tpEyD8_NKFusih9vKVQknRAQfmFcWCv';
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example'] };
 const settled = sampleEvent('payment.settled');
 
-describe('what is sent', () => {
+describe('Resend requests', () => {
   test('sends one email with an idempotency key that is the same on every attempt', () => {
     const request = requestOf(resend.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -48,12 +48,12 @@ describe('what is sent', () => {
     ['a@x.example', ['a@x.example']],
     ['a@x.example, b@x.example', ['a@x.example', 'b@x.example']],
     ['"Doe, Jane" <j@x.example>,b@x.example', ['"Doe, Jane" <j@x.example>', 'b@x.example']],
-  ])('splits %j', (to, recipients) => {
+  ])('splits the recipients %j', (to, recipients) => {
     expect(accepts(resend, { ...config, to })).toBe(true);
     expect(builtJson(resend, { ...config, to }, settled).to).toEqual(recipients);
   });
 
-  test.each(EVENT_KINDS)('carries %s with a tag Resend accepts', (kind) => {
+  test.each(EVENT_KINDS)('sends %s with a tag that Resend accepts', (kind) => {
     expect(resend.carries(kind, new Set())).toBe(true);
     expect(builtJson(resend, config, sampleEvent(kind)).tags[0].value).toMatch(/^[A-Za-z0-9_-]+$/);
   });
@@ -62,7 +62,7 @@ describe('what is sent', () => {
     expect(builtJson(resend, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
   });
 
-  test.each(EVENT_KINDS)("%s doesn't allow headers or markup", (kind) => {
+  test.each(EVENT_KINDS)("doesn't allow headers or markup in %s", (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(resend, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.subject).not.toMatch(/\p{Cc}/u);
@@ -71,7 +71,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Resend responses', () => {
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
     resend.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
   const error = (statusCode: number, name: string, message = 'No.') => ({ statusCode, name, message });
@@ -96,7 +96,7 @@ describe('what a response means', () => {
     [451, error(451, 'security_error'), 'drop'],
     [500, error(500, 'application_error'), 'retry'],
     [503, '<html>', 'retry'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
@@ -108,7 +108,7 @@ describe('what a response means', () => {
     expect(outcomeOf(409, error(409, 'concurrent_idempotent_requests'), headers)).toMatchObject({ afterSeconds: 1 });
   });
 
-  test("passes on Resend's message without revealing the key", () => {
+  test("includes Resend's message without revealing the key", () => {
     expect(outcomeOf(403, error(403, 'validation_error', 'The domain is not verified.'))).toMatchObject({
       reason: expect.stringContaining('The domain is not verified.'),
     });
@@ -116,7 +116,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Resend config', () => {
   test.each([
     [{}, true],
     [{ to: ['a@x.example', 'Jane <j@x.example>'] }, true],
@@ -132,12 +132,12 @@ describe('the config', () => {
     [{ apiKey: 'SG.x.y' }, false],
     [{ apiKey: '' }, false],
     [{ cc: 'a@x.example' }, false],
-  ])('with %j it is accepted: %s', (change, isAccepted) => {
+  ])('with %j is accepted: %s', (change, isAccepted) => {
     expect(accepts(resend, { ...config, ...change })).toBe(isAccepted);
   });
 });
 
-describe('the probe', () => {
+describe('the Resend probe', () => {
   test('lists the domains', () => {
     expect(resend.probe!.build(config)).toMatchObject({
       method: 'GET',
@@ -152,7 +152,7 @@ describe('the probe', () => {
     [401, { name: 'missing_api_key' }, false],
     [403, { name: 'invalid_api_key' }, false],
     [500, '', false],
-  ])('%i %j: works is %s', (statusCode, body, ok) => {
+  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
     expect(resend.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -20,7 +20,7 @@ const classify = (response: ReturnType<typeof vendorResponse>) =>
 const errors = (statusCode: number, errorCode: string, message = 'Some message') =>
   vendorResponse(statusCode, [{ errorCode, message, fields: [] }]);
 
-describe('what is sent', () => {
+describe('Salesforce requests', () => {
   test('upserts one record by the event id', () => {
     const request = requestOf(salesforce.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -40,12 +40,12 @@ describe('what is sent', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('sends %s', (kind) => {
     expect(salesforce.carries(kind, new Set([kind]))).toBe(true);
     expect(builtJson(salesforce, config, sampleEvent(kind)).Kind__c).toBe(kind);
   });
 
-  test('marks a test event and gives it no amount', () => {
+  test('marks a test event and omits its amount', () => {
     expect(builtJson(salesforce, config, testEvent())).toMatchObject({
       Kind__c: 'test.payment.settled',
       Amount_USD__c: null,
@@ -70,33 +70,33 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Salesforce responses', () => {
   test.each([
-    ['a record made', vendorResponse(201, { id: 'a01', success: true, errors: [], created: true }), 'delivered'],
-    ['a record updated', vendorResponse(200, { id: 'a01', success: true, errors: [], created: false }), 'delivered'],
+    ['a created record', vendorResponse(201, { id: 'a01', success: true, errors: [], created: true }), 'delivered'],
+    ['an updated record', vendorResponse(200, { id: 'a01', success: true, errors: [], created: false }), 'delivered'],
     ['204', vendorResponse(204), 'delivered'],
     [
-      'success that is none',
+      '200 without success',
       vendorResponse(200, { success: false, errors: [{ statusCode: 'X', message: 'no' }] }),
       'drop',
     ],
-    ['several records of one id', vendorResponse(300, ['/a', '/b']), 'pause'],
+    ['several records with one id', vendorResponse(300, ['/a', '/b']), 'pause'],
     ['a missing field', errors(400, 'INVALID_FIELD', "No such column 'Kind__c'"), 'pause'],
-    ['a full organisation', errors(400, 'STORAGE_LIMIT_EXCEEDED'), 'pause'],
-    ['a field of theirs that is required', errors(400, 'REQUIRED_FIELD_MISSING'), 'drop'],
+    ['an organization without storage left', errors(400, 'STORAGE_LIMIT_EXCEEDED'), 'pause'],
+    ["a required field of the customer's own", errors(400, 'REQUIRED_FIELD_MISSING'), 'drop'],
     ['a validation rule', errors(400, 'FIELD_CUSTOM_VALIDATION_EXCEPTION'), 'drop'],
     ['a locked row', errors(400, 'UNABLE_TO_LOCK_ROW'), 'retry'],
-    ['two writers of one id', errors(400, 'DUPLICATE_VALUE'), 'retry'],
+    ['two concurrent writes with one id', errors(400, 'DUPLICATE_VALUE'), 'retry'],
     ['an ended session', errors(401, 'INVALID_SESSION_ID'), 'pause'],
     ['the daily limit', errors(403, 'REQUEST_LIMIT_EXCEEDED'), 'retry'],
-    ['no right', errors(403, 'INSUFFICIENT_ACCESS_OR_READONLY'), 'pause'],
+    ['a missing permission', errors(403, 'INSUFFICIENT_ACCESS_OR_READONLY'), 'pause'],
     ['an API that is turned off', errors(403, 'API_DISABLED_FOR_ORG'), 'pause'],
     ['a missing object', errors(404, 'NOT_FOUND', 'The requested resource does not exist'), 'disable'],
     ['429', vendorResponse(429), 'retry'],
     ['500', errors(500, 'UNKNOWN_EXCEPTION'), 'retry'],
     ['503', errors(503, 'SERVER_UNAVAILABLE'), 'retry'],
     ['a redirect to the login page', vendorResponse(302), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -104,14 +104,14 @@ describe('what a response means', () => {
     expect(classify(errors(403, 'REQUEST_LIMIT_EXCEEDED'))).toMatchObject({ afterSeconds: 3600 });
   });
 
-  test('never repeats the token', () => {
+  test('never reveals the token', () => {
     for (const response of [errors(400, 'INVALID_FIELD', '00D5g!AQEAQ.token'), errors(400, 'X', '00D5g!AQEAQ.token')]) {
       expect(JSON.stringify(classify(response))).not.toContain('AQEAQ');
     }
   });
 });
 
-describe('the config', () => {
+describe('the Salesforce config', () => {
   test.each([
     [{}, true],
     [{ instanceUrl: 'https://acme.my.salesforce.com/' }, true],
@@ -131,12 +131,12 @@ describe('the config', () => {
     [{ accessToken: 'a b' }, false],
     [{ accessToken: undefined }, false],
     [{ object: 'Task' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(salesforce, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the Salesforce probe', () => {
   const names = ['Kind__c', 'Occurred_At__c', 'Payment_Id__c', 'Endpoint__c', 'Customer__c', 'Amount_USD__c'];
   const fields = [...names, 'Tx_Hash__c', 'Payload__c'].map((name) => ({ name, createable: true }));
   const idField = { name: 'Event_Id__c', createable: true, externalId: true, unique: true };

@@ -29,7 +29,7 @@ const payment = {
 };
 const transaction_hash = `0x${'5e'.repeat(32)}`;
 
-describe('what is sent', () => {
+describe('Segment requests', () => {
   test('sends a settled payment as an order with its revenue', () => {
     const request = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -110,11 +110,11 @@ describe('what is sent', () => {
     expect(body.properties).toEqual({ ...properties, event_kind: kind });
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.filter((kind) => segment.carries(kind, new Set(EVENT_KINDS)))).toEqual(EVENT_KINDS);
   });
 
-  test('goes to the European address when told so', () => {
+  test('sends to the European host if configured', () => {
     const request = requestOf(
       segment.build([sampleEvent('payment.settled')], { ...config, region: 'eu' }, sampleContext()),
     );
@@ -130,7 +130,7 @@ describe('what is sent', () => {
     expect(other.messageId).not.toBe(JSON.parse(requestOf(first).body ?? '').messageId);
   });
 
-  test("uses the payment as the user of an unknown payer, so that strangers aren't merged", () => {
+  test("uses the payment id as the user id of an unknown payer, so strangers aren't merged", () => {
     const event = sampleEvent('payment.verified', { payer: null, customerId: null });
     expect(builtJson(segment, config, event).userId).toBe(payment.payment_id);
   });
@@ -153,18 +153,18 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Segment responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
     ['a confirmed event', vendorResponse(200, { success: true }), 'delivered'],
-    ['200 that confirms nothing', vendorResponse(200, { success: false }), 'retry'],
+    ['200 without confirmation', vendorResponse(200, { success: false }), 'retry'],
     ['200 from something else', vendorResponse(200, '<html>'), 'retry'],
     ['another 2xx', vendorResponse(204), 'drop'],
-    ['a redirect, which its library takes for success', vendorResponse(302), 'drop'],
-    ['bad JSON or too large', vendorResponse(400, { message: 'malformed JSON' }), 'drop'],
+    ["a redirect, which Segment's library treats as success", vendorResponse(302), 'drop'],
+    ['a body that is malformed or too large', vendorResponse(400, { message: 'malformed JSON' }), 'drop'],
     ['401', vendorResponse(401), 'pause'],
     ['408', vendorResponse(408), 'retry'],
-    ['410, which its library repeats', vendorResponse(410), 'retry'],
+    ["410, which Segment's library retries", vendorResponse(410), 'retry'],
     ['429', vendorResponse(429), 'retry'],
     ['460', vendorResponse(460), 'retry'],
     ['500', vendorResponse(500), 'retry'],
@@ -172,18 +172,18 @@ describe('what a response means', () => {
     ['501', vendorResponse(501), 'drop'],
     ['505', vendorResponse(505), 'drop'],
     ['511', vendorResponse(511), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(segment.classify(response, context).kind).toBe(kind);
   });
 
-  test('waits as long as it is asked to, or else a minute', () => {
+  test('waits as long as Retry-After says, or else a minute', () => {
     expect(segment.classify(vendorResponse(429, '', { 'retry-after': '7' }), context)).toMatchObject({
       afterSeconds: 7,
     });
     expect(segment.classify(vendorResponse(429), context)).toMatchObject({ afterSeconds: 60 });
   });
 
-  test('warns that a confirmation proves little', () => {
+  test("warns that a confirmation doesn't prove that the write key is known", () => {
     expect(segment.classify(vendorResponse(200, { success: true }), context)).toMatchObject({
       note: expect.stringContaining('unknown write key'),
     });
@@ -195,7 +195,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the Segment config', () => {
   test.each([
     [config, true],
     [{ ...config, region: 'us' }, true],
@@ -214,8 +214,8 @@ describe('the settings', () => {
   });
 });
 
-describe('the probe', () => {
-  test('asks for the settings of the source', () => {
+describe('the Segment probe', () => {
+  test('reads the settings of the source', () => {
     expect(segment.probe?.build(config)).toEqual({
       method: 'GET',
       url: `https://cdn.segment.com/v1/projects/${config.writeKey}/settings`,
@@ -228,7 +228,7 @@ describe('the probe', () => {
     [404, false],
     [400, false],
     [503, false],
-  ])('takes HTTP %i for ok: %s', (statusCode, ok) => {
+  ])('for HTTP %i, ok is %s', (statusCode, ok) => {
     expect(segment.probe?.classify(vendorResponse(statusCode, {}), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -22,7 +22,7 @@ type Text = { type: string; text: string; emoji?: boolean; verbatim?: boolean };
 type Block = { type: string; text?: Text; fields?: Text[]; elements?: Text[] };
 type Body = { text: string; blocks: Block[] };
 
-describe('what is sent', () => {
+describe('Slack requests', () => {
   test('posts blocks with the facts in two columns', () => {
     const request = requestOf(slack.build([settled], config, sampleContext({ consoleUrl: 'https://c.example/e?a&b' })));
     expect(request).toMatchObject({
@@ -62,7 +62,7 @@ describe('what is sent', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('carries %s and keeps the fallback text', (kind) => {
+  test.each(EVENT_KINDS)('sends %s with a fallback text', (kind) => {
     expect(slack.carries(kind, new Set())).toBe(true);
     const body: Body = builtJson(slack, config, sampleEvent(kind));
     expect(body.text).toBe(body.blocks[0]?.text?.text);
@@ -80,7 +80,7 @@ describe('what is sent', () => {
     expect(slack.build([settled], config, again)).toEqual(slack.build([settled], config, sampleContext()));
   });
 
-  test.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no marks', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without mentions, links or formatting', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const body: Body = builtJson(slack, config, hostileEvent(kind, text), context);
@@ -94,13 +94,13 @@ describe('what is sent', () => {
   });
 });
 
-test('keeps the header within its limit even if escapes make the text longer', () => {
+test('Slack headers stay within their limit even if escapes make the text longer', () => {
   const body: Body = builtJson(slack, config, sampleEvent('payment.failed', { reason: '&<>'.repeat(100) }));
   expectWithinLimits(body);
   expect(body.blocks[0]?.text?.text).toMatch(/(&amp;|&lt;|&gt;)…$/);
 });
 
-describe('what a response means', () => {
+describe('Slack responses', () => {
   const outcomeOf = (statusCode: number, body: string, headers = {}) =>
     slack.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
 
@@ -130,7 +130,7 @@ describe('what a response means', () => {
     [429, '', 'retry'],
     [500, 'rollup_error', 'retry'],
     [503, '', 'retry'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
@@ -144,7 +144,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Slack config', () => {
   test.each([
     [webhookUrl, true],
     ['https://hooks.slack.com:443/services/T1/B1/x', true],
@@ -165,14 +165,14 @@ describe('the config', () => {
     expect(accepts(slack, { webhookUrl: url })).toBe(isAccepted);
   });
 
-  test('is complete and has nothing else', () => {
+  test('requires the URL and accepts nothing else', () => {
     expect(accepts(slack, {})).toBe(false);
     expect(accepts(slack, { webhookUrl, channel: '#general' })).toBe(false);
     expect(accepts(slack, { webhookUrl: null })).toBe(false);
   });
 });
 
-describe('the probe', () => {
+describe('the Slack probe', () => {
   test("posts a body that can't become a message", () => {
     const request = slack.probe!.build(config);
     expect(request).toMatchObject({ method: 'POST', url: webhookUrl });
@@ -186,7 +186,7 @@ describe('the probe', () => {
     [404, 'no_service', false],
     [200, 'ok', false],
     [500, '', false],
-  ])('%i %s: works is %s', (statusCode, body, ok) => {
+  ])('for %i %s, ok is %s', (statusCode, body, ok) => {
     expect(slack.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

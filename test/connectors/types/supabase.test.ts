@@ -20,7 +20,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1
 const refusal = (statusCode: number, code: string, message = 'Some message', details: string | null = null) =>
   vendorResponse(statusCode, { code, message, details, hint: null });
 
-describe('what is sent', () => {
+describe('Supabase requests', () => {
   test('inserts one row and ignores it if it already exists', () => {
     const request = requestOf(supabase.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -57,18 +57,18 @@ describe('what is sent', () => {
     });
   });
 
-  test('writes to the table of the config', () => {
+  test('writes to the configured table', () => {
     const request = requestOf(supabase.build([settled], { ...config, table: 'sales' }, sampleContext()));
     expect(request.url).toContain('/rest/v1/sales?');
   });
 
-  test.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('sends %s', (kind) => {
     const event = sampleEvent(kind);
     expect(supabase.carries(kind, new Set([kind]))).toBe(true);
     expect(builtJson(supabase, config, event)).toMatchObject({ kind, payload: event.data });
   });
 
-  test('marks a test event and gives it no amount', () => {
+  test('marks a test event and omits its amount', () => {
     expect(builtJson(supabase, config, testEvent())).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,
@@ -76,23 +76,23 @@ describe('what is sent', () => {
     });
   });
 
-  test.each(HOSTILE_TEXTS)('stores hostile text as data, without what PostgreSQL rejects: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('stores hostile text as data, without characters that PostgreSQL rejects: %j', (text) => {
     const row = builtJson(supabase, config, sampleEvent('payment.failed', { message: text }));
     expect(row.payload.message).toBe(text.replaceAll('\0', '').toWellFormed());
   });
 });
 
-describe('what a response means', () => {
+describe('Supabase responses', () => {
   test.each([
     ['201', vendorResponse(201), 'delivered'],
     ['200', vendorResponse(200), 'delivered'],
     [
-      'the event id there already',
+      'an event id that already exists',
       refusal(409, '23505', 'duplicate key', 'Key (event_id)=(evt_1) exists.'),
       'delivered',
     ],
     [
-      'another unique column in the way',
+      'a conflict in another unique column',
       refusal(409, '23505', 'duplicate key', 'Key (tx_hash)=(0x5e) exists.'),
       'drop',
     ],
@@ -102,15 +102,15 @@ describe('what a response means', () => {
     ['a missing grant with 401', refusal(401, '42501', 'permission denied for table payment_events'), 'pause'],
     ['an expired JWT', refusal(401, 'PGRST303', 'JWT expired'), 'pause'],
     ['a wrong key', vendorResponse(401, { message: 'Invalid API key' }), 'pause'],
-    ['a value the column refuses', refusal(400, '22P02', 'invalid input syntax'), 'drop'],
-    ['a null the column refuses', refusal(400, '23502', 'null value in column'), 'drop'],
+    ['a value that the column rejects', refusal(400, '22P02', 'invalid input syntax'), 'drop'],
+    ['a null that the column rejects', refusal(400, '23502', 'null value in column'), 'drop'],
     ['429', vendorResponse(429), 'retry'],
     ['500', refusal(500, '40001', 'could not serialize access'), 'retry'],
     ['503 without a database', refusal(503, 'PGRST001'), 'retry'],
     ['504', vendorResponse(504), 'retry'],
     ['a paused project', vendorResponse(540, 'Project paused'), 'pause'],
     ['a redirect', vendorResponse(301), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
@@ -136,7 +136,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Supabase config', () => {
   test.each([
     [{}, true],
     [{ url: 'https://abcdefghijklmnopqrst.supabase.co/' }, true],
@@ -156,12 +156,12 @@ describe('the config', () => {
     [{ apiKey: 'a b' }, false],
     [{ apiKey: undefined }, false],
     [{ schema: 'public' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(supabase, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the Supabase probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>) => supabase.probe?.classify(response, config, 'send');
 
   test('reads no rows from the table', () => {
@@ -172,7 +172,7 @@ describe('the probe', () => {
     });
   });
 
-  test('recognizes good keys, bad keys and missing tables', () => {
+  test('recognizes valid keys, invalid keys and missing tables', () => {
     expect(probe(vendorResponse(200, []))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
     expect(probe(refusal(404, 'PGRST205'))).toEqual({

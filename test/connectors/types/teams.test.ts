@@ -27,8 +27,8 @@ const factBlock = (label: string, value: string) => ({
   inlines: runs({ text: `${label}: `, weight: 'Bolder' }, { text: value }),
 });
 
-describe('what is sent', () => {
-  test('posts an Adaptive Card in the message the workflow templates expect', () => {
+describe('Teams requests', () => {
+  test('posts an Adaptive Card in the message that workflow templates expect', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const request = requestOf(teams.build([settled], config, context));
     expect(request).toMatchObject({
@@ -85,7 +85,7 @@ describe('what is sent', () => {
     });
   });
 
-  test('posts the bare card when the workflow was built for it', () => {
+  test('posts only the card if configured', () => {
     const inMessage = builtJson(teams, { webhookUrl, envelope: 'message' }, settled);
     expect(builtJson(teams, config, settled)).toEqual(inMessage);
     expect(builtJson(teams, { webhookUrl, envelope: 'card' }, settled)).toEqual(inMessage.attachments[0].content);
@@ -96,7 +96,7 @@ describe('what is sent', () => {
     expect(requestOf(teams.build([settled], { webhookUrl: odd }, sampleContext())).url).toBe(odd);
   });
 
-  test.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('sends %s', (kind) => {
     expect(teams.carries(kind, new Set())).toBe(true);
     const card = builtJson(teams, { webhookUrl, envelope: 'card' }, sampleEvent(kind));
     expect(card.body[0].items[0].text).toMatch(/^[A-Z][a-z ]+$/);
@@ -108,7 +108,7 @@ describe('what is sent', () => {
     expect(card.body[0].items[0].text).toBe('[Test] Payment settled');
   });
 
-  test.each(EVENT_KINDS)('%s shows any text as data and stays far below 28 KB', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without formatting, and stays far below 28 KB', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const request = requestOf(teams.build([hostileEvent(kind, text)], config, context));
@@ -122,7 +122,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Teams responses', () => {
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
     teams.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
   const error = (code: string) => ({ error: { code, message: `About ${webhookUrl}` } });
@@ -140,21 +140,21 @@ describe('what a response means', () => {
     [500, '', 'retry'],
     [502, error('BadGateway'), 'retry'],
     [301, '', 'drop'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
     expect(JSON.stringify(outcomeOf(statusCode, body))).not.toContain('powerplatform');
   });
 
-  test('warns that an accepted message may not be posted', () => {
+  test('warns that an accepted message might not be posted', () => {
     expect(outcomeOf(202)).toMatchObject({ note: expect.stringContaining("doesn't report whether") });
   });
 
-  test('waits as long as it is asked to', () => {
+  test('waits as long as the vendor asks', () => {
     expect(outcomeOf(429, '', { 'retry-after': '12' })).toMatchObject({ afterSeconds: 12 });
   });
 });
 
-describe('the config', () => {
+describe('the Teams config', () => {
   test.each([
     [webhookUrl, true],
     [`${host}:443${path}${query}`, true],

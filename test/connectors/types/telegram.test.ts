@@ -26,7 +26,7 @@ const migration = vendorResponse(400, {
   parameters: { migrate_to_chat_id: -1001234567890 },
 });
 
-describe('what is sent', () => {
+describe('Telegram requests', () => {
   test('sends an HTML message with the facts as code', () => {
     const withLink = sampleContext({ consoleUrl: 'https://console.example.com/e?a="1"&b' });
     const request = requestOf(telegram.build([settled], config, withLink));
@@ -56,7 +56,7 @@ describe('what is sent', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('carries %s', (kind) => {
+  test.each(EVENT_KINDS)('sends %s', (kind) => {
     expect(telegram.carries(kind, new Set())).toBe(true);
     expect(builtJson(telegram, config, sampleEvent(kind)).text).toMatch(/^<b>[A-Z][a-z ]+<\/b>\n<code>/);
   });
@@ -65,7 +65,7 @@ describe('what is sent', () => {
     expect(builtJson(telegram, config, testEvent()).text).toMatch(/^<b>\[Test\] Payment settled<\/b>/);
   });
 
-  test.each(EVENT_KINDS)('%s shows any text as data: no mentions, no links, no markup', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without mentions, links or markup', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(telegram, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.text.length).toBeLessThanOrEqual(4096);
@@ -75,7 +75,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Telegram responses', () => {
   const refusal = (error_code: number, description: string) => ({ ok: false, error_code, description });
 
   test.each([
@@ -98,7 +98,7 @@ describe('what a response means', () => {
     [429, refusal(429, 'Too Many Requests: retry after 5'), 'retry'],
     [500, refusal(500, 'Internal Server Error'), 'retry'],
     [502, '<html>', 'retry'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(telegram.classify(vendorResponse(statusCode, body), context).kind).toBe(kind);
   });
 
@@ -115,8 +115,8 @@ describe('what a response means', () => {
   });
 });
 
-describe('a group that became a supergroup', () => {
-  test('gets the same message immediately under its new id, which is remembered', () => {
+describe('a Telegram group that became a supergroup', () => {
+  test('receives the same message immediately under its new id, which is remembered', () => {
     const outcome = telegram.classify(migration, context);
     const first = requestOf(telegram.build([settled], config, context));
     if (outcome.kind !== 'next') throw new Error(`It was ${outcome.kind}`);
@@ -135,7 +135,7 @@ describe('a group that became a supergroup', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Telegram config', () => {
   test.each([
     [{ botToken, chatId: '-1001234567890' }, true],
     [{ botToken, chatId: '42' }, true],
@@ -155,10 +155,10 @@ describe('the config', () => {
   });
 });
 
-describe('the probe', () => {
+describe('the Telegram probe', () => {
   const probe = telegram.probe!;
 
-  test('asks for the bot and then for the chat', () => {
+  test('reads the bot and then the chat', () => {
     const request = probe.build({ botToken, chatId: '@my_channel' });
     expect(request).toMatchObject({ method: 'GET', url: `https://api.telegram.org/bot${botToken}/getMe` });
     expect(probe.classify(vendorResponse(200, { ok: true }), { botToken, chatId: '@my_channel' }, 'bot')).toMatchObject(

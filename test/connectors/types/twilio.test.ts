@@ -23,7 +23,7 @@ const authorization = `Basic ${Buffer.from(`${accountSid}:t0ken`).toString('base
 const formOf = (event = settled, settings = config, context = sampleContext()) =>
   Object.fromEntries(new URLSearchParams(requestOf(twilio.build([event], settings, context)).body));
 
-describe('what is sent', () => {
+describe('Twilio requests', () => {
   test('sends one short SMS with the amount and the event id', () => {
     const request = requestOf(twilio.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -41,7 +41,7 @@ describe('what is sent', () => {
     });
   });
 
-  test('sends through a messaging service when that is the sender', () => {
+  test('sends through a messaging service if it is the sender', () => {
     const form = formOf(settled, { ...config, from: 'MG0123456789abcdef0123456789abcdef' });
     expect(form).toMatchObject({ MessagingServiceSid: 'MG0123456789abcdef0123456789abcdef' });
     expect(form).not.toHaveProperty('From');
@@ -65,7 +65,7 @@ describe('what is sent', () => {
     expect(linkTo(`https://c.example/${'x'.repeat(150)}`)).toBe(`Payment settled: 0.01 USDC\n${settled.id}`);
   });
 
-  test.each(EVENT_KINDS)('carries %s in a single segment', (kind) => {
+  test.each(EVENT_KINDS)('sends %s in a single segment', (kind) => {
     expect(twilio.carries(kind, new Set())).toBe(true);
     expect(gsmLength(formOf(sampleEvent(kind)).Body!)).toBeLessThanOrEqual(160);
     expect(formOf(sampleEvent(kind)).Body).toMatch(/\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
@@ -75,7 +75,7 @@ describe('what is sent', () => {
     expect(formOf(testEvent()).Body).toMatch(/^\[Test\] Payment settled/);
   });
 
-  test.each(EVENT_KINDS)('%s stays one segment of the 7-bit alphabet for any text', (kind) => {
+  test.each(EVENT_KINDS)('keeps any text in %s within one segment of the 7-bit alphabet', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const { Body } = formOf(hostileEvent(kind, text), config, sampleContext({ projectName: text }));
       expect(gsmLength(Body!)).toBeLessThanOrEqual(160);
@@ -84,7 +84,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a response means', () => {
+describe('Twilio responses', () => {
   const context = classifyContext(config, settled);
   const refused = (code: number) => ({ code, message: `About ${config.authToken}`, status: 400 });
 
@@ -111,7 +111,7 @@ describe('what a response means', () => {
     [200, '<html>', 'next'],
     [201, '<html>', 'next'],
     [302, '', 'drop'],
-  ])('%i %j is %s', (statusCode, body, kind) => {
+  ])('classifies %i %j as %s', (statusCode, body, kind) => {
     const outcome = twilio.classify(vendorResponse(statusCode, body), context);
     expect(outcome.kind).toBe(kind);
     expect(JSON.stringify(outcome)).not.toContain(config.authToken);
@@ -167,7 +167,7 @@ describe('an SMS that may already have been sent', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Twilio config', () => {
   test.each([
     [{}, true],
     [{ from: 'MG0123456789abcdef0123456789abcdef' }, true],
@@ -187,12 +187,12 @@ describe('the config', () => {
     [{ authToken: 'a b' }, false],
     [{ region: 'mars' }, false],
     [{ body: 'x' }, false],
-  ])('with %j it is accepted: %s', (change, isAccepted) => {
+  ])('with %j is accepted: %s', (change, isAccepted) => {
     expect(accepts(twilio, { ...config, ...change })).toBe(isAccepted);
   });
 });
 
-describe('the probe', () => {
+describe('the Twilio probe', () => {
   test('reads the account', () => {
     expect(twilio.probe!.build(config)).toMatchObject({
       method: 'GET',
@@ -207,7 +207,7 @@ describe('the probe', () => {
     [200, '<html>', false],
     [401, { code: 20003 }, false],
     [403, { code: 20008 }, false],
-  ])('%i %j: works is %s', (statusCode, body, ok) => {
+  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
     expect(twilio.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -36,7 +36,7 @@ const duplicate = refused('Invoice # must be unique.');
 const vendor = (answers: Record<string, ConnectorResponse>) => (request: ConnectorRequest) =>
   ({ check: nothing, send: drafted, ...answers })[request.step ?? ''] ?? vendorResponse(500);
 
-describe('what is sent', () => {
+describe('Xero requests', () => {
   test('drafts one invoice for a day, without a tax or an account', () => {
     const { outcome, requests, steps } = drive(xero, config, [day], vendor({}));
     expect(steps).toEqual(['check', 'send']);
@@ -76,7 +76,7 @@ describe('what is sent', () => {
     expect(outcome.kind).toBe('delivered');
   });
 
-  test('drafts an invoice for a payment in one call on the day of the payment', () => {
+  test('drafts an invoice for a payment in one call if it is sent on the same day', () => {
     const { steps, requests } = drive(xero, config, [payment], vendor({}));
     expect(steps).toEqual(['send']);
     expect(JSON.parse(requests[0]?.body ?? '').Invoices[0]).toMatchObject({
@@ -105,7 +105,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('nothing is booked twice', () => {
+describe('Xero duplicates', () => {
   const own = (event: typeof day) => ({
     InvoiceID: '1',
     InvoiceNumber: numberOf(event),
@@ -113,7 +113,7 @@ describe('nothing is booked twice', () => {
     Status: 'DRAFT',
   });
 
-  test('looks up every invoice of the day before it books a day', () => {
+  test('are prevented by a lookup of all invoices of the day before it is booked', () => {
     const { method, url } = requestOf(xero.build([day], config, sampleContext()));
     expect(method).toBe('GET');
     expect(new URL(url).searchParams.get('where')).toBe(
@@ -121,14 +121,14 @@ describe('nothing is booked twice', () => {
     );
   });
 
-  test("doesn't book a day if some of its payments are booked, unless those were voided", () => {
+  test('are prevented if some payments of a day are already booked and not voided', () => {
     const single = own(payment);
     expect(drive(xero, config, [day], vendor({ check: invoices(single) })).outcome.kind).toBe('drop');
     const voided = invoices({ ...single, Status: 'VOIDED' });
     expect(drive(xero, config, [day], vendor({ check: voided })).steps).toEqual(['check', 'send']);
   });
 
-  test('looks up the total of the day before it books a payment late', () => {
+  test('are prevented by a lookup of the day before a late payment is booked', () => {
     const { outcome, steps, requests } = drive(xero, config, [payment], vendor({ check: invoices(own(day)) }), nextDay);
     expect(steps).toEqual(['check']);
     expect(requests[0]?.url).toBe(`${invoicesUrl}?InvoiceNumbers=${numberOf(payment)},${numberOf(day)}`);
@@ -136,7 +136,7 @@ describe('nothing is booked twice', () => {
     expect(drive(xero, config, [payment], vendor({}), nextDay).steps).toEqual(['check', 'send']);
   });
 
-  test('looks up a rejected number and recognizes its own invoice', () => {
+  test('are prevented by a lookup of a rejected number, which finds the existing invoice', () => {
     const { outcome, steps, requests } = drive(
       xero,
       config,
@@ -149,40 +149,44 @@ describe('nothing is booked twice', () => {
   });
 
   test.each([
-    ['somebody else has the number', invoices({ ...own(day), Reference: 'by hand' })],
+    ['another invoice has the number', invoices({ ...own(day), Reference: 'by hand' })],
     ['the invoice is hidden', nothing],
-  ])('fails visibly if %s', (_case, readBack) => {
+  ])('make the delivery fail if %s', (_case, readBack) => {
     expect(drive(xero, config, [day], vendor({ send: duplicate, 'read-back': readBack })).outcome.kind).toBe('drop');
   });
 
-  test('retries if that lookup fails', () => {
+  test('cause a retry if the lookup fails', () => {
     expect(drive(xero, config, [day], vendor({ send: duplicate, 'read-back': vendorResponse(503) })).outcome.kind).toBe(
       'retry',
     );
   });
 });
 
-describe('what a response means', () => {
+describe('Xero responses', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     xero.classify(response, classifyContext(config, day, { step }));
 
   test.each([
-    ['a draft made', drafted, 'delivered'],
-    ['200 that has errors', invoices({ HasErrors: true, ValidationErrors: [{ Message: 'bad' }] }), 'drop'],
+    ['a created draft', drafted, 'delivered'],
+    ['200 with errors', invoices({ HasErrors: true, ValidationErrors: [{ Message: 'bad' }] }), 'drop'],
     [
       '200 with an error status',
       invoices({ StatusAttributeString: 'ERROR', ValidationErrors: [{ Message: 'bad' }] }),
       'drop',
     ],
     [
-      '200 with the number taken',
+      '200 with a number that is taken',
       invoices({ HasErrors: true, ValidationErrors: [{ Message: 'Invoice # must be unique.' }] }),
       'next',
     ],
     ['200 without an invoice', nothing, 'retry'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
-    ['a refused value', refused('The document date cannot be before the lock date.'), 'drop'],
-    ['a currency the organisation lacks', refused('Organisation is not subscribed to currency USD'), 'pause'],
+    ['a rejected value', refused('The document date cannot be before the lock date.'), 'drop'],
+    [
+      "a currency that the organization doesn't have",
+      refused('Organisation is not subscribed to currency USD'),
+      'pause',
+    ],
     ['a number that is taken', duplicate, 'next'],
     ['an expired token', vendorResponse(401, { Title: 'Unauthorized', Detail: 'TokenExpired' }), 'pause'],
     [
@@ -194,11 +198,11 @@ describe('what a response means', () => {
     ['500', vendorResponse(500), 'retry'],
     ['503', vendorResponse(503), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_case, response, kind) => {
+  ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('waits for the limit that was hit', () => {
+  test('waits a minute for the minute limit and an hour for the daily limit', () => {
     const limited = (headers: Record<string, string>) => classify(vendorResponse(429, '', headers));
     expect(limited({ 'x-rate-limit-problem': 'minute' })).toMatchObject({ afterSeconds: 60 });
     expect(limited({ 'x-rate-limit-problem': 'Day' })).toMatchObject({ afterSeconds: 3600 });
@@ -213,7 +217,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the config', () => {
+describe('the Xero config', () => {
   test.each([
     [{}, true],
     [{ tenantId: '70784A63-D24B-46A9-A4DB-0E70A274B056' }, true],
@@ -222,12 +226,12 @@ describe('the config', () => {
     [{ accessToken: 'two words' }, false],
     [{ accessToken: undefined }, false],
     [{ accountCode: '200' }, false],
-  ])('with %j is %s', (change, isGood) => {
+  ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(xero, { ...config, ...change })).toBe(isGood);
   });
 });
 
-describe('the probe', () => {
+describe('the Xero probe', () => {
   const probe = (response: ConnectorResponse) => xero.probe?.classify(response, config, 'send');
 
   test("looks for the tenant in the token's connections", () => {

@@ -16,8 +16,8 @@ import {
 
 const config = { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/' };
 
-describe('what is sent', () => {
-  test.each(EVENT_KINDS)('posts %s in the envelope that all event types share', (kind) => {
+describe('Zapier requests', () => {
+  test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
     const request = requestOf(zapier.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -34,15 +34,15 @@ describe('what is sent', () => {
     });
   });
 
-  test('sends amounts as text, so that no spreadsheet or form rounds them', () => {
+  test('sends amounts as text, so no spreadsheet or form rounds them', () => {
     expect(builtJson(zapier, config, sampleEvent('payment.settled')).data.amountUsd).toBe('0.01');
   });
 
-  test('carries every kind', () => {
+  test('sends every event type', () => {
     expect(EVENT_KINDS.every((kind) => zapier.carries(kind, new Set([kind])))).toBe(true);
   });
 
-  test('gives a test event a type that no Zap mistakes for a payment', () => {
+  test('uses a separate type for test events, so no Zap mistakes them for payments', () => {
     expect(builtJson(zapier, config, testEvent())).toMatchObject({ type: 'connector.test', test: true });
   });
 
@@ -52,17 +52,17 @@ describe('what is sent', () => {
     expect(zapier.build([event], config, later)).toEqual(zapier.build([event], config, sampleContext()));
   });
 
-  test.each(HOSTILE_TEXTS)('sends %j as one JSON object that reads back the same', (text) => {
+  test.each(HOSTILE_TEXTS)('sends %j as one JSON object without changing it', (text) => {
     const body = builtJson(zapier, config, sampleEvent('payment.failed', { message: text, endpointPath: text }));
     expect(body.data).toMatchObject({ message: text, endpointPath: text });
   });
 });
 
-describe('what a response means', () => {
+describe('Zapier responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
     ['success', vendorResponse(200, { status: 'success', id: 'x', attempt: 'x' }), 'delivered'],
-    ['the empty answer of a silent hook', vendorResponse(200), 'delivered'],
+    ['the empty response of a silent hook', vendorResponse(200), 'delivered'],
     ['401', vendorResponse(401), 'pause'],
     ['404', vendorResponse(404), 'disable'],
     ['410', vendorResponse(410), 'disable'],
@@ -70,7 +70,7 @@ describe('what a response means', () => {
     ['429', vendorResponse(429), 'retry'],
     ['500', vendorResponse(500), 'retry'],
     ['a redirect', vendorResponse(302), 'drop'],
-  ])('%s', (_title, response, kind) => {
+  ])('classifies %s', (_title, response, kind) => {
     expect(zapier.classify(response, context).kind).toBe(kind);
   });
 
@@ -78,7 +78,7 @@ describe('what a response means', () => {
     expect(zapier.classify(vendorResponse(200), context)).toMatchObject({ note: expect.stringContaining('no Zap') });
   });
 
-  test('waits half a minute, or as long as it is asked to', () => {
+  test('waits half a minute, or as long as Retry-After says', () => {
     expect(zapier.classify(vendorResponse(429), context)).toMatchObject({ afterSeconds: 30 });
     expect(zapier.classify(vendorResponse(429, '', { 'retry-after': '90' }), context)).toMatchObject({
       afterSeconds: 90,
@@ -86,7 +86,7 @@ describe('what a response means', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the Zapier config', () => {
   test.each([
     ['https://hooks.zapier.com/hooks/catch/1234567/abc123/', true],
     ['https://hooks.zapier.com/hooks/catch/1234567/abc123', true],
@@ -109,7 +109,7 @@ describe('the settings', () => {
     expect(accepts(zapier, { webhookUrl })).toBe(accepted);
   });
 
-  test('accepts nothing but the URL', () => {
+  test('accepts only the URL', () => {
     expect(accepts(zapier, { ...config, extra: 1 })).toBe(false);
     expect(accepts(zapier, {})).toBe(false);
   });

@@ -3,7 +3,7 @@ import { basicOf, bodyOf, json, type Vendor } from './vendor.ts';
 export const segment = (): Vendor => ({
   hosts: ['api.segment.io', 'events.eu1.segmentapis.com', 'cdn.segment.com'],
   credentialIn: (call) => `${basicOf(call)} ${call.url.pathname}`,
-  // Events are confirmed whatever the key is; the settings of a source that there is not are not found.
+  // Events are accepted with any key. Only the settings of an unknown source return 404.
   refuse: ({ url }) => (url.hostname === 'cdn.segment.com' ? { statusCode: 404 } : undefined),
   vendorResponse(call) {
     if (call.url.hostname === 'cdn.segment.com') return json(200, { integrations: {} });

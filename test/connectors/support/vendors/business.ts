@@ -2,7 +2,7 @@ import { bodyOf, json, type Vendor, type VendorCall } from './vendor.ts';
 
 const bearer: Vendor['credentialIn'] = ({ headers }) => headers.authorization ?? '';
 
-/** Without the contact properties at first: they have to be made. */
+/** A portal without the contact properties, so the connector has to create them. */
 export const hubspot = (): Vendor => {
   const properties = new Set<string>();
   return {
@@ -121,7 +121,7 @@ export const quickbooks = (): Vendor => {
 
 function addReceipt(call: VendorCall, receipts: { Id: string; DocNumber: string; PrivateNote: string }[]) {
   const { DocNumber, PrivateNote, Line } = bodyOf(call);
-  // Without an item the amount is ignored, and the receipt is zero.
+  // Without an item, QuickBooks ignores the amount and the receipt is zero.
   const isZero = !Line[0].SalesItemLineDetail?.ItemRef?.value;
   if (isZero || !call.url.searchParams.get('requestid')) {
     return json(400, {

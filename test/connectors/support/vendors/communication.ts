@@ -8,7 +8,7 @@ export const slack = (): Vendor => ({
   credentialIn: pathCredential,
   refuse: () => text(403, 'invalid_token'),
   vendorResponse(call) {
-    // The URL is judged before the body.
+    // Slack checks the URL before the body.
     try {
       return bodyOf(call).text ? text(200, 'ok') : text(400, 'no_text');
     } catch {
@@ -87,7 +87,7 @@ export const teams = (): Vendor => ({
   credentialIn: ({ url }) => url.searchParams.get('sig') ?? '',
   refuse: () => json(401, { error: { code: 'DirectApiAuthorizationRequired', message: 'Sign in' } }),
   vendorResponse(call) {
-    // It says the same to a body that it cannot use: the flow fails later.
+    // A body that it can't use gets the same response. The flow fails later.
     bodyOf(call);
     return { statusCode: 202 };
   },

@@ -35,7 +35,7 @@ export const supabase = (): Vendor => ({
   },
 });
 
-/** One sheet without rows. */
+/** A spreadsheet without rows. */
 export const googleSheets = (): Vendor => {
   const rows: unknown[][] = [];
   const tabOf = (range: string) => /^'(?<tab>(?:[^']|'')*)'!/.exec(range)?.groups?.tab?.replaceAll("''", "'");

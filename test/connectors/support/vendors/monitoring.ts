@@ -26,7 +26,7 @@ export const datadog = (): Vendor => ({
   },
 });
 
-/** Its accounts live in the EU, or have moved to Jira Service Management: elsewhere it does not know their keys. */
+/** An account in the EU or in Jira Service Management. Other regions reject its key. */
 export const opsgenie = (): Vendor => {
   const open = new Set<string>();
   const unauthenticated = () => json(401, { message: 'Could not authenticate', took: 0.001, requestId: 'r0' });

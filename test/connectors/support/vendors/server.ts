@@ -5,7 +5,7 @@ import { ask, type Vendor, type VendorCall } from './vendor.ts';
 import { VENDORS } from './vendors.ts';
 
 /**
- * Replaces the vendor for one call. It may respond, let the vendor respond (`usual`), or take over
+ * Replaces the vendor for one call. It can respond, let the vendor respond (`usual`), or take over
  * `response` and return nothing.
  */
 export type Interference = (
@@ -16,7 +16,7 @@ export type Interference = (
 
 export type VendorServer = Awaited<ReturnType<typeof startVendors>>;
 
-/** All vendors behind one loopback server, identified by the host in the request. */
+/** Starts all vendors behind one loopback server, which identifies them by the host in the request. */
 export async function startVendors() {
   const known = new Set<string>();
   const isKnown = (credential: string) => [...known].some((mark) => credential.includes(mark));
@@ -43,18 +43,18 @@ export async function startVendors() {
   });
 
   return {
-    /** For the service under test: every vendor's host leads here. */
+    /** Sends requests for every vendor's host here. Pass it to the service under test. */
     hostOverrides: Object.fromEntries([...typeByHost.keys()].map((host) => [host, receiver.url])),
-    /** Credentials with this mark in them are known from now on. */
+    /** Accepts credentials that contain this mark from now on. */
     accept: (mark: string) => void known.add(mark),
-    /** Credentials with this mark have expired. */
+    /** Rejects credentials that contain this mark from now on. */
     expire: (mark: string) => void known.delete(mark),
-    /** What a type's vendor was sent, in order. */
+    /** Returns the calls to a type's vendor, in order. */
     callsTo: (type: ConnectorType): VendorCall[] =>
       calls.filter((entry) => entry.type === type).map(({ call }) => call),
-    /** When the calls came, in milliseconds since 1970. */
+    /** Returns the times of those calls, in milliseconds since 1970. */
     timesOf: (type: ConnectorType): number[] => calls.filter((entry) => entry.type === type).map(({ at }) => at),
-    /** These replace the vendor in the next calls, one each. Responses are sent unchanged. */
+    /** Replaces the vendor in the next calls, one interference per call. */
     interfereNext(type: ConnectorType, ...interferences: (Interference | Answer)[]): void {
       const functions = interferences.map((one) => (typeof one === 'function' ? one : () => one));
       queued.set(type, [...(queued.get(type) ?? []), ...functions]);

@@ -7,7 +7,7 @@ import { bigquery, dune, googleSheets, supabase } from './data.ts';
 import { datadog, opsgenie, pagerduty } from './monitoring.ts';
 import type { Vendor } from './vendor.ts';
 
-/** A new stand-in for each type's vendor, with nothing stored. */
+/** Creates a new fake vendor for each type, with nothing stored. */
 export const VENDORS: Record<ConnectorType, () => Vendor> = {
   slack,
   discord,
