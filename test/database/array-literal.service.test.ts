@@ -21,11 +21,11 @@ test.each([
   [['']],
   [['NULL', null, 'null', undefined]],
   [['a,b', '{x}', ' space ', '"quoted"', 'back\\slash', '\\', '"', 'line\nbreak', "it's", '💧']],
-])('PostgreSQL reads %j as it is', async (values) => {
+])('PostgreSQL reads %j unchanged', async (values) => {
   expect(await readBack('text', values)).toEqual(values.map((value) => value ?? null));
 });
 
-test('it reads any texts as they are', async () => {
+test('PostgreSQL reads any array of texts unchanged', async () => {
   const text = fc.string({ unit: fc.constantFrom('"', '\\', ',', '{', '}', ' ', "'", '\n', 'N', 'ü', '💧') });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.option(text)), async (values) => {
@@ -34,7 +34,7 @@ test('it reads any texts as they are', async () => {
   );
 });
 
-test('it reads any numbers as they are', async () => {
+test('PostgreSQL reads any array of numbers unchanged', async () => {
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
   await fc.assert(
     fc.asyncProperty(fc.array(fc.option(number)), async (values) => {

@@ -35,7 +35,7 @@ test('Prisma and direct statements use the same pool, named and with timeouts', 
   expect(database.pool.totalCount).toBe(1);
 });
 
-test('Prisma and direct statements agree on times, whatever the time zone of the server', async () => {
+test('Prisma and direct statements agree on times in any server time zone', async () => {
   const name = new URL(testDatabase.url).pathname.slice(1);
   await database.pool.query(`ALTER DATABASE ${name} SET TimeZone TO 'Pacific/Kiritimati'`);
   const fresh = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
@@ -47,7 +47,7 @@ test('Prisma and direct statements agree on times, whatever the time zone of the
   await fresh.close();
 });
 
-test('an idle connection that the server ends is reported and replaced', async () => {
+test('an idle connection that the server closes is logged and replaced', async () => {
   const write = vi.fn();
   const fresh = await openDatabase({ url: testDatabase.url, poolSize: 1, log: pino({ level: 'warn' }, { write }) });
   const { rows } = await fresh.pool.query('SELECT pg_backend_pid() AS pid');
@@ -58,7 +58,7 @@ test('an idle connection that the server ends is reported and replaced', async (
   await fresh.close();
 });
 
-test('a connection that the server ends between two statements of a transaction fails that transaction only', async () => {
+test('a connection that the server closes during a transaction fails only that transaction', async () => {
   const outcome = database.prisma.$transaction(async (transaction) => {
     const [row] = await transaction.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
     await endConnection(row!.pid);
@@ -68,7 +68,7 @@ test('a connection that the server ends between two statements of a transaction 
   expect(await database.prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
 });
 
-test('a checked-out connection that the server ends does not end the process', async () => {
+test('a checked-out connection that the server closes does not crash the process', async () => {
   const client = await database.pool.connect();
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
   await endConnection(rows[0].pid);
@@ -76,7 +76,7 @@ test('a checked-out connection that the server ends does not end the process', a
   client.release(true);
 });
 
-test('statements are prepared under names, up to a bound', async () => {
+test('at most 500 statements per connection are prepared under names', async () => {
   const single = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
   for (let shape = 0; shape < 510; shape++) {
     await single.prisma.$queryRawUnsafe(`SELECT ${shape} AS "shape"`);
@@ -89,19 +89,19 @@ test('statements are prepared under names, up to a bound', async () => {
   await single.close();
 });
 
-test('a server that refuses the credentials fails the opening', async () => {
+test('opening a database with wrong credentials fails', async () => {
   const url = new URL(testDatabase.url);
   url.password = 'wrong';
   await expect(openDatabase({ url: url.href, poolSize: 1, log })).rejects.toThrow('password authentication failed');
 });
 
-test('closing twice is closing once', async () => {
+test('closing a database twice is harmless', async () => {
   const other = await openDatabase({ url: testDatabase.url, poolSize: 1, log });
   await Promise.all([other.close(), other.close()]);
   await expect(other.pool.query('SELECT 1')).rejects.toThrow();
 });
 
-test('statements of the queue wait for a lock for less time than it takes to find a deadlock', async () => {
+test('queue statements give up on a lock before PostgreSQL checks for a deadlock', async () => {
   const pool = openQueuePool({ url: testDatabase.url, log });
   const { rows } = await pool.query(
     `SELECT current_setting('lock_timeout')::interval < current_setting('deadlock_timeout')::interval AS "givesWay"`,
@@ -110,7 +110,7 @@ test('statements of the queue wait for a lock for less time than it takes to fin
   await pool.end();
 });
 
-test('statements of the queue are planned once a connection, and read no table from end to end', async () => {
+test('queue statements are planned once per connection and never scan a whole table', async () => {
   const pool = openQueuePool({ url: testDatabase.url, log });
   const client = await pool.connect();
   const request = { limit: 10, retryLimit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 };

@@ -6,14 +6,14 @@ import { createTestDatabase } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });
 
-test('the clock tells what the database says, to within a round trip', async () => {
+test("the clock matches the database's clock to within a round trip", async () => {
   const database = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
   const clock = await openDatabaseClock(pool, log);
   const before = clock.now();
   const { rows } = await pool.query('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS "now"');
   const after = clock.now();
-  // Half of the round trip of its measurements, which nobody can tell apart.
+  // A measurement can be off by half of its round trip.
   const slack = 50;
   expect(rows[0].now).toBeGreaterThan(before - slack);
   expect(rows[0].now).toBeLessThan(after + slack);
@@ -22,7 +22,7 @@ test('the clock tells what the database says, to within a round trip', async () 
   await database.drop();
 });
 
-test('a database that does not answer is an error at the start', async () => {
+test('opening the clock fails if the database does not respond', async () => {
   const pool = { query: () => Promise.reject(new Error('gone')) } as unknown as pg.Pool;
   await expect(openDatabaseClock(pool, log)).rejects.toThrow('gone');
 });

@@ -7,7 +7,7 @@ import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { createReadiness } from '../../src/database/readiness.ts';
 
 /**
- * Fills the disk that a database lives on, and says what readiness and a read find before, meanwhile and afterwards.
+ * Fills the disk that holds a database, and prints what readiness and a read find before, while it is full and after.
  * Its argument is a directory on a disk that may be filled.
  */
 const disk = process.argv[2]!;
@@ -30,7 +30,7 @@ const outcome = (promise: Promise<unknown>) =>
     () => 'fine',
     (error: { code?: string }) => error.code ?? String(error),
   );
-// A new one each time: it keeps its answer for a while.
+// A new one each time, because readiness caches its result for a while.
 const found = async () => ({
   written: await outcome(createReadiness(db.pool)()),
   read: await outcome(db.pool.query('SELECT 1')),
@@ -47,7 +47,7 @@ console.log(JSON.stringify({ before, full, after }));
 
 async function fill(path: string): Promise<void> {
   const file = await open(path, 'w');
-  // Smaller and smaller, so that nothing is left.
+  // The chunks get smaller and smaller, so that no space is left.
   for (let bytes = 1 << 20; bytes >= 1; bytes = bytes >> 1) {
     await appendUntilRefused(file, Buffer.alloc(bytes));
   }

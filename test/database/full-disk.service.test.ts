@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 
-// A small disk in a mount namespace of its own, which goes with the process.
+// A small disk in a separate mount namespace, which ends with the process.
 const disk = mkdtempSync(join(tmpdir(), 'tollgate-disk-'));
 const MOUNT = 'mount -t tmpfs -o size=160m,mode=755 tmpfs "$0"';
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', MOUNT, disk]).status === 0;
 
 afterAll(() => rmSync(disk, { recursive: true, force: true }));
 
-describe.skipIf(!canMount)('on a disk that is full (needs root and `unshare -m`)', () => {
-  test('the database answers reads, readiness says no, and yes again once there is room', {
+describe.skipIf(!canMount)('on a full disk (needs root and `unshare -m`)', () => {
+  test('the database still serves reads, and readiness fails until there is space again', {
     timeout: 120_000,
   }, async () => {
     const script = fileURLToPath(new URL('full-disk-process.ts', import.meta.url));

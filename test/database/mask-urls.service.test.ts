@@ -24,7 +24,7 @@ const SHOWN = [
 
 const log = pino({ level: 'silent' });
 const cores = { webhook: newCore(), upstream: newCore() };
-/** Everything that was stored under it, by the id of the audit entry. */
+/** The URL that each audit entry was stored with, by entry ID. */
 const generated = new Map<string, string>();
 const ids = {
   project: newId('Project'),
@@ -40,7 +40,7 @@ const eventData = `{"endpointId":"ep_1","path":"/w","upstreamUrl":${JSON.stringi
 let database: TestDatabase;
 let sql: pg.Client;
 
-/** What a version before this one has stored. */
+/** Stores rows as a version before the migration did. */
 async function fill(): Promise<void> {
   await sql.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_1', 'i', 's')`);
   await sql.query(
@@ -76,7 +76,7 @@ async function fill(): Promise<void> {
   ];
   const headers = JSON.stringify({ location: pathname + search, 'x-echo': `"a/b${cores.webhook}"` });
   await attempt(1, deliveries.webhook, webhookUrl, `${echoed.join(' ')} ${eventData}`, headers);
-  // Of the time before requests were kept.
+  // From the time before requests were stored.
   await attempt(2, deliveries.webhook, null, webhookUrl, null);
   await attempt(1, deliveries.connector, 'https://hooks.example.com/services/•/B0?wait=true', eventData, '{"a":"b"}');
   for (const url of [...SHOWN, ...fc.sample(urls, { numRuns: 2_000, seed: 7 })]) {
@@ -120,7 +120,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('the upgrade masks every URL of the audit log as the service does, and nothing else', async () => {
+test('the upgrade masks every URL in the audit log as the service does, and nothing else', async () => {
   const { rows } = await sql.query<{ id: string; url: string; description: string }>(
     `SELECT "id", coalesce("changes" ->> 'url', "changes" ->> 'upstreamUrl') AS url, "changes" ->> 'description' AS description FROM "AuditEntry"`,
   );
@@ -134,14 +134,14 @@ test('the upgrade masks every URL of the audit log as the service does, and noth
   expect(masked.length).toBeGreaterThan(300);
 });
 
-test('the upgrade masks events and leaves the other bytes of their data as they are', async () => {
+test('the upgrade masks URLs in events and leaves the other bytes of their data unchanged', async () => {
   const { rows } = await sql.query('SELECT "data"::text AS data FROM "Event"');
   expect(rows).toEqual([
     { data: eventData.replace(JSON.stringify(upstreamUrl), JSON.stringify(maskUrl(upstreamUrl))) },
   ]);
 });
 
-test('the upgrade masks what attempts were sent to and what answers repeat of it', async () => {
+test('the upgrade masks the URLs of attempts, and where responses repeat them', async () => {
   const { rows } = await sql.query('SELECT * FROM "Attempt" ORDER BY "deliveryId", "number"');
   const texts = [...rows, ...(await sql.query('SELECT * FROM "Delivery"')).rows].map((row) => ({
     where: row.id,

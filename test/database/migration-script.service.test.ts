@@ -45,7 +45,7 @@ async function migrations(): Promise<Record<string, string>> {
   );
 }
 
-test('each run writes the difference since the last, and points at what needs a look', async () => {
+test('each run writes the changes since the last one, and points out what to review', async () => {
   await writeSchema(NOTE);
   expect(await runScript('init')).toMatchObject({ code: 0, output: expect.not.stringContaining('Look at these') });
   expect(await migrations()).toEqual({ init: expect.stringContaining('CREATE TABLE "Note"') });
@@ -63,7 +63,7 @@ test('each run writes the difference since the last, and points at what needs a 
   expect(await readFile(join(project, 'prisma/migrations/migration_lock.toml'), 'utf8')).toContain('"postgresql"');
 });
 
-test('without a difference it writes an empty migration only when asked to', async () => {
+test('without changes, the script writes a migration only with --empty', async () => {
   await writeSchema(NOTE);
   await runScript('init');
   expect(await runScript('nothing')).toMatchObject({ code: 0 });
@@ -72,7 +72,7 @@ test('without a difference it writes an empty migration only when asked to', asy
   expect((await migrations()).by_hand).toBe('');
 });
 
-test('a name that does not fit and a schema that is not valid write nothing', async () => {
+test('an invalid name or schema writes nothing', async () => {
   await writeSchema('model Note {\n  id Nothing @id\n}\n');
   expect((await runScript('init')).code).toBe(1);
   await writeSchema(NOTE);

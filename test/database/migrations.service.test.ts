@@ -52,7 +52,7 @@ async function rowsOf(sql: string): Promise<pg.QueryResultRow[]> {
 
 const apply = () => applyMigrations(pool, directory, log);
 
-test('migrations are applied in the order of their names, each once, function bodies included', async () => {
+test('migrations are applied once each, in the order of their names, including function bodies', async () => {
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
   await writeMigration(FIRST, TWO_STATEMENTS_AND_A_BODY);
   expect(await apply()).toEqual({ applied: [FIRST, SECOND] });
@@ -60,7 +60,7 @@ test('migrations are applied in the order of their names, each once, function bo
   expect(await rowsOf('SELECT number FROM note ORDER BY number')).toEqual([{ number: 7 }, { number: 11 }]);
 });
 
-test('what was applied is recorded as `prisma migrate` does', async () => {
+test('applied migrations are recorded as by `prisma migrate`', async () => {
   const sql = 'CREATE TABLE note (number INTEGER);\n';
   await writeMigration(FIRST, sql);
   await apply();
@@ -77,7 +77,7 @@ test('what was applied is recorded as `prisma migrate` does', async () => {
   });
 });
 
-test('of five processes that start at once, together they apply each migration once', async () => {
+test('five processes that start at once apply each migration once', async () => {
   await writeMigration(FIRST, `${TWO_STATEMENTS_AND_A_BODY} SELECT pg_sleep(0.2);`);
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
   const processes = Array.from({ length: 5 }, () =>
@@ -88,7 +88,7 @@ test('of five processes that start at once, together they apply each migration o
   expect(await rowsOf('SELECT count(*)::int AS count FROM _prisma_migrations')).toEqual([{ count: 2 }]);
 });
 
-test('a migration that fails leaves nothing behind, keeps what came before, and can be mended and applied', async () => {
+test('a failed migration is rolled back without the earlier ones, and can be fixed and applied', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await writeMigration(SECOND, 'INSERT INTO note VALUES (1); SELECT 1 / 0;');
   await expect(apply()).rejects.toThrow(`The migration ${SECOND} failed and was rolled back: division by zero`);
@@ -107,14 +107,14 @@ test('a migration that was edited after it was applied is refused, and nothing l
   expect(await rowsOf("SELECT to_regclass('other') AS found")).toEqual([{ found: null }]);
 });
 
-test('line ends that a checkout has rewritten are not an edit', async () => {
+test('line endings that a checkout rewrote do not count as an edit', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (\n  number INTEGER\n);\n');
   await apply();
   await writeMigration(FIRST, 'CREATE TABLE note (\r\n  number INTEGER\r\n);\r\n');
   expect(await apply()).toEqual({ applied: [] });
 });
 
-test('a migration that another tool has recorded as failed is refused until it is marked as rolled back', async () => {
+test('a migration that another tool recorded as failed is refused until it is marked as rolled back', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   await pool.query('DROP TABLE note; UPDATE _prisma_migrations SET finished_at = NULL');
@@ -124,7 +124,7 @@ test('a migration that another tool has recorded as failed is refused until it i
   expect(await apply()).toEqual({ applied: [FIRST] });
 });
 
-test('a database that is newer than this version is left alone, with a warning', async () => {
+test('a database that is newer than this version is left unchanged, with a warning', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await writeMigration(SECOND, 'CREATE TABLE other (number INTEGER)');
   await apply();
@@ -134,7 +134,7 @@ test('a database that is newer than this version is left alone, with a warning',
   expect(write.mock.calls.join()).toContain(SECOND);
 });
 
-test('neither the lock nor the settings of a run stay on the pool', async () => {
+test('the lock and the settings of a run do not stay on the pool', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   const locks = () =>

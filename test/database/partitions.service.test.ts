@@ -46,7 +46,7 @@ async function addProject(): Promise<void> {
   );
 }
 
-/** An event with a delivery and an attempt, all of so many days ago. */
+/** Adds an event with a delivery and an attempt, all from that many days ago. */
 async function addHistory(daysAgo: number, { status = 'SUCCEEDED', eventDaysAgo = daysAgo } = {}) {
   const eventId = idDaysAgo('Event', eventDaysAgo);
   const deliveryId = idDaysAgo('Delivery', daysAgo);
@@ -66,7 +66,7 @@ async function addHistory(daysAgo: number, { status = 'SUCCEEDED', eventDaysAgo 
   return { eventId, deliveryId };
 }
 
-/** Ids of one process grow, whatever time they are asked for: the time is put in by hand. */
+/** `newId` only returns growing IDs of the current time, so this replaces the time. */
 function idDaysAgo(type: 'Event' | 'Delivery', days: number): string {
   const milliseconds = BigInt(Math.floor(Date.now() - days * DAY));
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -87,9 +87,9 @@ const idsOf = async (table: string, column = 'id'): Promise<string[]> =>
   (await pool.query(`SELECT "${column}" AS id FROM "${table}" ORDER BY 1`)).rows.map(({ id }) => id);
 const isEmpty = async (table: string) => (await pool.query(`SELECT FROM "${table}" LIMIT 1`)).rowCount === 0;
 
-/** A database that has had daily history for so long. */
+/** Gives the database partitions for that many days of history. */
 async function withPartitionsOf(days: number): Promise<void> {
-  // The first partition ends this week: cut it so that older weeks have partitions of their own.
+  // The first partition ends this week. Shorten it so that older weeks get their own partitions.
   for (const parent of PARENTS) await pool.query(`DROP TABLE "${parent}_initial"`);
   for (const parent of PARENTS) {
     const type = parent === 'Event' ? 'Event' : 'Delivery';
@@ -104,7 +104,7 @@ async function withPartitionsOf(days: number): Promise<void> {
   await keepPartitions({ pool, log, retentionDays: 3650 });
 }
 
-test('partitions are made three weeks ahead, once, and by one process at a time', async () => {
+test('partitions are created three weeks ahead, once, and by one process at a time', async () => {
   const rounds = await Promise.all(Array.from({ length: 4 }, () => keepPartitions({ pool, log, retentionDays: 90 })));
   await keepPartitions({ pool, log, retentionDays: 90 });
   const created = rounds.flatMap((round) => round.created);
@@ -117,7 +117,7 @@ test('partitions are made three weeks ahead, once, and by one process at a time'
   expect((await keepPartitions({ pool, log, retentionDays: 90 })).created).toEqual([]);
 });
 
-test('what is older than the retention goes, whole weeks at a time, and all else stays', async () => {
+test('history older than the retention is dropped in whole weeks, and everything else stays', async () => {
   await withPartitionsOf(60);
   const old = [await addHistory(58), await addHistory(40)];
   const kept = [await addHistory(29), await addHistory(8), await addHistory(0)];
@@ -132,7 +132,7 @@ test('what is older than the retention goes, whole weeks at a time, and all else
   expect(old).toHaveLength(2);
 });
 
-test('a claim finds room on the page of its row in every partition of deliveries', async () => {
+test('every partition of deliveries leaves room for claims on its pages', async () => {
   await keepPartitions({ pool, log, retentionDays: 90 });
   const { rows } = await pool.query(
     `SELECT count(*)::int AS n, array_agg(DISTINCT c.reloptions::text) AS options
@@ -141,7 +141,7 @@ test('a claim finds room on the page of its row in every partition of deliveries
   expect(rows).toEqual([{ n: 5, options: ['{fillfactor=50}'] }]);
 });
 
-test('a row that no partition was ready for is taken by the default one, and moved when there is one', async () => {
+test('a row without a partition goes to the default one, and moves once its partition exists', async () => {
   const { eventId, deliveryId } = await addHistory(-10);
   expect(await isEmpty('Event_default')).toBe(false);
   await keepPartitions({ pool, log, retentionDays: 90 });
@@ -151,7 +151,7 @@ test('a row that no partition was ready for is taken by the default one, and mov
   expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
 });
 
-test('deliveries that were made in the week after their event go with it, and unfinished ones too', async () => {
+test('deliveries created in the week after their event are dropped with it, even unfinished ones', async () => {
   await withPartitionsOf(60);
   const border = Math.floor((Date.now() - 30 * DAY) / (7 * DAY)) * 7 * DAY;
   const borderDaysAgo = (Date.now() - border) / DAY;
@@ -164,13 +164,13 @@ test('deliveries that were made in the week after their event go with it, and un
   expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
 });
 
-test('a drop does not wait behind a long reader, and is done when the reader has ended', async () => {
+test('dropping a partition does not block others behind a long read, and finishes after it', async () => {
   await withPartitionsOf(60);
   await addHistory(50);
   const reader = await pool.connect();
   await reader.query('BEGIN; SELECT count(*) FROM "Attempt"');
   const round = keepPartitions({ pool, log, retentionDays: 30 });
-  // While the drop is tried over and over, others are held up for its lock timeout at most.
+  // While the drop retries, others wait at most for its lock timeout.
   for (let count = 0; count < 5; count++) {
     await pool.query(`SET statement_timeout = '3s'; SELECT count(*) FROM "Attempt"`);
   }
@@ -180,7 +180,7 @@ test('a drop does not wait behind a long reader, and is done when the reader has
   expect(await isEmpty('Event')).toBe(true);
 });
 
-test('with a webhook go its deliveries and their attempts, and with a project everything, in whatever partition', async () => {
+test('deleting a webhook deletes its deliveries and attempts in all partitions, and deleting a project everything', async () => {
   await withPartitionsOf(60);
   await addHistory(50);
   await addHistory(1);
@@ -192,7 +192,7 @@ test('with a webhook go its deliveries and their attempts, and with a project ev
   expect(await isEmpty('Event')).toBe(true);
 });
 
-test('tables with rows in them become the first partition, and nothing is lost', async () => {
+test('existing tables become the first partition with all their rows', async () => {
   await pool.end();
   await database.drop();
   database = await createEmptyDatabase();
@@ -204,7 +204,7 @@ test('tables with rows in them become the first partition, and nothing is lost',
   };
   await apply(names.slice(0, partitions));
   await addProject();
-  // One from a machine whose clock is ahead.
+  // The last one comes from a machine whose clock is ahead.
   const rows = [await addHistory(400), await addHistory(3), await addHistory(-20)];
   await apply(names.slice(partitions));
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-// What PgBouncer takes with a connection and keeps apart by client: https://www.pgbouncer.org/config.html
+// The settings that PgBouncer accepts with a connection and tracks per client: https://www.pgbouncer.org/config.html
 const KNOWN = ['user', 'database', 'client_encoding', 'application_name', 'DateStyle', 'TimeZone'];
 
 let testDatabase: TestDatabase;
@@ -15,7 +15,7 @@ let url: string;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { hostname, port } = new URL(testDatabase.url);
-  // Passes everything on but connections that bring a setting a pooler does not know.
+  // Passes on everything except connections with a setting that a pooler does not know.
   pooler = createServer((client) => {
     client.once('data', (startup) => {
       const pairs = startup.subarray(8).toString().split('\0');
@@ -37,7 +37,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('a pooler that takes no settings with a connection is no hindrance, and every session is in UTC', async () => {
+test('a pooler that rejects settings in the connection request works, and every session uses UTC', async () => {
   const database = await openDatabase({ url, poolSize: 2, log: pino({ level: 'silent' }) });
   const settings = `SELECT current_setting('TimeZone') AS zone, current_setting('statement_timeout') AS statement,
     pg_sleep(0.05)::text`;

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyMigrations } from '../../src/database/migrations.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 
-// The same engine answers `prisma migrate deploy` and `prisma migrate status`.
+// `prisma migrate deploy` and `prisma migrate status` use the same engine.
 const FILTERS = { externalTables: [], externalEnums: [] };
 const SCHEMA = 'datasource db {\n  provider = "postgresql"\n}\n';
 const MIGRATIONS = {
@@ -48,7 +48,7 @@ async function applyHere(url: string): Promise<{ applied: string[]; columns: pg.
 }
 
 async function withEngine<T>(url: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
-  // The engine holds its lock as long as its connection lives.
+  // The engine holds its lock until its connection is closed.
   const pool = new pg.Pool({ connectionString: url });
   try {
     const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
@@ -88,7 +88,7 @@ test('Prisma finds the history in order and applies later migrations on top of i
   });
 });
 
-test('what Prisma has applied is not applied again, and its table is the same', async () => {
+test('migrations applied by Prisma are not applied again, and its table is the same', async () => {
   const { url } = databases[1]!;
   const deployment = { migrationsList: migrationList(MIGRATIONS), filters: FILTERS };
   await withEngine(url, (engine) => engine.applyMigrations(deployment));

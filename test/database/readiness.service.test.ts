@@ -20,22 +20,22 @@ const pagesOf = async () => {
   return Number(rows[0].pages);
 };
 
-test('readiness writes a page of its own each time it looks, and leaves no row', async () => {
+test('each readiness check writes a new page and leaves no row', async () => {
   const before = await pagesOf();
-  // A new one each time, since one keeps its answer for a while.
+  // A new one each time, because readiness caches its result for a while.
   for (let index = 0; index < 3; index++) await createReadiness(pool)();
   expect(await pagesOf()).toBe(before + 3);
   expect((await pool.query('SELECT 1 FROM "ReadinessProbe"')).rowCount).toBe(0);
 });
 
-test('a hundred probes at once write once', async () => {
+test('a hundred readiness checks at once write once', async () => {
   const before = await pagesOf();
   const isReady = createReadiness(pool);
   await Promise.all(Array.from({ length: 100 }, isReady));
   expect(await pagesOf()).toBe(before + 1);
 });
 
-test('readiness does not wait for a backup, which keeps every table from being changed in form', async () => {
+test('readiness does not wait for the table locks of a backup', async () => {
   const backup = new pg.Client({ connectionString: database.url });
   await backup.connect();
   await backup.query('BEGIN; LOCK TABLE "ReadinessProbe" IN ACCESS SHARE MODE');
@@ -43,7 +43,7 @@ test('readiness does not wait for a backup, which keeps every table from being c
   await backup.end();
 });
 
-test('a refusal leaves no connection within a transaction', async () => {
+test('a failed readiness check leaves no connection in a transaction', async () => {
   await pool.query('SET default_transaction_read_only = on');
   await expect(createReadiness(pool)()).rejects.toMatchObject({ code: '25006' });
   await createReadiness(pool)();

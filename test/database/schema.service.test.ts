@@ -8,8 +8,8 @@ import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
 // A Prisma schema describes this column, but cannot say that the database generates it.
 const GENERATED = ['column "Delivery".outcome'];
 
-// What migrations add by hand, because a Prisma schema cannot say it: partial indexes, indexes on expressions, and what
-// belongs to partitions.
+// Migrations add these manually because a Prisma schema cannot express them: partial indexes, indexes on expressions,
+// and everything about partitions.
 const HAND_WRITTEN = [
   'Payment_payer_open',
   'Payment_payer_settled',
@@ -36,11 +36,12 @@ const HAND_WRITTEN = [
   'Payment_lease',
 ];
 
-// Relations of the Prisma schema that no foreign key guards: dropping a partition would have to look for references to it.
+// Relations of the Prisma schema without a foreign key, which would make dropping a partition search for references.
 const WITHOUT_FOREIGN_KEY = ['Attempt_deliveryId_fkey', 'Delivery_eventId_fkey'];
 const NOT_AS_DESCRIBED = [...GENERATED, ...WITHOUT_FOREIGN_KEY];
 
-// Partitions are left out: they are as the table they belong to. Not-null constraints are left out: columns tell, and PostgreSQL's names for them remember former column names.
+// Partitions are left out because they match their table. Not-null constraints are left out because the columns show
+// them, and PostgreSQL names them after former column names.
 const DESCRIPTIONS = [
   `SELECT format('column %I.%I %s%s default %s identity %s generated %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
        CASE WHEN a.attnotnull THEN ' not null' ELSE '' END, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated)
@@ -63,7 +64,7 @@ const DESCRIPTIONS = [
   `SELECT format('policy %I on %I', policyname, tablename) FROM pg_policies WHERE schemaname = 'public'`,
 ];
 
-/** One sentence for each object of the schema `public`, apart from the migrations' own table. */
+/** Describes each object of the schema `public` in one sentence, except for the table of migrations. */
 async function describeDatabase(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -76,7 +77,7 @@ async function describeDatabase(url: string): Promise<string[]> {
   return sentences.filter((sentence) => !sentence.includes('_prisma_migrations'));
 }
 
-test('the migrations make exactly what schema.prisma describes, and what is listed here', async () => {
+test('the migrations create exactly what schema.prisma describes and what this file lists', async () => {
   const schema = await readFile(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
   const difference = await diffSchemas(inject('postgresUrl'), undefined, schema);
   const migrated = await createTestDatabase();

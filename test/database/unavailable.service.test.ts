@@ -22,31 +22,31 @@ const thrown = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** The server itself says it, each time in another way. */
+/** Ways in which an error of the server reaches the service. */
 const WAYS: Record<string, (code: string) => Promise<unknown>> = {
-  'by the driver': (code) => db.pool.query(raise(code)),
+  'from the driver': (code) => db.pool.query(raise(code)),
   'through Prisma': (code) => db.prisma.$executeRawUnsafe(raise(code)),
-  'within a transaction of Prisma': (code) => db.prisma.$transaction((tx) => tx.$executeRawUnsafe(raise(code))),
+  'within a Prisma transaction': (code) => db.prisma.$transaction((tx) => tx.$executeRawUnsafe(raise(code))),
 };
 const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}', MESSAGE = 'raised'; END $$`;
 
-describe.each(Object.keys(WAYS))('an error of PostgreSQL that comes %s', (way) => {
+describe.each(Object.keys(WAYS))('a PostgreSQL error %s', (way) => {
   test.each([
     ...['08000', '08001', '08003', '08006', '53000', '53100', '53200', '53300', '53400', '57P01', '57P02', '57P03'],
     ...['58030', '25006', '57014', '55P03', '40001', '40P01'],
-  ])('%s means that it cannot serve now', async (code) => {
+  ])('%s means that the database is unavailable', async (code) => {
     const error = unavailability(await thrown(WAYS[way]!(code)));
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: 503, retryable: true, retryAfterSeconds: 1 });
   });
 
-  test.each(['22021', '23505', '42601', '42P01', 'XX000', 'P0001'])('%s is a fault', async (code) => {
+  test.each(['22021', '23505', '42601', '42P01', 'XX000', 'P0001'])('%s is an internal error', async (code) => {
     const error = await thrown(WAYS[way]!(code));
     expect(error).toBeInstanceOf(Error);
     expect(unavailability(error)).toBeUndefined();
   });
 });
 
-test('a server where nobody listens cannot serve now, for the driver and for Prisma', async () => {
+test('a refused connection means that the database is unavailable', async () => {
   const url = new URL(testDatabase.url);
   url.port = '9';
   for (const host of ['127.0.0.1', 'localhost']) {
@@ -56,7 +56,7 @@ test('a server where nobody listens cannot serve now, for the driver and for Pri
   }
 });
 
-test('a connection that is ended under a statement or a transaction means the same', async () => {
+test('a connection closed during a statement or transaction means that the database is unavailable', async () => {
   const suicide = 'SELECT pg_terminate_backend(pg_backend_pid())';
   for (const outcome of [
     db.pool.query(suicide),
@@ -67,7 +67,7 @@ test('a connection that is ended under a statement or a transaction means the sa
   }
 });
 
-test('what is no error of the database says nothing of it', () => {
+test('an error that is not from the database does not mean that it is unavailable', () => {
   const endless = new Error('endless');
   endless.cause = endless;
   for (const error of [undefined, null, 'text', new Error('x'), new TypeError('x'), endless, { code: 7 }]) {

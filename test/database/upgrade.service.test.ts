@@ -16,7 +16,7 @@ type Row = Record<string, unknown>;
 
 const log = pino({ level: 'silent' });
 const names = (await readdir(MIGRATIONS)).filter((name) => /^\d{14}_/.test(name)).sort();
-/** Every version of the schema that there was before this one. */
+/** Every earlier version of the schema. */
 const OLDER = names.slice(0, -1);
 
 let receiver: Receiver;
@@ -67,7 +67,7 @@ describe.each(OLDER)('a database of the version with %s', (version) => {
     await database?.drop();
   });
 
-  test('is upgraded at start with all its rows, which are served, and its deliveries go out', async () => {
+  test('is upgraded at the start, keeps and serves all rows, and sends its deliveries', async () => {
     expect(copied).toMatchObject({ User: 1, Project: 1, ApiKey: 1, Webhook: 1, Endpoint: 1, Event: 1, Delivery: 1 });
     const start = async (ROLES: string) => {
       const app = await startTestApp({ databaseUrl: database.url, dataDir: current.dataDir, env: { ROLES } });
@@ -104,7 +104,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Applies the migrations up to that one, as that version did. */
+/** Applies the migrations up to and including that version. */
 async function migrateTo(url: string, version: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-upgrade-'));
   const pool = new pg.Pool({ connectionString: url });
@@ -119,10 +119,10 @@ async function migrateTo(url: string, version: string): Promise<void> {
   }
 }
 
-/** Copies what there is into tables of an older version, as far as it has the columns. Tells how many rows each has. */
+/** Copies the current rows into tables of an older version, without columns it lacks. Returns the rows per table. */
 async function copyRows(into: pg.Client): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  // References are right already, in whatever order they come.
+  // Turns off foreign keys, so that tables can be copied in any order.
   await into.query('SET session_replication_role = replica');
   for (const table of await tablesOf(into)) {
     const known = await columnsOf(sql, table);
@@ -151,7 +151,7 @@ async function tablesOf(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Without those that PostgreSQL fills by itself. */
+/** Returns the columns, without generated ones. */
 async function columnsOf(client: pg.Client, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT column_name AS "name" FROM information_schema.columns

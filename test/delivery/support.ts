@@ -14,7 +14,7 @@ import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-/** A schedule without long waits, and quick tries that are quick. */
+/** A retry schedule without long waits, and without quick retries. */
 export const FAST: Partial<DeliverySettings> = {
   retryScheduleSeconds: [0.05, 0.05, 0.05],
   quickRetries: { maxRetries: 0, maxDurationMilliseconds: 1_000, maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
@@ -27,7 +27,7 @@ type LogLine = Record<string, unknown> & { msg: string; level: number };
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** A database with one project, and everything around the workers that is real: bus, egress, secrets. */
+/** Opens a database with one project, and the real bus, egress and secrets that workers use. */
 export async function openStage() {
   const database = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 10 });
@@ -41,7 +41,7 @@ export async function openStage() {
   const workers = new Set<DeliveryWorker>();
   const ownProjectId = await addProject();
 
-  /** Another project, of an account of its own. */
+  /** Adds a project of a new account. */
   async function addProject(): Promise<string> {
     const userId = newId('User');
     await insert(pool, 'User', { id: userId, issuer: 'https://id.example', subject: userId });
@@ -112,7 +112,7 @@ export async function openStage() {
       return id;
     },
 
-    /** Puts an event, a new one if none is named, in the queue for a webhook or connector. */
+    /** Queues an event for a webhook or connector. Creates the event unless `values.eventId` is set. */
     async addDelivery(destinationId: string, values: Row = {}, eventValues: Row = {}): Promise<string> {
       const id = newId('Delivery');
       const { projectId = ownProjectId } = values;
@@ -151,7 +151,7 @@ export async function openStage() {
         .n as number;
     },
 
-    /** The delivery, once it is in that state. */
+    /** Waits until the delivery has that status, and returns it. */
     async deliveryIs(id: string, status: string): Promise<Row> {
       await until(
         async () => (await stage.delivery(id)).status === status,

@@ -34,7 +34,7 @@ const start: Stage['startWorker'] = (...options) => {
   return worker;
 };
 
-/** A pool that can be told to keep statements waiting, as a database does that is hardly to be reached. */
+/** A pool that can delay matching statements, like a database that is hard to reach. */
 function holdUp(statements: RegExp) {
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -127,7 +127,7 @@ describe('workers', () => {
     await stage.addDelivery(webhook.id);
     const worker = start();
     await succeeded(1);
-    // The row is seen before the worker has heard that it was written.
+    // The row is visible before the worker knows that it was written.
     await expect
       .poll(() => worker.stats())
       .toEqual({ inFlight: 0, failingDestinations: 0, attempts: 2, delivered: 1, failed: 1 });
@@ -162,7 +162,7 @@ describe('a worker wakes', () => {
     await succeeded(1);
   });
 
-  test('every poll interval, without being notified', async () => {
+  test('at every poll interval, without being notified', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     start({ pollMilliseconds: 50 });
@@ -172,7 +172,7 @@ describe('a worker wakes', () => {
 });
 
 describe('fairness', () => {
-  test('a destination that never responds delays no other, no matter how much is due to it', async () => {
+  test('a destination that never responds does not delay others, no matter how much is due to it', async () => {
     const blackHole = await receive(() => undefined);
     const receiver = await receive();
     const dead = await stage.addWebhook(blackHole.url);
@@ -191,28 +191,31 @@ describe('fairness', () => {
 test.each([
   ['is disabled', 410, /"status" = 'SKIPPED'/],
   ['rejects its credential', 401, /"reason" = 'paused'/],
-])('a destination that %s delays no other, no matter how much waits for it', async (_title, statusCode, change) => {
-  const receiver = await receive(({ path }) => ({ statusCode: path === '/gone' ? statusCode : 200 }));
-  const connector: Partial<ConnectorDefinition> = {
-    config: z.strictObject({}),
-    carries: () => true,
-    build: () => ({ method: 'POST', url: `${receiver.url}/gone`, headers: {} }),
-    classify: () => ({ kind: 'pause', reason: 'Replace the key.' }),
-  };
-  const refused =
-    statusCode === 410 ? (await stage.addWebhook(`${receiver.url}/gone`)).id : await stage.addConnector('slack', {});
-  const { id } = await stage.addWebhook(receiver.url);
-  const later = await stage.addDelivery(refused, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
-  await stage.addDelivery(refused);
-  const held = holdUp(change);
-  held.begin();
-  start({}, { pool: held.pool, findConnector: () => connector as ConnectorDefinition });
-  await until(() => held.count() > 0);
-  await stage.deliveryIs(await stage.addDelivery(id), 'SUCCEEDED');
-  expect((await stage.delivery(later)).nextAttemptAt).not.toBeNull();
-  held.end();
-  await until(async () => (await stage.delivery(later)).nextAttemptAt === null);
-});
+])(
+  'a destination that %s does not delay others, no matter how many deliveries wait for it',
+  async (_title, statusCode, change) => {
+    const receiver = await receive(({ path }) => ({ statusCode: path === '/gone' ? statusCode : 200 }));
+    const connector: Partial<ConnectorDefinition> = {
+      config: z.strictObject({}),
+      carries: () => true,
+      build: () => ({ method: 'POST', url: `${receiver.url}/gone`, headers: {} }),
+      classify: () => ({ kind: 'pause', reason: 'Replace the key.' }),
+    };
+    const refused =
+      statusCode === 410 ? (await stage.addWebhook(`${receiver.url}/gone`)).id : await stage.addConnector('slack', {});
+    const { id } = await stage.addWebhook(receiver.url);
+    const later = await stage.addDelivery(refused, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
+    await stage.addDelivery(refused);
+    const held = holdUp(change);
+    held.begin();
+    start({}, { pool: held.pool, findConnector: () => connector as ConnectorDefinition });
+    await until(() => held.count() > 0);
+    await stage.deliveryIs(await stage.addDelivery(id), 'SUCCEEDED');
+    expect((await stage.delivery(later)).nextAttemptAt).not.toBeNull();
+    held.end();
+    await until(async () => (await stage.delivery(later)).nextAttemptAt === null);
+  },
+);
 
 describe('a claimed delivery that waits for its turn', () => {
   test('is not sent once its lease may have expired', async () => {
@@ -227,7 +230,7 @@ describe('a claimed delivery that waits for its turn', () => {
     );
     await receiver.waitFor(1);
     await until(async () => (await stage.countBy('RUNNING')) === 4);
-    // It no longer reaches the database, which others do.
+    // This worker no longer reaches the database, but others do.
     held.begin();
     start();
     await succeeded(4);
@@ -352,8 +355,8 @@ describe('a worker that stops', () => {
   });
 });
 
-describe('while the database is away', () => {
-  test('results are kept and written when it is back', async () => {
+describe('while the database is down', () => {
+  test('results are kept, and written once it is back', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = await receive(async (_request, _response, index) => {
       if (index < 20) await promise;
@@ -389,7 +392,7 @@ describe('while the database is away', () => {
     await succeeded(21);
   });
 
-  test('a statement without a response is repeated over another connection', async () => {
+  test('a statement without a response is retried over another connection', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     const direct = new URL(stage.url);

@@ -8,7 +8,7 @@ const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'
   scripts: Record<string, string>;
 };
 
-// `bash` is for this project: such a block runs as it is written. `sh` is for elsewhere: a vendor's API, another machine.
+// Blocks marked `bash` run in this project as written. `sh` is for other places, like a vendor's API or other machines.
 const pages = await Promise.all(
   (await listPages()).map(async (path) => ({ path, blocks: codeBlocks(await readPage(path), 'bash') })),
 );

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { ROOT } from './pages.ts';
 
-/** What compose.yaml says itself, or leaves at its default. */
+/** Settings that compose.yaml sets itself or leaves at their defaults. */
 const OF_THE_PROCESS = ['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'ROLES', 'SANDBOX'];
 
 test('every setting in .env reaches the containers', async () => {

@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => provider.close());
 
 describe.each(PROVIDERS)('the recipe for $name', ({ name, claims, others }) => {
-  /** Asks with the settings as they stand on the page; only the keys come from this machine. */
+  /** Verifies with the settings from the page. Only the keys come from the test's provider. */
   async function verify(changes: Record<string, unknown>) {
     const [text] = codeBlocks(section(page, `### ${name}`), 'json');
     const [issuer] = parseAuthIssuers(text!);

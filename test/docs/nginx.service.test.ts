@@ -69,7 +69,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md
       socket.on('error', () => resolve(false)).on('connect', () => socket.end());
     });
 
-  /** A request through nginx, from that address of this machine. */
+  /** Sends a request through nginx from a loopback address. */
   async function ask(
     path: string,
     options: { method?: string; headers?: Record<string, string>; body?: Buffer | string; from?: string } = {},
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md
     response.destroy();
   });
 
-  test('callers are identified by their real address, whatever they claim', async () => {
+  test('callers are identified by their real address, whatever x-forwarded-for says', async () => {
     const guess = (from: string, claimed: string) =>
       ask('/api/projects', { from, headers: { authorization: 'Bearer x', 'x-forwarded-for': claimed } });
     let refused = 0;
@@ -135,7 +135,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md
     expect([toGateway.statusCode, toGateway.headers['content-type']]).toEqual([404, expect.stringContaining('json')]);
   });
 
-  test('metrics stay inside', async () => {
+  test('the metrics are not reachable', async () => {
     expect((await ask('/metrics')).statusCode).toBe(404);
   });
 

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** The metrics that a text speaks of; of a histogram also by the names of its series. */
+/** Returns the names of metrics that a text mentions, including the series of histograms. */
 function named(text: string): string[] {
   const names = Array.from(text.matchAll(/\b(?:tollgate|nodejs|process)_[a-z0-9_]+\b(?!\*)/g), ([name]) => name);
   return [...new Set(names.filter((name) => !name.endsWith('_')))];

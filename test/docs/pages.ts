@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
-/** The committed pages for readers, by path from the root. */
+/** Returns the paths of all Markdown pages at the root and in docs, relative to the root. */
 export async function listPages(): Promise<string[]> {
   const inDocs = await readdir(join(ROOT, 'docs'), { recursive: true });
   const atTop = await readdir(ROOT);
@@ -14,7 +14,7 @@ export async function readPage(path: string): Promise<string> {
   return readFile(join(ROOT, path), 'utf8');
 }
 
-/** The text from a heading to the next one of the same or a higher level. Comments in code (`# …`) are no headings. */
+/** Returns the text from a heading to the next one of the same or a higher level. Skips `# …` comments in code. */
 export function section(page: string, heading: string): string {
   const lines = page.split('\n');
   const start = lines.indexOf(heading);
@@ -29,7 +29,7 @@ export function section(page: string, heading: string): string {
   return lines.slice(start, length < 0 ? undefined : start + 1 + length).join('\n');
 }
 
-/** The code blocks of that language, in order. */
+/** Returns the code blocks in a language, in order. */
 export function codeBlocks(text: string, language: string): string[] {
   const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
   return Array.from(text.matchAll(pattern), ([, code]) => code!);

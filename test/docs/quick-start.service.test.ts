@@ -11,7 +11,7 @@ let output = '';
 
 beforeAll(async () => {
   app = await startTestApp();
-  // With job control, as in a terminal: `kill %1` reaches all of a job.
+  // With job control, as in a terminal, `kill %1` reaches all processes of a job.
   shell = spawn('bash', ['-m'], { cwd: ROOT, env: { ...process.env, DATA_DIR: app.dataDir }, detached: true });
   for (const stream of [shell.stdout!, shell.stderr!]) {
     stream.setEncoding('utf8').on('data', (text) => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** Types a block into the terminal and returns its output once it is done. */
+/** Types a block into the shell and returns its output once it is done. */
 async function type(block: string): Promise<string> {
   const start = output.length;
   const done = `done-${start}`;

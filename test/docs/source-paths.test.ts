@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listPages, ROOT, readPage } from './pages.ts';
 
-/** Made by `npm run generate`, not committed. */
+/** Created by `npm run generate` and not committed. */
 const GENERATED = 'src/generated/';
-/** A path from the root of the repository, in text or in a command. Links have a test of their own. */
+/** A path from the root of the repository, in text or in a command. Another test checks links. */
 const PATH = /(?<![\w@./-])(?:src|scripts|test|bench|prisma)\/[\w./<>*-]*[\w/>*]/g;
 
 test.each(await listPages())('every source path that %s mentions exists', async (page) => {
   const missing: string[] = [];
   for (const [path] of (await readPage(page)).matchAll(PATH)) {
-    // A placeholder, as in `src/features/<name>/service.ts`, stands for any name: only what comes before it is checked.
+    // Only the part before a placeholder, as in `src/features/<name>/service.ts`, can be checked.
     const fixed = path.replace(/[^/]*[<*].*$/, '');
     if (!fixed.startsWith(GENERATED) && !(await exists(fixed))) missing.push(path);
   }

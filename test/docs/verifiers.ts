@@ -7,13 +7,13 @@ import { codeBlocks, readPage, section } from './pages.ts';
 export type Request = { secret: string; id: string; timestamp: string; signature: string; body: Buffer };
 
 /**
- * How the program under a heading of docs/verify-webhooks.md is run. `caller` calls it for every line of its input (secret,
- * id, timestamp, signature and base64 of the body, separated by tabs) and prints `accepted` or why it was rejected.
+ * How to run the program under a heading of docs/verify-webhooks.md. `caller` calls it for every line of its input
+ * (secret, ID, timestamp, signature and base64 of the body, separated by tabs) and prints `accepted` or the error.
  */
 export type Verifier = {
   heading: string;
   language: string;
-  /** Prints a version when the language is there. */
+  /** Prints a version if the language is installed. */
   probe: readonly string[];
   file: string;
   callerFile?: string;
@@ -194,7 +194,7 @@ export async function writeVerifier(verifier: Verifier, directory: string): Prom
   if (build) execute(build, directory, '');
 }
 
-/** What the program says of each request, in order: `accepted`, or why not. */
+/** Returns the program's output for each request, in order: `accepted` or the error. */
 export function runVerifier({ run }: Verifier, directory: string, requests: readonly Request[]): string[] {
   const lines = requests.map(({ secret, id, timestamp, signature, body }) =>
     [secret, id, timestamp, signature, body.toString('base64')].join('\t'),

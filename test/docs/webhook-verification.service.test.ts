@@ -25,7 +25,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** Requests sent by the service, and what an attacker may turn them into. */
+/** Requests sent by the service, and forged variants of them. */
 async function deliveredCases() {
   const user = await app.user('alice');
   const { base } = await createProject(user);
@@ -42,10 +42,14 @@ async function deliveredCases() {
 
   return [
     { name: 'a delivery', request: real, verdict: 'accepted' },
-    { name: 'a test event, by the new secret of a rotation', request: overlap, verdict: 'accepted' },
-    { name: 'the same, by the old secret', request: { ...overlap, secret: webhook.secret }, verdict: 'accepted' },
+    { name: 'a test event, with the new secret of a rotation', request: overlap, verdict: 'accepted' },
     {
-      name: 'signatures of versions to come among them',
+      name: 'a test event, with the old secret of a rotation',
+      request: { ...overlap, secret: webhook.secret },
+      verdict: 'accepted',
+    },
+    {
+      name: 'additional signatures of future versions',
       request: { ...overlap, signature: `v1a,AAAA ${second} v9 ${first}` },
       verdict: 'accepted',
     },
@@ -61,12 +65,12 @@ async function deliveredCases() {
       verdict: NOT_SIGNED,
     },
     {
-      name: 'a body with a newline more',
+      name: 'a body with an additional newline',
       request: { ...real, body: Buffer.concat([real.body, Buffer.from('\n')]) },
       verdict: NOT_SIGNED,
     },
     {
-      name: 'a body that was parsed and written again',
+      name: 'a body that was parsed and serialized again',
       request: { ...real, body: Buffer.from(JSON.stringify(JSON.parse(real.body.toString()), null, 2)) },
       verdict: NOT_SIGNED,
     },
@@ -78,7 +82,7 @@ async function deliveredCases() {
       verdict: NOT_SIGNED,
     },
     {
-      name: 'a signature said to be of another version',
+      name: 'a signature marked as another version',
       request: { ...real, signature: real.signature.replace('v1,', 'v2,') },
       verdict: NOT_SIGNED,
     },
@@ -88,15 +92,15 @@ async function deliveredCases() {
       verdict: NOT_SIGNED,
     },
     { name: 'an empty signature', request: { ...real, signature: 'v1,' }, verdict: NOT_SIGNED },
-    { name: 'a signature without version', request: { ...real, signature: 'v1' }, verdict: NOT_SIGNED },
+    { name: 'a signature without a version', request: { ...real, signature: 'v1' }, verdict: NOT_SIGNED },
     { name: 'no signature', request: { ...real, signature: '' }, verdict: NOT_SIGNED },
     { name: 'no id', request: { ...real, id: '' }, verdict: NOT_SIGNED },
     { name: 'no timestamp', request: { ...real, timestamp: '' }, verdict: TOO_OLD },
-    { name: 'no header at all', request: { ...real, id: '', timestamp: '', signature: '' }, verdict: TOO_OLD },
+    { name: 'no headers', request: { ...real, id: '', timestamp: '', signature: '' }, verdict: TOO_OLD },
   ];
 }
 
-/** Requests whose signature is right, sent at another time than now. */
+/** Correctly signed requests with timestamps other than now. */
 function signedCases() {
   const nowSeconds = Math.floor(Date.now() / 1000);
   const at = (timestamp: string): Request => {
@@ -110,7 +114,7 @@ function signedCases() {
     { name: 'ten minutes old', request: at(String(nowSeconds - 600)), verdict: TOO_OLD },
     { name: 'ten minutes ahead', request: at(String(nowSeconds + 600)), verdict: TOO_OLD },
     { name: 'a timestamp in milliseconds', request: at(String(nowSeconds * 1000)), verdict: TOO_OLD },
-    { name: 'a timestamp that is no number', request: at('now'), verdict: TOO_OLD },
+    { name: "a timestamp that isn't a number", request: at('now'), verdict: TOO_OLD },
     { name: 'a timestamp that is NaN', request: at('NaN'), verdict: TOO_OLD },
     { name: 'a timestamp of many digits', request: at('9'.repeat(30)), verdict: TOO_OLD },
   ];
@@ -126,7 +130,7 @@ for (const verifier of VERIFIERS) {
   if (!isRun)
     console.warn(`Skipped: the program for ${verifier.heading}, because ${verifier.probe[0]} is not installed.`);
 
-  // A compiler that runs for the first time is slow.
+  // The first run of a compiler is slow.
   test.skipIf(!isRun)(
     `the program for ${verifier.heading} accepts signed requests and rejects others`,
     { timeout: 180_000 },

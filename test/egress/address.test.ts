@@ -40,7 +40,7 @@ describe('isPublicAddress', () => {
     '8.8.8.8 ',
     '[2606:4700::1]',
     '2606:4700::1%lo',
-  ])('does not take %j for an address', (text) => {
+  ])("doesn't accept %j as an address", (text) => {
     expect(isPublicAddress(text)).toBe(false);
     expect(parseAddress(text)).toBeUndefined();
   });

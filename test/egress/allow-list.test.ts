@@ -16,7 +16,7 @@ describe('parseEgressAllow', () => {
     expect(allow.permits('localhost', 4010)).toBe(false);
   });
 
-  test('says which ports its entries cover', () => {
+  test('reports which ports its entries cover', () => {
     const allow = parseEgressAllow('127.0.0.1/32:4010');
     expect(allow.coversPort(4010)).toBe(true);
     expect(allow.coversPort(4011)).toBe(false);

@@ -1,5 +1,5 @@
 /**
- * A self-signed certificate for `receiver.test`, valid from 2020 to the end of 2119, and its key. For loopback servers in tests.
+ * A self-signed certificate for `receiver.test`, valid from 2020 through 2119, and its key, for loopback servers.
  */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBbDCCAROgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1yZWNlaXZl

@@ -37,7 +37,7 @@ describe('an egress request', () => {
     expect(receiver.connectionCount()).toBeLessThanOrEqual(2);
   });
 
-  test('can run together with more than a thousand others', async () => {
+  test('can run at the same time as more than a thousand others', async () => {
     const gate = Promise.withResolvers<undefined>();
     const hold = async () => {
       await gate.promise;
@@ -54,7 +54,7 @@ describe('an egress request', () => {
     await Promise.all(receivers.map((receiver) => receiver.close()));
   });
 
-  test('waits for a free connection if its origin has none left, and can be aborted meanwhile', async () => {
+  test('waits for a free connection if its origin has none left, and can be aborted while it waits', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using receiver = await startReceiver(async (_request, _response, index) => {
       if (index === 0) await gate.promise;
@@ -100,7 +100,7 @@ describe('an egress request', () => {
     expect(await egress.failureOf(receiver.url)).toMatchObject({ errorClass: 'aborted' });
   });
 
-  test('has finished when closing finishes', async () => {
+  test('finishes before closing the egress does', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using receiver = await startReceiver(async () => {
       await gate.promise;

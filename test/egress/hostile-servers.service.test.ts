@@ -44,11 +44,11 @@ describe('a request to a hostile or broken server', () => {
   });
 
   test.each([
-    ['a body that drips', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n', 'x'],
-    ['headers that drip', 'HTTP/1.1 200 OK\r\nx-slow: ', 'x'],
+    ['a slow body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n', 'x'],
+    ['slow headers', 'HTTP/1.1 200 OK\r\nx-slow: ', 'x'],
     ['early hints that never end', '', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'],
     ['silence', '', ''],
-  ])('ends at its deadline whatever comes: %s', async (_name, head, chunk) => {
+  ])('ends at its deadline, even with %s', async (_name, head, chunk) => {
     const closed = Promise.withResolvers<void>();
     await using server = await startRawServer((socket) => {
       socket.on('close', () => closed.resolve());
@@ -84,7 +84,7 @@ describe('a request to a hostile or broken server', () => {
     ["something that isn't HTTP", 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
     ['a body shorter than announced', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
     ['nothing', '', 'connection_reset'],
-  ])('names the failure when the server sends %s', async (_name, answer, errorClass) => {
+  ])('classifies the error when the server sends %s', async (_name, answer, errorClass) => {
     await using server = await startRawServer((socket) => void socket.end(answer));
     await using egress = createTestEgress({ allow: loopback(server) });
     expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass });

@@ -13,7 +13,7 @@ describe('createLookup', () => {
     expect(dns.questions.sort()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
   });
 
-  test('succeeds with one address family, whatever happens to the other', async () => {
+  test('succeeds with one address family, even if the other fails', async () => {
     await using dns = await startDnsServer((_name, type) => (type === 'A' ? 'SERVFAIL' : ['2001:db8::1']));
     expect(await createLookup([dns.address])('hooks.example.com')).toEqual(['2001:db8::1']);
   });
@@ -68,7 +68,7 @@ describe('boundLookup', () => {
     expect(asked).toEqual(['a.example', 'b.example', 'a.example']);
   });
 
-  test('times out a lookup that never ends, and tries again the next time', async () => {
+  test('times out a lookup that never ends, and looks up again the next time', async () => {
     let asked = 0;
     const lookup = boundLookup(async () => (asked++ === 0 ? new Promise<string[]>(() => {}) : ['192.0.2.1']), 50);
     await expect(lookup('a.example')).rejects.toMatchObject({ errorClass: 'dns_error' });

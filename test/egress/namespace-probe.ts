@@ -7,8 +7,8 @@ import { createTestEgress } from './support.ts';
 /** The probe's result, printed as JSON: how many targets it tried, and which addresses it reached. */
 export type ProbeReport = { tried: number; reachedDenied: string[]; reachedPublic: string[]; reachedOwn: string[] };
 
-// Run by namespace.service.test.ts in a network namespace where every address belongs to this machine. The sentinel accepts and
-// counts every connection that gets past the guard.
+// namespace.service.test.ts runs this in a network namespace where every address belongs to this machine. The sentinel
+// accepts and counts every connection that gets past the guard.
 const PORT = 8443;
 const ADDRESSES_PER_RANGE = 25;
 

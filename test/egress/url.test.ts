@@ -61,7 +61,7 @@ describe('checkTargetUrl', () => {
     ['https://example.com:65536/', 'absolute URL'],
     [`https://example.com/${'a'.repeat(2_029)}`, '2048 bytes'],
     [`https://example.com/${'é'.repeat(1_015)}`, '2048 bytes'],
-  ])('tells what is wrong with %j', (url, part) => {
+  ])('explains why %j is refused', (url, part) => {
     expect(messageOf(url)).toContain(part);
   });
 

@@ -13,19 +13,19 @@ const settled = { type: 'payment.settled', data: SAMPLE_PAYLOADS['payment.settle
 const matches = (filter: unknown, data: Data = {}, type: string = settled.type) =>
   matchesFilter(readFilter(filter), { type, data: { ...settled.data, ...data } });
 
-/** What a filter is refused for: pointers with their sentences. */
+/** Returns the issues of a filter, as paths with messages. */
 function issuesOf(filter: unknown): string[] {
   const result = eventFilterInput.safeParse(filter);
   return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('/')}: ${message}`);
 }
 
-test('every field of every kind can be named, but for lists', () => {
+test('a filter can name every field of every event type, except lists', () => {
   const names = EVENT_KINDS.flatMap((kind) => Object.keys(SAMPLE_PAYLOADS[kind]).map((name) => `data.${name}`));
   const expected = new Set(['type', ...names.filter((name) => name !== 'data.topEndpoints')]);
   expect(new Set(EVENT_FIELDS.keys())).toEqual(expected);
 });
 
-test('a field has the same type in every kind that has it', () => {
+test('a field has the same data type in every event type that has it', () => {
   const typeOf = (value: unknown) => (typeof value === 'number' ? 'integer' : 'text');
   for (const [name, { type }] of EVENT_FIELDS) {
     if (name === 'type') continue;
@@ -36,50 +36,50 @@ test('a field has the same type in every kind that has it', () => {
   }
 });
 
-describe('a filter', () => {
+describe('a filter passes or stops an event as specified', () => {
   test.each<[string, Json, Data, boolean]>([
-    ['a value alone means equal', { 'data.method': 'GET' }, {}, true],
-    ['several fields must all fit', { 'data.method': 'GET', 'data.asset': 'EURC' }, {}, false],
-    ['several operators must all fit', { 'data.amountUsd': { gte: '0.01', lt: '0.01' } }, {}, false],
-    ['or: one of them', { or: [{ 'data.method': 'PUT' }, { 'data.asset': 'USDC' }] }, {}, true],
-    ['and: all of them', { and: [{ 'data.method': 'GET' }, { 'data.asset': 'EURC' }] }, {}, false],
+    ['a value alone means equal to', { 'data.method': 'GET' }, {}, true],
+    ['several fields must all match', { 'data.method': 'GET', 'data.asset': 'EURC' }, {}, false],
+    ['several operators must all match', { 'data.amountUsd': { gte: '0.01', lt: '0.01' } }, {}, false],
+    ['or: at least one filter must match', { or: [{ 'data.method': 'PUT' }, { 'data.asset': 'USDC' }] }, {}, true],
+    ['and: all filters must match', { and: [{ 'data.method': 'GET' }, { 'data.asset': 'EURC' }] }, {}, false],
     ['not', { not: { 'data.method': 'GET' } }, {}, false],
     ['in', { 'data.method': { in: ['PUT', 'GET'] } }, {}, true],
     ['startsWith', { 'data.endpointPath': { startsWith: '/wea' } }, {}, true],
     ['contains', { 'data.endpointPath': { contains: 'eat' } }, {}, true],
-    ['text is compared letter by letter', { 'data.method': 'get' }, {}, false],
-    ['the kind', { type: { in: ['payment.settled', 'payment.failed'] } }, {}, true],
-    ['amounts are numbers: 10 is above 9', { 'data.amountUsd': { gt: '9' } }, { amountUsd: '10' }, true],
-    ['amounts are numbers: 1.50 is 1.5', { 'data.amountUsd': '1.50' }, { amountUsd: '1.5' }, true],
+    ['text is case-sensitive', { 'data.method': 'get' }, {}, false],
+    ['the event type', { type: { in: ['payment.settled', 'payment.failed'] } }, {}, true],
+    ['amounts are numbers: 10 is greater than 9', { 'data.amountUsd': { gt: '9' } }, { amountUsd: '10' }, true],
+    ['amounts are numbers: 1.50 equals 1.5', { 'data.amountUsd': '1.50' }, { amountUsd: '1.5' }, true],
     ['amounts are exact', { 'data.amountUsd': '0.3' }, { amountUsd: '0.300000000000000001' }, false],
     [
-      'units beyond a float are exact',
+      'integers beyond the precision of a float are exact',
       { 'data.amountAtomic': '9007199254740993' },
       { amountAtomic: '9007199254740992' },
       false,
     ],
-    ['null passes nothing', { 'data.customerId': { ne: 'cus_1' } }, { customerId: null }, false],
+    ['null does not match any comparison', { 'data.customerId': { ne: 'cus_1' } }, { customerId: null }, false],
     ['null does not exist', { 'data.customerId': { exists: false } }, { customerId: null }, true],
-    ['a field of another kind passes nothing', { 'data.stage': { ne: 'verify' } }, {}, false],
-    ['a field of another kind does not exist', { 'data.stage': { exists: false } }, {}, true],
-    ['not of what passes nothing passes', { not: { 'data.stage': 'verify' } }, {}, true],
+    ['a field of another event type does not match any comparison', { 'data.stage': { ne: 'verify' } }, {}, false],
+    ['a field of another event type does not exist', { 'data.stage': { exists: false } }, {}, true],
+    ['not of a field of another event type matches', { not: { 'data.stage': 'verify' } }, {}, true],
   ])('%s', (_name, filter, data, expected) => {
     expect(issuesOf(filter)).toEqual([]);
     expect(matches(filter, data)).toBe(expected);
   });
 
-  test('sees no more of an event than its own fields', () => {
+  test('ignores inherited properties of the event data', () => {
     const node = { kind: 'condition', field: 'data.toString', operator: 'exists', operand: true } as const;
     expect(matchesFilter(node, settled)).toBe(false);
   });
 
-  test('that is no longer known lets nothing pass', () => {
+  test('with a field or operator that no longer exists matches nothing', () => {
     expect(matches({ 'data.gone': { ne: 'x' } })).toBe(false);
     expect(matches({ 'data.method': { like: 'G' } })).toBe(false);
   });
 });
 
-describe('refused, and told where', () => {
+describe('an invalid filter is refused with the path of the error', () => {
   const deep = (levels: number): Json => (levels === 0 ? { 'data.method': 'GET' } : { not: deep(levels - 1) });
 
   test.each<[unknown, string]>([
@@ -126,7 +126,7 @@ describe('refused, and told where', () => {
     expect(issuesOf(filter)).toEqual([issue]);
   });
 
-  test('what is nested a hundred thousand deep, or has as many conditions, without reading it all', () => {
+  test('even if it is nested 100,000 levels deep or has 100,000 conditions, without reading all of it', () => {
     const nested = JSON.parse(`${'{"not":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
     expect(issuesOf(nested)).toHaveLength(1);
     const lists = JSON.parse(`{"or":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
@@ -135,13 +135,13 @@ describe('refused, and told where', () => {
     expect(issuesOf(wide).length).toBeLessThanOrEqual(FILTER_LIMITS.conditions + 1);
   });
 
-  test('what goes up to the limits is accepted', () => {
+  test('but a filter at the limits is accepted', () => {
     expect(issuesOf(deep(FILTER_LIMITS.depth - 1))).toEqual([]);
     expect(issuesOf({ or: Array(50).fill({ 'data.method': 'GET' }) })).toEqual([]);
   });
 });
 
-describe('by properties', () => {
+describe('for random values', () => {
   const decimal = fc
     .tuple(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.nat({ max: 18 }), fc.nat({ max: 3 }))
     .map(([digits, places, zeros]) => {
@@ -154,7 +154,7 @@ describe('by properties', () => {
       };
     });
 
-  test('decimals are compared as the numbers they are', () => {
+  test('decimals are compared as numbers', () => {
     fc.assert(
       fc.property(decimal, decimal, (left, right) => {
         const scale = ([digits, places]: readonly [bigint, number]) => digits * 10n ** BigInt(18 - places);
@@ -164,7 +164,7 @@ describe('by properties', () => {
     );
   });
 
-  // A few values for a few fields, so that conditions often fit.
+  // Few values for few fields, so that conditions often match.
   const fields: Record<string, fc.Arbitrary<string | number>> = {
     'data.amountUsd': fc.constantFrom('0', '0.01', '0.010', '0.1', '9', '10', '10.50'),
     'data.method': fc.constantFrom('GET', 'POST', 'P', 'get', ''),
@@ -206,7 +206,7 @@ describe('by properties', () => {
     { requiredKeys: [] },
   );
 
-  /** A second, slower implementation: by sets of outcomes rather than by a tree. */
+  /** A second, slower implementation that evaluates the written filter directly. */
   function naive(written: Json, event: Data): boolean {
     return Object.keys(written).every((key) => {
       const given = written[key];
@@ -230,7 +230,7 @@ describe('by properties', () => {
     });
   }
 
-  test('a filter passes what a second implementation lets pass', () => {
+  test('a filter agrees with a second implementation', () => {
     let passed = 0;
     fc.assert(
       fc.property(
@@ -249,7 +249,7 @@ describe('by properties', () => {
     expect(passed).toBeGreaterThan(300);
   });
 
-  test('whatever JSON it is given is read or refused, without a throw', () => {
+  test('reading a filter never throws, whatever JSON it gets', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 12 }), (text) => {
         const value = JSON.parse(text);

@@ -6,7 +6,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { runShell } from '../support/run-shell.ts';
 
-/** A later world: version 2 wrote `path` as `route`, version 3 left `endpoint.created` as it was. */
+/** A possible future: version 2 changed `route` to `path`, and version 3 did not change `endpoint.created`. */
 const VERSIONS: PayloadVersions = {
   current: 3,
   down: {
@@ -15,7 +15,7 @@ const VERSIONS: PayloadVersions = {
   },
 };
 
-test('every version that is not the first says which kinds it changed', () => {
+test('every version after the first lists the event types it changed', () => {
   const named = EVENT_KINDS.flatMap((kind) => Object.keys(PAYLOAD_VERSIONS.down[kind] ?? {}).map(Number));
   const later = Array.from({ length: PAYLOAD_VERSIONS.current - 1 }, (_, index) => index + 2);
   expect([...new Set(named)].sort()).toEqual(later);
@@ -28,21 +28,21 @@ describe('a payload', () => {
     [3, { version: 3, data: '{ "v": 3 }' }],
     [2, { version: 2, data: '{"v":2}' }],
     [1, { version: 1, data: '{"v":"21"}' }],
-  ])('is made into version %i step by step, and is left byte for byte where nothing changed', (wanted, rendered) => {
+  ])('is converted to version %i step by step, and keeps its bytes if nothing changed', (wanted, rendered) => {
     expect(renderPayload(event, wanted, VERSIONS)).toEqual(rendered);
   });
 
-  test('of a kind that no version changed is left byte for byte', () => {
+  test('of an event type that no version changed keeps its bytes', () => {
     const other = { ...event, type: 'payment.settled' };
     expect(renderPayload(other, 1, VERSIONS)).toEqual({ version: 1, data: event.data });
   });
 
-  test('that is older than what is wanted stays as it was recorded', () => {
+  test('that is older than the requested version stays as recorded', () => {
     expect(renderPayload({ ...event, version: 1 }, 3, VERSIONS)).toEqual({ version: 1, data: event.data });
   });
 });
 
-describe('webhooks of a service that has three versions', () => {
+describe('webhooks of a service with three payload versions', () => {
   let app: TestApp;
   let alice: TestUser;
   let base: string;
@@ -59,13 +59,13 @@ describe('webhooks of a service that has three versions', () => {
     await receiver?.close();
   });
 
-  /** What each path of the receiver got, by its last request. */
+  /** Returns the version and data of the last request to a path of the receiver. */
   const last = (path: string) => {
     const request = receiver.requests.filter((request) => request.path === path).at(-1)!;
     return { version: request.headers['tollgate-payload-version'], data: JSON.parse(request.body.toString()).data };
   };
 
-  test('get the version they are pinned to, the newest by default, and another when it is changed', async () => {
+  test('get the version they are pinned to, which defaults to the newest and can be changed', async () => {
     const pinned = await createWebhook(alice, base, { url: `${receiver.url}/old`, payloadVersion: 1 });
     const fresh = await createWebhook(alice, base, { url: `${receiver.url}/new` });
     expect([pinned.payloadVersion, fresh.payloadVersion]).toEqual([1, 3]);
@@ -78,7 +78,7 @@ describe('webhooks of a service that has three versions', () => {
     const events = await alice.rest<{ data: Resource[] }>('GET', `${base}/events`);
     expect(events.body.data).toMatchObject([{ version: 3, data: { path: '/a' } }]);
 
-    // Sent again, it is in the version that is wanted now.
+    // A resent event has the version that the webhook is pinned to now.
     const changed = await alice.rest<Resource>('PATCH', `${base}/webhooks/${pinned.id}`, { payloadVersion: 2 });
     expect(changed.body.payloadVersion).toBe(2);
     const history = await alice.rest<{ data: Resource[] }>('GET', `${base}/webhooks/${pinned.id}/deliveries`);
@@ -90,7 +90,7 @@ describe('webhooks of a service that has three versions', () => {
     expect(last('/old')).toMatchObject({ version: '2', data: { path: '/a' } });
   });
 
-  test('have explanations with a command that sends the version they are pinned to', async () => {
+  test('have delivery explanations with a command that sends the version they are pinned to', async () => {
     const { base } = await createProject(alice);
     const webhook = await createWebhook(alice, base, { url: `${receiver.url}/shell`, payloadVersion: 1 });
     await createEndpoint(alice, base, { path: '/b' });

@@ -41,7 +41,7 @@ beforeEach(async () => {
 type Call = [method: string, path: string, body?: object];
 const send = ([method, path, body]: Call) => rest.send<Resource>(alice, method, path, { body });
 
-/** How many rows belong to a project that no longer exists. */
+/** Counts rows of projects that no longer exist. */
 async function countOrphans(): Promise<number> {
   const tables = ['Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery'];
   const counts = tables.map(
@@ -52,7 +52,7 @@ async function countOrphans(): Promise<number> {
 }
 
 describe('while a project is being deleted', () => {
-  test('every write in it succeeds or returns 404, and leaves nothing behind', async () => {
+  test('every write to it succeeds or returns 404, and leaves nothing behind', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const project = await createProject(alice);
       const endpoint = await createEndpoint(alice, project.base, { priceUsd: '1' });
@@ -83,7 +83,7 @@ describe('while a project is being deleted', () => {
     expect(await countOrphans()).toBe(0);
   });
 
-  test('an event waits for the deletion before it locks rows that the deletion needs', async () => {
+  test('an event waits for the deletion without locking rows that the deletion needs', async () => {
     const webhook = await createWebhook(alice, base);
     const deletion = await pool.connect();
     try {
@@ -159,7 +159,7 @@ describe('while webhooks and connectors are being deleted', () => {
   });
 });
 
-test('of several requests that delete the same resource at once, one succeeds', async () => {
+test('if several requests delete the same resource at once, one succeeds', async () => {
   const { id } = await createEndpoint(alice, base);
   const key = await createKey(alice, base);
   for (const path of [`${base}/endpoints/${id}`, `${base}/keys/${key.id}`, base]) {
@@ -181,7 +181,7 @@ describe('a long history', () => {
         FOR EACH STATEMENT EXECUTE FUNCTION note_portion()`);
   });
 
-  /** One event with many deliveries to this destination. */
+  /** Adds one event with many deliveries to a destination. */
   async function fill(destination: { webhookId?: string; connectorId?: string }): Promise<void> {
     const eventId = newId('Event');
     await pool.query(
@@ -210,7 +210,7 @@ describe('a long history', () => {
     expect(await countDeliveries()).toBe(0);
   });
 
-  test('stays complete when another user asks to delete it', async () => {
+  test('stays complete when another user tries to delete it', async () => {
     const { id: webhookId } = await createWebhook(alice, base);
     await fill({ webhookId });
     const mallory = await app.user('mallory', 'ENTERPRISE');

@@ -43,7 +43,7 @@ describe.each([
   const patch = (who: TestUser, id: string, value: string) =>
     who.rest<Resource & Problem>('PATCH', `${base}/${kind}/${id}`, { [field]: value, description: value });
 
-  test('is read in full by people, and masked by API keys, whoever has set it', async () => {
+  test('is shown to users in full and to API keys masked, no matter who set it', async () => {
     expect(await create()).toMatchObject({ [field]: url });
     const { id, [field]: answered } = await create(program);
     expect(answered).toBe(masked);
@@ -54,10 +54,10 @@ describe.each([
   });
 
   test.each([
-    ['as it was shown', masked],
-    ['as a URL parser writes it', new URL(masked).href],
+    ['as shown', masked],
+    ['as a URL parser formats it', new URL(masked).href],
     ['in full', url],
-  ])('stays when it is sent back %s, beside changes that are made', async (_how, value) => {
+  ])('stays the same when it is sent back %s together with other changes', async (_how, value) => {
     const { id } = await create();
     for (const who of [program, person]) {
       const answer = await patch(who, id, value);
@@ -66,7 +66,7 @@ describe.each([
     }
   });
 
-  test('is refused with a mask in it that does not stand for what is stored', async () => {
+  test('is refused if it contains a mask that does not match the stored URL', async () => {
     const { id } = await create();
     const wrong = [
       masked.replace('example.com', 'example.org'),
@@ -89,7 +89,7 @@ describe.each([
     });
   });
 
-  test('is replaced by another one', async () => {
+  test('can be replaced with another one', async () => {
     const { id } = await create();
     const other = url.replace('yours', 'mine');
     expect(await patch(program, id, other)).toMatchObject({ status: 200, body: { [field]: masked } });
@@ -101,7 +101,7 @@ describe('the audit log', () => {
   type Entry = { action: string; changes: object; previous: object | null };
   const log = async () => (await person.rest<{ data: Entry[] }>('GET', `${base}/audit-log`)).body.data;
 
-  test('has the old and the new value of what was changed, URLs masked', async () => {
+  test('has the old and the new values of a change, with URLs masked', async () => {
     const { body } = await person.rest<Resource>('POST', `${base}/endpoints`, { ...GOOD.endpoint, path: '/audited' });
     expect((await log())[0]).toMatchObject({
       action: 'endpoint.created',
@@ -120,7 +120,7 @@ describe('the audit log', () => {
     expect((await log())[0]).toMatchObject({ changes: shown, previous: shown });
   });
 
-  test('has nothing of a change that leaves all as it is but that it was made', async () => {
+  test('has an entry without values for a change that changes nothing', async () => {
     const webhook = await person.rest<Resource>('POST', `${base}/webhooks`, GOOD.webhook);
     await person.rest('PATCH', `${base}/webhooks/${webhook.body.id}`, { url: GOOD.webhook.url });
     expect((await log())[0]).toMatchObject({ action: 'webhook.updated', changes: {}, previous: {} });

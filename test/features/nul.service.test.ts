@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** Every way to compare a field with text, and where the refusal points to. */
+/** Every way to compare a field with text, and the pointer of the error. */
 const FILTERS: [name: string, filter: object, pointer: string][] = [
   ...['eq', 'ne', 'startsWith', 'contains'].map((operator): [string, object, string] => [
     operator,
@@ -21,28 +21,31 @@ const FILTERS: [name: string, filter: object, pointer: string][] = [
     `/filter/data.path/${operator}`,
   ]),
   ['in', { 'data.path': { in: ['/a', '\0'] } }, '/filter/data.path/in/1'],
-  ['a value alone', { 'data.path': '\0' }, '/filter/data.path'],
+  ['a plain value', { 'data.path': '\0' }, '/filter/data.path'],
   ['not, and, or', { not: { and: [{ or: [{ 'data.path': '\0' }] }] } }, '/filter/not/and/0/or/0/data.path'],
 ];
 
-test.each(FILTERS)('a NUL in a filter is refused with its place: %s', async (_name, filter, pointer) => {
-  const webhook = await createWebhook(alice, project.base);
-  const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer, message: 'Must not contain NUL characters.' }] };
-  for (const [method, path, body] of [
-    ['POST', `${project.base}/webhooks`, { ...GOOD.webhook, filter }],
-    ['PATCH', `${project.base}/webhooks/${webhook.id}`, { filter }],
-    ['POST', `${project.base}/connectors`, { ...GOOD.connector, filter }],
-  ] as const) {
-    expect(await alice.rest(method, path, body)).toMatchObject({ status: 422, body: refused });
-  }
+test.each(FILTERS)(
+  'a NUL character in a filter is refused with a pointer to it: %s',
+  async (_name, filter, pointer) => {
+    const webhook = await createWebhook(alice, project.base);
+    const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer, message: 'Must not contain NUL characters.' }] };
+    for (const [method, path, body] of [
+      ['POST', `${project.base}/webhooks`, { ...GOOD.webhook, filter }],
+      ['PATCH', `${project.base}/webhooks/${webhook.id}`, { filter }],
+      ['POST', `${project.base}/connectors`, { ...GOOD.connector, filter }],
+    ] as const) {
+      expect(await alice.rest(method, path, body)).toMatchObject({ status: 422, body: refused });
+    }
 
-  const extensions = { code: 'VALIDATION_FAILED', field: pointer, retryable: false };
-  const byVariable = 'mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { webhook { id } } }';
-  const input = { projectId: project.id, url: GOOD.webhook.url, eventTypes: ['ALL'], filter };
-  expect((await alice.graphql(byVariable, { input })).errors).toMatchObject([{ extensions }]);
-});
+    const extensions = { code: 'VALIDATION_FAILED', field: pointer, retryable: false };
+    const byVariable = 'mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { webhook { id } } }';
+    const input = { projectId: project.id, url: GOOD.webhook.url, eventTypes: ['ALL'], filter };
+    expect((await alice.graphql(byVariable, { input })).errors).toMatchObject([{ extensions }]);
+  },
+);
 
-test('a NUL in a literal of a document is refused like one in a variable', async () => {
+test('a NUL character in a GraphQL literal is refused', async () => {
   const text = 'description: "before\\u0000behind"';
   const webhook = `projectId: "${project.id}", url: "${GOOD.webhook.url}", eventTypes: [ALL]`;
   const { errors } = await alice.graphql(

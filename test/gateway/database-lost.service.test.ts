@@ -77,7 +77,7 @@ describe('when the database becomes unreachable', () => {
     ['while the facilitator is verifying', () => rails.facilitator.misbehave('verify', cutting), 0],
     ['while the upstream is working', () => cutBefore({ body: 'served' }), 1],
     ['while the upstream is failing', () => cutBefore({ statusCode: 500 }), 1],
-  ])('%s, the buyer is told to repeat the request and not to pay again', async (_when, arrange, calls) => {
+  ])('%s, the buyer is told to retry the request and not to pay again', async (_when, arrange, calls) => {
     arrange();
     const payer = await rails.wallet(10_000n);
     const { status, text, headers } = await ask(v2Headers(await sign(payer)));

@@ -18,7 +18,7 @@ import { type FacilitatorServer, startFacilitatorServer } from './chain/facilita
 export const NETWORK: Network = findNetwork('eip155:84532')!;
 export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
-/** A local chain with test dollars, and a facilitator over HTTP. */
+/** A local chain with test dollars, and a facilitator that is called over HTTP. */
 export type Rails = {
   rpcUrl: string;
   chain: LocalChain;
@@ -74,7 +74,7 @@ export function payingFetchV1(account: PrivateKeyAccount): typeof fetch {
   return wrapFetchWithPayment(withoutHeader, client) as typeof fetch;
 }
 
-/** Creates a project that is paid to `SELLER`, with paid routes: path → upstream URL and price. */
+/** Creates a project that pays `SELLER`, with an endpoint for each path. */
 export async function createShop(
   app: TestApp,
   owner: TestUser,
@@ -91,7 +91,7 @@ export async function createShop(
   return { projectId: project.body.id, base, ids, url: `${app.url}/gateway/${project.body.id}` };
 }
 
-/** The JSON in an x402 header. */
+/** Decodes the JSON in an x402 header. */
 export function decodeHeader<T = Record<string, unknown>>(value: string | null): T {
   return JSON.parse(Buffer.from(value ?? '', 'base64').toString('utf8')) as T;
 }

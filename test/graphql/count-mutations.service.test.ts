@@ -9,19 +9,19 @@ test.each([
   ['a query', '{ viewer { tier } }', 0],
   ['one mutation', 'mutation { a }', 1],
   ['aliases', 'mutation { one: a two: a a }', 3],
-  ['one that is written twice', 'mutation { a a }', 1],
+  ['the same mutation twice', 'mutation { a a }', 1],
   [
     'fragments',
     'mutation { ...F ...F ... on Mutation { b } } fragment F on Mutation { c ...G } fragment G on Mutation { d }',
     3,
   ],
-  ['fields of an answer', 'mutation { a { b c } __typename }', 1],
-  ['a mutation that may be left out', 'mutation { a @skip(if: true) b }', 2],
-])('%s is counted by what it runs', (_what, document, count) => {
+  ['fields of a response', 'mutation { a { b c } __typename }', 1],
+  ['a mutation that may be skipped', 'mutation { a @skip(if: true) b }', 2],
+])('the mutations in a document are counted: %s', (_what, document, count) => {
   expect(mutationsIn(parse(document))).toBe(count);
 });
 
-test('only the operation that is asked for is counted', () => {
+test('only the requested operation is counted', () => {
   const document = parse('mutation One { a } mutation Two { a b }');
   expect(mutationsIn(document, 'One')).toBe(1);
   expect(mutationsIn(document, 'Two')).toBe(2);
@@ -49,7 +49,7 @@ describe('a document with thirty mutations', () => {
     const { data } = (await answer.json()) as { data: { projects: { nodes: unknown[] } } };
     return data.projects.nodes.length;
   };
-  // So few a minute that none comes back while the test runs.
+  // The limit per minute is so low that it does not refill during the test.
   const agreed = (subject: string, requestsPerMinute: number) =>
     app.issuer.sign({ subject, tier: 'ENTERPRISE', requestsPerMinute });
 
@@ -62,7 +62,7 @@ describe('a document with thirty mutations', () => {
     expect(Number(/r=(\d+)/.exec(answer.headers.get('ratelimit')!)![1])).toBeLessThan(20);
   });
 
-  test('is refused whole when there is not enough left, like any request over the limit', async () => {
+  test('is refused as a whole if it exceeds the remaining limit', async () => {
     const token = await agreed('refused', 31);
     for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
     const answer = await post(token, THIRTY);
@@ -75,13 +75,13 @@ describe('a document with thirty mutations', () => {
     expect(await countOf(token)).toBe(0);
   });
 
-  test('is admitted with the whole limit free, however low that is', async () => {
+  test('is allowed if the whole limit is left, even if the limit is lower', async () => {
     const token = await agreed('few', 5);
     expect((await post(token, THIRTY)).status).toBe(200);
     expect((await post(token, '{ viewer { tier } }')).status).toBe(429);
   });
 
-  test('is refused over a WebSocket, too', async () => {
+  test('is also refused over a WebSocket', async () => {
     const token = await agreed('socket', 31);
     const client = await connectSocket(app.url, token);
     for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
@@ -92,7 +92,7 @@ describe('a document with thirty mutations', () => {
     expect(await countOf(token)).toBe(0);
   });
 
-  test('of which each is a request of its own over REST, counted once', async () => {
+  test('differs from REST, where each mutation counts as one request', async () => {
     const user = await app.user('rest', 'STARTER');
     await createProject(user);
     const { headers } = await user.rest('POST', '/api/projects', { name: 'Shop', walletAddress: WALLET });

@@ -23,13 +23,13 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Holds a project back from everything that writes under it. */
+/** Locks a project, so that all writes under it wait. */
 async function lock(projectId: string): Promise<{ release(): Promise<void> }> {
   const client = await sql.connect();
   await client.query('BEGIN');
   await client.query('SELECT 1 FROM "Project" WHERE "id" = $1 FOR UPDATE', [projectId]);
   return {
-    /** Returns when the transactions that waited have ended. */
+    /** Resolves when the waiting transactions have ended. */
     async release() {
       await client.query('COMMIT');
       client.release();
@@ -52,8 +52,8 @@ async function webhookIdsOf(projectId: string): Promise<string[]> {
 const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
 const NOT_DONE = { code: 'UNAVAILABLE', retryable: true, retryAfterSeconds: 1 };
 
-describe.concurrent('a document whose time is up', { timeout: TIMEOUT_MILLISECONDS }, () => {
-  test('makes nothing after its answer, which says that it may be sent again', async () => {
+describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS }, () => {
+  test('creates nothing after its response, which says that it can be retried', async () => {
     const { id } = await createProject(alice);
     const { release } = await lock(id);
     const response = await fetch(`${app.url}/graphql`, {
@@ -70,7 +70,7 @@ describe.concurrent('a document whose time is up', { timeout: TIMEOUT_MILLISECON
     expect(errors).toMatchObject(names.map((name) => ({ path: [name], extensions: NOT_DONE })));
   });
 
-  test('answers with what it had done, and says of the rest that the state is to be read first', async () => {
+  test('returns completed mutations, and OUTCOME_UNCERTAIN for the others', async () => {
     const [free, held] = [await createProject(alice), await createProject(alice)];
     const { release } = await lock(held.id);
     const { data, errors } = await alice.graphql<Record<string, { webhook: { id: string }; secret: string } | null>>(
@@ -88,7 +88,7 @@ describe.concurrent('a document whose time is up', { timeout: TIMEOUT_MILLISECON
     expect(await webhookIdsOf(held.id)).toEqual([]);
   });
 
-  test('over REST makes nothing after its answer either', async () => {
+  test('creates nothing after its response in REST either', async () => {
     const project = await createProject(alice);
     const { release } = await lock(project.id);
     const { status, body, headers } = await alice.rest('POST', `${project.base}/webhooks`, GOOD.webhook);
@@ -99,7 +99,7 @@ describe.concurrent('a document whose time is up', { timeout: TIMEOUT_MILLISECON
     expect(body).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('sends nothing again that is no transaction of its own', async () => {
+  test('does not resend a delivery afterward', async () => {
     const project = await createProject(alice);
     const webhook = await createWebhook(alice, project.base);
     const test = await alice.rest<{ id: string }>('POST', `${project.base}/webhooks/${webhook.id}/test`, {});

@@ -6,7 +6,7 @@ import {
   parse,
   validate,
 } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { withoutValues } from '../../src/graphql/error-message.ts';
 
 const SECRET = 'k3y0abcdefghijklmnop';
@@ -36,9 +36,9 @@ function documentMessages(source: string): string[] {
   }
 }
 
-describe('a message about a variable', () => {
+describe('an error message about a variable', () => {
   const config = { apiKey: SECRET };
-  it.each([
+  test.each([
     [
       { kind: SECRET, config },
       'Variable "$input" got an invalid value at "input.kind"; The value does not exist in "Kind" enum.',
@@ -77,20 +77,20 @@ describe('a message about a variable', () => {
       { kind: 'SLACK', inner: SECRET },
       'Variable "$input" got an invalid value at "input.inner"; Expected type "Options" to be an object.',
     ],
-  ])('names the place and what is wanted, but no value: %j', (input, expected) => {
+  ])('names the field and the problem, but not the value: %j', (input, expected) => {
     const messages = variableMessages({ input });
     expect(messages.map(withoutValues)).toContain(expected);
     for (const message of messages) expect(withoutValues(message)).not.toContain(SECRET);
   });
 
-  it('is left alone when it quotes nothing', () => {
+  test('is not changed if it quotes no value', () => {
     const [message] = variableMessages({});
     expect(withoutValues(message!)).toBe('Variable "$input" of required type "Options!" was not provided.');
   });
 });
 
-describe('a message about the document', () => {
-  it.each([
+describe('an error message about a document', () => {
+  test.each([
     `{ find(input: { kind: "${SECRET}" }) }`,
     `{ find(input: { kind: SLACK, active: "${SECRET}" }) }`,
     `{ find(input: "${SECRET}") }`,
@@ -99,7 +99,7 @@ describe('a message about the document', () => {
     `{ find(input: { kind: SLACK, name: """${SECRET}""" """${SECRET}""" }) }`,
     `{ "${SECRET}" }`,
     `{ find(input: { kind: SLACK, name: "${SECRET}" "${SECRET}" }) }`,
-  ])('repeats no text of it: %s', (source) => {
+  ])('does not repeat string literals of the document: %s', (source) => {
     const messages = documentMessages(source);
     expect(messages).not.toEqual([]);
     for (const message of messages) {
@@ -108,7 +108,7 @@ describe('a message about the document', () => {
     }
   });
 
-  it('keeps the names that say what is wrong', () => {
+  test('keeps the names that explain the problem', () => {
     expect(documentMessages('{ fnd }').map(withoutValues)).toEqual([
       'Cannot query field "fnd" on type "Query". Did you mean "find"?',
     ]);

@@ -22,8 +22,8 @@ beforeEach(() => {
 
 const masked = (error: unknown) => runInRequest({ requestId: REQUEST_ID }, () => mask(error));
 
-describe('the mask of errors', () => {
-  test('keeps errors of the catalogue, with what a caller can do about them', () => {
+describe('the error mask', () => {
+  test('keeps documented errors with their details', () => {
     const error = masked(new GraphQLError('x', { path: ['a'], originalError: invalidField('/name', 'Is too long.') }));
     expect(error.toJSON()).toMatchObject({
       path: ['a'],
@@ -38,30 +38,30 @@ describe('the mask of errors', () => {
     expect(logged).toEqual([]);
   });
 
-  test('tells when to come back', () => {
+  test('includes when to retry', () => {
     const { extensions } = masked(new AppError('RATE_LIMITED', { retryAfterSeconds: 7 }));
     expect(extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 7 });
   });
 
   test.each<[string, unknown]>([
     ['an error', new Error(SECRET)],
-    ['a text', SECRET],
+    ['a string', SECRET],
     ['nothing', undefined],
     ['an error of a resolver', new GraphQLError(SECRET, { path: ['a'], originalError: new Error(SECRET) })],
     [
       'an error within an error',
       new GraphQLError('a', { originalError: new GraphQLError('b', { originalError: new TypeError(SECRET) }) }),
     ],
-    // Such as "Enum cannot represent value", which graphql-js throws over what a resolver returned.
+    // For example "Enum cannot represent value", which graphql-js throws about the result of a resolver.
     [
       'a value that does not fit its field',
       new GraphQLError('a', { path: ['a'], originalError: new GraphQLError(SECRET) }),
     ],
     [
-      'an error that calls itself one of the catalogue',
+      'an error with the code of a documented one',
       Object.assign(new Error(SECRET), { code: 'NOT_FOUND', status: 404 }),
     ],
-  ])('hides and logs what is unexpected: %s', (_name, thrown) => {
+  ])('hides and logs unexpected errors: %s', (_name, thrown) => {
     const error = masked(thrown);
     expect(error.extensions).toMatchObject({ code: 'INTERNAL', retryable: true, requestId: REQUEST_ID });
     expect(JSON.stringify(error)).not.toContain('xyzzy');
@@ -69,7 +69,7 @@ describe('the mask of errors', () => {
     expect(logged).toMatchObject([{ level: 50 }]);
   });
 
-  test('leaves errors of the document readable, with a code', () => {
+  test('keeps the message of document errors, and adds a code', () => {
     const error = masked(
       new GraphQLError('Cannot query field "nothing" on type "Query".', { nodes: [{ kind: Kind.NAME, value: 'a' }] }),
     );
@@ -78,26 +78,26 @@ describe('the mask of errors', () => {
     expect(logged).toEqual([]);
   });
 
-  test('believes no code that is not of the catalogue', () => {
+  test('ignores unknown codes', () => {
     for (const code of ['GRAPHQL_VALIDATION_FAILED', 'constructor', '__proto__', 5]) {
       expect(masked(new GraphQLError('x', { extensions: { code } })).extensions.code).toBe('GRAPHQL_INVALID');
     }
   });
 
-  test('changes nothing that it has masked already', () => {
+  test('does not change masked errors', () => {
     for (const thrown of [new Error(SECRET), new AppError('NOT_FOUND'), new GraphQLError('Syntax Error: x')]) {
       const once = masked(thrown);
       expect(masked(once).toJSON()).toEqual(once.toJSON());
     }
   });
 
-  test('quotes documents shortly', () => {
+  test('shortens long messages', () => {
     expect(masked(new GraphQLError(`Cannot query field "${'x'.repeat(10_000)}".`)).message.length).toBeLessThan(310);
     expect(masked(new GraphQLError(`${'x'.repeat(299)}\u{1F600}`)).message.isWellFormed()).toBe(true);
   });
 });
 
-describe('a server', () => {
+describe('a GraphQL server', () => {
   const projectId = newId('Project');
   const ask = async (query: string, services: unknown) => {
     const { yoga } = createGraphQLServer({ log, ownDocuments: new Set() });
@@ -109,7 +109,7 @@ describe('a server', () => {
     return (await response.json()) as { data?: unknown; errors?: { path?: unknown; extensions: unknown }[] };
   };
 
-  test('answers what did work beside a masked error', async () => {
+  test('returns the other fields next to a masked error', async () => {
     const services = { projects: { find: () => Promise.reject(new Error(SECRET)) } };
     const answer = await ask(`{ __typename project(id: "${projectId}") { name } }`, services);
     expect(answer).toMatchObject({
@@ -135,8 +135,8 @@ describe('a server', () => {
     ['has too many directives', `{ viewer ${'@skip(if: false) '.repeat(21)} { tier } }`],
     ['has too many tokens', `{ ${'viewer { tier } '.repeat(600)} }`],
     ['is too long', `{ viewer { tier } } # ${'x'.repeat(33_000)}`],
-    ['is wrong in one place only', '{ viewer { tier } nothing }'],
-    ['is expensive in an operation that is not the first', '{ __typename }'],
+    ['has only one invalid field', '{ viewer { tier } nothing }'],
+    ['is too expensive in an operation that is not the first', '{ __typename }'],
   ])('calls no resolver for a document that %s', async (why, query) => {
     const touched: PropertyKey[] = [];
     const services = new Proxy({}, { get: (_target, name) => void touched.push(name) });

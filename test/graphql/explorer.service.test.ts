@@ -19,7 +19,7 @@ test('a browser gets the explorer without a credential', async () => {
   expect(await response.text()).toContain('Tollgate GraphQL');
 });
 
-test('nothing is executed for it, whatever the address says', async () => {
+test('opening the explorer executes nothing, whatever the query string contains', async () => {
   const page = await (await open()).text();
   const query = encodeURIComponent('{ __schema { types { name } } }');
   for (const path of [`?query=${query}`, '?query={', '?health', '?x=/health']) {
@@ -29,14 +29,14 @@ test('nothing is executed for it, whatever the address says', async () => {
   }
 });
 
-test('only a GET that accepts HTML is without a credential', async () => {
+test('only a GET that accepts HTML needs no credential', async () => {
   for (const init of [{ method: 'POST' }, { method: 'HEAD' }, { headers: { accept: 'application/json' } }]) {
     const response = await fetch(`${app.url}/graphql?query={__typename}`, { headers: BROWSER, ...init });
     expect(response.status).toBe(401);
   }
 });
 
-test('it is loaded once: unchanged, it is not sent again', async () => {
+test('an unchanged explorer is not sent again', async () => {
   const first = await open();
   const etag = first.headers.get('etag')!;
   await first.body?.cancel();
@@ -45,7 +45,7 @@ test('it is loaded once: unchanged, it is not sent again', async () => {
   expect(await second.text()).toBe('');
 });
 
-test('it comes compressed to those who take it, and means the same', async () => {
+test('the explorer is compressed for clients that accept it', async () => {
   const plain = await open('', { 'accept-encoding': 'identity' });
   const compressed = await open('', { 'accept-encoding': 'gzip' });
   expect(plain.headers.get('content-encoding')).toBeNull();
@@ -56,7 +56,7 @@ test('it comes compressed to those who take it, and means the same', async () =>
   expect(await compressed.text()).toBe(await plain.text());
 });
 
-test('every part of it is inside of it', async () => {
+test('the explorer loads nothing from elsewhere', async () => {
   const html = await (await open()).text();
   const head = html.slice(0, html.indexOf('<script'));
   const tags = [...html.matchAll(/<(script|link|img|iframe|source|base|meta)\b[^>]{0,300}/gi)].map(([tag]) => tag);

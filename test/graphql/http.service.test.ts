@@ -28,13 +28,13 @@ describe('GraphQL over HTTP', () => {
     'multipart/form-data; boundary=x',
     'text/plain',
     'application/graphql',
-  ])('takes no %s, which a foreign page could send without asking', async (type) => {
+  ])('refuses %s, which another site could send without a preflight request', async (type) => {
     const response = await ask({ method: 'POST', headers: { 'content-type': type }, body: 'query={viewer{tier}}' });
     expect(response.status).toBe(415);
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] });
   });
 
-  test('answers queries by GET, and no mutations', async () => {
+  test('allows queries by GET, but not mutations', async () => {
     const read = await ask(
       { headers: { accept: 'application/json' } },
       `?query=${encodeURIComponent('{ viewer { tier } }')}`,
@@ -61,7 +61,7 @@ describe('GraphQL over HTTP', () => {
     });
   });
 
-  test.each(['', 'null', '"x"', '1', '{}'])('says of the body %j that it has no document', async (body) => {
+  test.each(['', 'null', '"x"', '1', '{}'])('explains that the body %j has no document', async (body) => {
     const response = await ask({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -69,7 +69,7 @@ describe('GraphQL over HTTP', () => {
     });
   });
 
-  test('says what to accept when no form that the caller accepts is there', async () => {
+  test('returns 406 if the caller accepts no supported media type', async () => {
     const response = await ask({
       method: 'POST',
       headers: { accept: 'image/png', 'content-type': 'application/json' },
@@ -79,7 +79,7 @@ describe('GraphQL over HTTP', () => {
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] });
   });
 
-  test('shows nobody the schema without a credential', async () => {
+  test('does not show the schema without a credential', async () => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -90,7 +90,7 @@ describe('GraphQL over HTTP', () => {
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
   });
 
-  test('names the methods it answers to', async () => {
+  test('returns 405 with the allowed methods for other methods', async () => {
     const response = await ask({ method: 'DELETE' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
@@ -108,20 +108,20 @@ describe('a page of another origin', () => {
       },
     });
 
-  test('is let in when it is on the list, without cookies', async () => {
+  test('is allowed if it is in CORS_ORIGINS, without cookies', async () => {
     const response = await preflight(ORIGIN);
     expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  test('is not when it is not', async () => {
+  test('is not allowed if it is not in CORS_ORIGINS', async () => {
     const response = await preflight('https://evil.example');
     expect(response.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
     expect(response.headers.get('access-control-allow-origin')).not.toBe('*');
   });
 });
 
-test('the explorer is a page of its own that needs nothing from elsewhere', async () => {
+test('the explorer page loads no scripts or styles from other hosts', async () => {
   const response = await fetch(`${app.url}/graphql`, { headers: { accept: 'text/html' } });
   expect(response.status).toBe(200);
   const html = await response.text();

@@ -20,7 +20,7 @@ const nest = (depth: number, field: string, leaf: string): string =>
   depth === 0 ? leaf : `${field} { ${nest(depth - 1, field, leaf)} }`;
 const page = (size: number, inner: string) => `(first: ${size}) { nodes { ${inner} } }`;
 
-/** Documents that ask for too much, each in a way of its own. */
+/** Documents that are too expensive, each in a different way. */
 const HOSTILE: Record<string, string> = {
   'tens of thousands of fields': `{ ${repeat(20_000, () => '__typename')} }`,
   'a thousand aliases': `{ ${repeat(1000, (index) => `a${index}: viewer { tier }`)} }`,
@@ -29,13 +29,13 @@ const HOSTILE: Record<string, string> = {
   'connections of a hundred in connections of a hundred': `{ projects${page(100, `endpoints${page(100, 'id path priceUsd')}`)} }`,
   'three levels of connections': `{ projects${page(50, `webhooks${page(50, `deliveries${page(50, 'id')}`)}`)} }`,
   'all connections of all projects': `{ projects${page(100, `deliveries${page(100, 'id attempts { id }')} events${page(100, 'id')}`)} }`,
-  'the same by `last`': `{ projects(last: 100) { nodes { deliveries(last: 100) { nodes { event { id data } attempts { id responseBody } } } } } }`,
+  'all connections of all projects, with `last`': `{ projects(last: 100) { nodes { deliveries(last: 100) { nodes { event { id data } attempts { id responseBody } } } } } }`,
   'edges instead of nodes': `{ projects(first: 100) { edges { node { endpoints(first: 100) { edges { node { id } } } } } } }`,
   'a page size from a variable': `query ($size: Int = 100) { projects(first: $size) { nodes { events(first: $size) { nodes { id type } } } } }`,
   'a fragment that spreads itself': '{ projects { ...F } } fragment F on ProjectConnection { nodes { id } ...F }',
   'fragments that spread each other': '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }',
   'fragments that double eight times': `{ ...F0 } ${repeat(8, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)} fragment F8 on Query { projects${page(100, 'id name')} }`,
-  'a depth no answer has': `{ ${nest(15, 'projects { nodes', '')}`,
+  'excessive depth': `{ ${nest(15, 'projects { nodes', '')}`,
   'introspection nested twenty deep': `{ __schema { types { ${nest(20, 'fields { type', 'name').replaceAll('type {', 'type {')} ${'}'.repeat(20)} } } }`,
   'a hundred directives': `{ viewer ${repeat(100, () => '@include(if: true)')} { tier } }`,
   'thirty directives over fields': `{ ${repeat(30, (index) => `viewer @include(if: true) { tier } __typename @skip(if: false) # ${index}\n`)} }`,
@@ -43,14 +43,14 @@ const HOSTILE: Record<string, string> = {
   'five hundred operations': repeat(500, (index) => `query Q${index} { viewer { tier } }`),
   'an unknown field with a long name': `{ ${'a'.repeat(100_000)} }`,
   'ten thousand arguments': `{ project(id: "x", ${repeat(10_000, (index) => `a${index}: 1`)}) { id } }`,
-  'a list literal without end': `{ projects(first: [${'['.repeat(3000)}`,
-  'brackets without end': '{'.repeat(10_000),
-  'a string without end': `{ project(id: "${'x'.repeat(200_000)}`,
+  'an unclosed list literal': `{ projects(first: [${'['.repeat(3000)}`,
+  'unclosed braces': '{'.repeat(10_000),
+  'an unclosed string': `{ project(id: "${'x'.repeat(200_000)}`,
   'nothing but commas': ','.repeat(200_000),
 };
 
-describe('a document that asks for too much', () => {
-  test.each(Object.entries(HOSTILE))('is refused with a code and a short answer: %s', async (_name, query) => {
+describe('a document that is too expensive', () => {
+  test.each(Object.entries(HOSTILE))('is refused with a code and a short response: %s', async (_name, query) => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
       headers: { authorization: `Bearer ${alice.token}`, 'content-type': 'application/json' },
@@ -59,21 +59,21 @@ describe('a document that asks for too much', () => {
     const text = await response.text();
     const { data, errors } = JSON.parse(text);
     expect(text.length).toBeLessThanOrEqual(MAX_ANSWER_BYTES);
-    // No `data` at all: nothing was executed.
+    // Without `data`, nothing was executed.
     expect(data ?? null).toBeNull();
     expect(errors.length).toBeGreaterThan(0);
     for (const { extensions } of errors) expect(['GRAPHQL_INVALID', 'GRAPHQL_TOO_COMPLEX']).toContain(extensions.code);
   });
 
-  test('is refused by its price, which counts pages by their size', async () => {
+  test('is refused by its cost, which depends on the page sizes', async () => {
     const { errors } = await alice.graphql(HOSTILE['connections of a hundred in connections of a hundred']!);
     expect(errors![0]!.extensions).toMatchObject({ code: 'GRAPHQL_TOO_COMPLEX', retryable: false });
     expect(errors![0]!.message).toContain(String(MAX_COST));
   });
 });
 
-describe('a document that a client really sends', () => {
-  test('is answered with its cost', async () => {
+describe('a typical document', () => {
+  test('returns its cost', async () => {
     const { data, errors, extensions } = await alice.graphql(
       '{ viewer { tier } projects(first: 20) { nodes { id name endpoints(first: 20) { nodes { id path } } } } }',
     );
@@ -84,7 +84,7 @@ describe('a document that a client really sends', () => {
     expect(cost.requested).toBeGreaterThan(400);
   });
 
-  test('costs more the larger its page', async () => {
+  test('costs more with larger pages', async () => {
     const costOf = async (size: number) => {
       const { extensions } = await alice.graphql(
         `{ projects(first: ${size}) { nodes { id endpoints { nodes { id } } } } }`,
@@ -95,7 +95,7 @@ describe('a document that a client really sends', () => {
     expect(large / small).toBeGreaterThan(8);
   });
 
-  test('may be the whole introspection', async () => {
+  test('can be a full introspection query', async () => {
     const { getIntrospectionQuery } = await import('graphql');
     const { data, errors } = await alice.graphql<{ __schema: unknown }>(getIntrospectionQuery());
     expect(errors).toBeUndefined();
@@ -109,7 +109,7 @@ test.each([
   ['first', 101],
   ['last', 0],
   ['last', 101],
-])('%s: %i is refused by name', async (name, size) => {
+])('page size %s: %i is refused with its field', async (name, size) => {
   const { errors } = await alice.graphql(`{ projects(${name}: ${size}) { nodes { id } } }`);
   expect(errors![0]!.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: `/${name}` });
 });

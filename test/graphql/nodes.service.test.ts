@@ -9,7 +9,7 @@ const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }';
 let app: TestApp;
 let alice: TestUser;
 let mallory: TestUser;
-/** Of each type that is a node, the id of one of Alice's. */
+/** For each node type, the ID of one of Alice's nodes. */
 let ids: Record<string, string>;
 let keyOfOtherProject: TestUser;
 let keyOfProject: TestUser;
@@ -67,21 +67,21 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 describe('node(id:)', () => {
-  test('knows every type that is a node', async () => {
+  test('supports every node type', async () => {
     const { data } = await alice.graphql<{ __type: { possibleTypes: { name: string }[] } }>(
       '{ __type(name: "Node") { possibleTypes { name } } }',
     );
     expect(data!.__type.possibleTypes.map(({ name }) => name).sort()).toEqual(Object.keys(ids).sort());
   });
 
-  test('finds what is one’s own, by the id that REST uses', async () => {
+  test('finds the caller’s own nodes by the IDs that REST uses', async () => {
     for (const [type, id] of Object.entries(ids)) {
       expect((await alice.graphql(NODE, { id })).data, type).toEqual({ node: { __typename: type, id } });
       expect((await keyOfProject.graphql(NODE, { id })).data, type).toEqual({ node: { __typename: type, id } });
     }
   });
 
-  test('tells nobody else that it exists', async () => {
+  test('does not reveal to others that a node exists', async () => {
     for (const [type, id] of Object.entries(ids)) {
       for (const stranger of [mallory, keyOfOtherProject]) {
         const absent = await stranger.graphql(NODE, { id: newId(type as keyof typeof ID_PREFIXES) });
@@ -95,15 +95,15 @@ describe('node(id:)', () => {
   test.each([
     ['', 'nothing'],
     ['x', 'a letter'],
-    ['proj_', 'a prefix alone'],
+    ['proj_', 'only a prefix'],
     ['\u0000', 'a NUL byte'],
-    [`proj_${'0'.repeat(26)}\u0000`, 'an id with a NUL byte behind it'],
+    [`proj_${'0'.repeat(26)}\u0000`, 'an ID followed by a NUL byte'],
     [`xxx_${'0'.repeat(26)}`, 'an unknown prefix'],
-    ['UHJvamVjdDox', 'an id of another scheme'],
-    [newId('User'), 'an id of a type that is no node'],
-    [newId('Attempt'), 'an id of a part'],
+    ['UHJvamVjdDox', 'an ID of another scheme'],
+    [newId('User'), 'an ID of a type that is not a node'],
+    [newId('Attempt'), 'an ID of a nested object'],
     ['x'.repeat(10_000), 'a very long text'],
-  ])('has nothing for %j, %s, and does not fail', async (id) => {
+  ])('returns null for %j, %s', async (id) => {
     const { data, errors } = await alice.graphql(NODE, { id });
     for (const { extensions } of errors ?? []) expect(['NOT_FOUND', 'VALIDATION_FAILED']).toContain(extensions.code);
     expect(data).toEqual({ node: null });
@@ -111,7 +111,7 @@ describe('node(id:)', () => {
 });
 
 describe('the size of a page', () => {
-  test.each([0, -1, 101, 2_147_483_647, -2_147_483_648])('cannot be %d, either way', async (size) => {
+  test.each([0, -1, 101, 2_147_483_647, -2_147_483_648])('cannot be %d, forward or backward', async (size) => {
     for (const name of ['first', 'last']) {
       const { data, errors } = await alice.graphql(`{ projects(${name}: ${size}) { nodes { id } } }`);
       expect(errors![0]!.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: `/${name}` });
@@ -126,7 +126,7 @@ describe('the size of a page', () => {
     expect(data!.projects.nodes).toHaveLength(Math.min(size, 2));
   });
 
-  test('is a whole number', async () => {
+  test('must be a whole number', async () => {
     for (const size of ['"10"', '1.5', '2147483648', 'true']) {
       const { errors } = await alice.graphql(`{ projects(first: ${size}) { nodes { id } } }`);
       expect(errors![0]!.extensions.code).toBe('GRAPHQL_INVALID');

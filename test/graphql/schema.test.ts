@@ -8,7 +8,7 @@ const roots = [schema.getQueryType()!, schema.getMutationType()!, schema.getSubs
 
 type Described = [place: string, description: string | null | undefined];
 
-/** Every place of a type where a description belongs, with the description that is there. */
+/** Returns every part of a type that needs a description, with its description. */
 function described(type: GraphQLNamedType): Described[] {
   const own: Described = [type.name, type.description];
   const members: { name: string; description?: string | null }[] = isEnumType(type)
@@ -26,13 +26,13 @@ function described(type: GraphQLNamedType): Described[] {
 
 describe('the schema', () => {
   test('describes everything', () => {
-    // The Relay plugin leaves no way to describe this one.
+    // The Relay plugin does not allow a description for this one.
     const exceptions = ['Query.node(id)'];
     const missing = types.flatMap(described).filter(([place, text]) => !text && !exceptions.includes(place));
     expect(missing.map(([place]) => place)).toEqual([]);
   });
 
-  test('has nullable roots, so that one failing field takes nothing else with it', () => {
+  test('has nullable root fields, so that one failing field does not affect others', () => {
     const strict = roots.flatMap((root) =>
       Object.values(root.getFields())
         .filter(({ type }) => isNonNullType(type))
@@ -41,7 +41,7 @@ describe('the schema', () => {
     expect(strict).toEqual([]);
   });
 
-  test('takes one input for a mutation and answers with its payload', () => {
+  test('gives each mutation one input and its own payload', () => {
     expect(mutations.length).toBeGreaterThan(10);
     for (const { name, args, type } of mutations) {
       const Name = name[0]!.toUpperCase() + name.slice(1);
@@ -50,7 +50,7 @@ describe('the schema', () => {
     }
   });
 
-  test('carries no clientMutationId, which is an echo and no more', () => {
+  test('has no clientMutationId', () => {
     expect(types.flatMap(described).filter(([place]) => place.endsWith('.clientMutationId'))).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('the schema', () => {
     expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);
   });
 
-  test('has no field through which a secret could be read, besides those that show one once', () => {
+  test('has no fields that return secrets, except those that show one once', () => {
     const fields = types
       .filter(isObjectType)
       .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`));

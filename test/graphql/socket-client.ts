@@ -6,19 +6,19 @@ type SocketClose = { code: number; reason: string };
 
 export type SocketClient = {
   socket: WebSocket;
-  /** Everything that has arrived. */
+  /** All messages received so far. */
   received: SocketMessage[];
-  /** Sends text as it is, anything else as JSON. */
+  /** Sends strings unchanged and anything else as JSON. */
   send(message: unknown): void;
-  /** The next message that was not taken yet and fits. Rejects when the socket closes instead. */
+  /** Returns the next matching message that was not returned before. Rejects if the socket closes instead. */
   next(fits?: (message: SocketMessage) => boolean): Promise<SocketMessage>;
-  /** What the socket was or will be closed with. */
+  /** Resolves with the close code and reason. */
   closed: Promise<SocketClose>;
-  /** Closes it and waits until it is closed. */
+  /** Closes the socket and waits until it is closed. */
   close(): Promise<void>;
 };
 
-/** Opens a socket at `/graphql` and speaks the protocol by hand. */
+/** Opens a socket at `/graphql` for sending raw protocol messages. */
 export async function openSocket(
   url: string,
   options: { protocols?: string[]; headers?: Record<string, string>; path?: string } = {},
@@ -68,7 +68,7 @@ export async function openSocket(
   };
 }
 
-/** Opens a socket and has its credential accepted. */
+/** Opens a socket and authenticates it. */
 export async function connectSocket(url: string, token: string): Promise<SocketClient> {
   const client = await openSocket(url);
   client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } });

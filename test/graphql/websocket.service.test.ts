@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** The real protocol and the real schema over a feed of the test's own. */
+/** Serves the real protocol and schema with the test's feed. */
 async function serve(feed: Feed, options: { admission?: Partial<Admission>; pingMilliseconds?: number } = {}) {
   const logged: { msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
@@ -66,7 +66,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
   return { url, streams, sockets, logged, dropped };
 }
 
-/** A feed that gives nothing by itself and knows when it was ended. */
+/** A feed without items that records when it was ended. */
 function silentFeed() {
   const ended = Promise.withResolvers<void>();
   const feed = {
@@ -82,7 +82,7 @@ function silentFeed() {
   return { feed, ended: ended.promise };
 }
 
-test('completing a subscription ends what feeds it', async () => {
+test('completing a subscription ends its feed', async () => {
   const { feed, ended } = silentFeed();
   const { url } = await serve(() => feed);
   const client = await connectSocket(url, 'token');
@@ -94,7 +94,7 @@ test('completing a subscription ends what feeds it', async () => {
   await client.close();
 });
 
-test('a socket that breaks off ends what feeds its subscriptions', async () => {
+test('a broken connection ends the feeds of its subscriptions', async () => {
   const { feed, ended } = silentFeed();
   const { url, streams } = await serve(() => feed);
   const client = await connectSocket(url, 'token');
@@ -120,7 +120,7 @@ test('a feed that ends by itself completes the subscription', async () => {
   await client.close();
 });
 
-test('a feed that fails ends the subscription with a masked error, and the socket lives on', async () => {
+test('a failing feed ends the subscription with a masked error, and the socket stays open', async () => {
   const { url } = await serve(async function* () {
     yield { cursor: 'a' };
     throw new Error('password of the database is 1234');
@@ -136,7 +136,7 @@ test('a feed that fails ends the subscription with a masked error, and the socke
   await client.close();
 });
 
-test('a feed that cannot be opened is a masked error and is logged', async () => {
+test('a feed that cannot be opened returns a masked error and is logged', async () => {
   const { url, logged } = await serve(async () => {
     throw new Error('password of the database is 1234');
   });
@@ -149,7 +149,7 @@ test('a feed that cannot be opened is a masked error and is logged', async () =>
   await client.close();
 });
 
-/** A feed that never ends, and how much it was asked for. */
+/** A feed that never ends, and counts how many bytes it produced. */
 function endlessFeed(filler: string) {
   const made = { bytes: 0 };
   async function* feed() {
@@ -170,14 +170,14 @@ async function subscribeWithoutReading(url: string, count: number) {
   return client;
 }
 
-test('a consumer that does not read makes the feed wait, and is dropped with a code though it sends pongs by itself', async () => {
+test('a client that does not read pauses the feed and is disconnected, even if it sends pongs by itself', async () => {
   const { feed, made } = endlessFeed('x'.repeat(10_000));
   const { url, streams, dropped } = await serve(feed, { pingMilliseconds: 1_000 });
   const client = await subscribeWithoutReading(url, 20);
   const pongs = setInterval(() => client.socket.pong(), 100);
   await expect.poll(() => dropped).toEqual(['stalled']);
   clearInterval(pongs);
-  // What fits into the buffers of two sockets, not what could be produced.
+  // Only what fits into the buffers of two sockets is produced.
   expect(made.bytes).toBeLessThan(50_000_000);
   const madeInAll = made.bytes;
   client.socket.resume();
@@ -187,7 +187,7 @@ test('a consumer that does not read makes the feed wait, and is dropped with a c
   expect(streams.backlogs.bytes()).toBe(0);
 });
 
-test('a client that answers pings with what they hold stays', async () => {
+test('a client that responds to pings stays connected', async () => {
   const { url, dropped } = await serve(() => silentFeed().feed, { pingMilliseconds: 1_000 });
   const client = await connectSocket(url, 'token');
   let pings = 0;
@@ -199,7 +199,7 @@ test('a client that answers pings with what they hold stays', async () => {
   await client.close();
 });
 
-test('a socket with more waiting than it may have is dropped with a code, also while every send waits', async () => {
+test('a socket whose backlog exceeds its limit is disconnected, even while sends are blocked', async () => {
   const { feed } = endlessFeed('x'.repeat(200_000));
   const { url, streams, dropped } = await serve(feed);
   const client = await subscribeWithoutReading(url, 20);
@@ -210,7 +210,7 @@ test('a socket with more waiting than it may have is dropped with a code, also w
   expect(streams.backlogs.bytes()).toBe(0);
 });
 
-test('messages count as long as their operations run', async () => {
+test('messages count toward the backlog until their operations end', async () => {
   const { url, dropped } = await serve(() => silentFeed().feed);
   const client = await connectSocket(url, 'token');
   const variables = { filler: 'x'.repeat(200_000) };
@@ -221,7 +221,7 @@ test('messages count as long as their operations run', async () => {
   expect(dropped).toEqual(['stream']);
 });
 
-test('an operation is refused, and the socket closed, once the credential is no longer good', async () => {
+test('once the credential is no longer valid, the next operation is refused and the socket closed', async () => {
   let isGood = true;
   const identify = async () => {
     if (!isGood) throw new AppError('UNAUTHENTICATED');
@@ -235,7 +235,7 @@ test('an operation is refused, and the socket closed, once the credential is no 
   expect(client.received.filter(({ type }) => type === 'next')).toEqual([]);
 });
 
-test('a server that cannot check credentials asks to try again later', async () => {
+test('a server that cannot check credentials closes the socket with code 1013', async () => {
   const identify = async () => {
     throw new AppError('UNAVAILABLE');
   };
@@ -245,7 +245,7 @@ test('a server that cannot check credentials asks to try again later', async () 
   expect(await client.closed).toMatchObject({ code: 1013 });
 });
 
-test('a failure at the door is logged and not told', async () => {
+test('an unexpected error during authentication is logged and not revealed', async () => {
   const identify = async () => {
     throw new Error('password of the database is 1234');
   };
@@ -256,7 +256,7 @@ test('a failure at the door is logged and not told', async () => {
   expect(logged).toMatchObject([{ err: { message: 'password of the database is 1234' } }]);
 });
 
-test('closing tells every client that the server is going away, and waits for none that does not answer', async () => {
+test('closing sends code 1001 to every client, and does not wait for clients that do not respond', async () => {
   const { url, sockets } = await serve(() => silentFeed().feed);
   const polite = await connectSocket(url, 'token');
   const deaf = await connectSocket(url, 'token');

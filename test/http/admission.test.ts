@@ -23,7 +23,7 @@ const apiKey: Viewer = {
   expiresAt: null,
 };
 
-/** What becomes of the credential when it is looked at. */
+/** The result of the next credential checks. */
 let refusal: Error | undefined;
 let isGood: (authorization: string | undefined) => boolean;
 let lookups: number;
@@ -77,7 +77,7 @@ afterEach(() => {
 });
 
 describe('watching the credential of a stream', () => {
-  test('ends it when the token expires, and not before', async () => {
+  test('ends the stream when the token expires, and not earlier', async () => {
     admit().watch(user(60_000), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(59_999);
     expect(onEnd).not.toHaveBeenCalled();
@@ -85,20 +85,20 @@ describe('watching the credential of a stream', () => {
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test('ends it at once when the token has expired already', async () => {
+  test('ends the stream immediately if the token has already expired', async () => {
     admit().watch(user(-1), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(1);
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test('does not end a token of many years, whose lifetime is longer than a timer', async () => {
+  test("does not end the stream if the token's lifetime exceeds the maximum of a timer", async () => {
     const stop = admit().watch(user(50 * 365 * 86_400_000), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onEnd).not.toHaveBeenCalled();
     stop();
   });
 
-  test('ends it when it is told that the key was revoked', async () => {
+  test('ends the stream when it is notified that the API key was revoked', async () => {
     admit().watch(apiKey, 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(0);
     refuse('UNAUTHENTICATED');
@@ -107,7 +107,7 @@ describe('watching the credential of a stream', () => {
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test('ends it when the key was revoked between its check and the watch', async () => {
+  test('ends the stream if the API key was revoked between its check and the watch', async () => {
     refuse('UNAUTHENTICATED');
     admit().watch(apiKey, 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(0);
@@ -115,9 +115,9 @@ describe('watching the credential of a stream', () => {
   });
 
   test.each([
-    ['a key', () => apiKey],
+    ['an API key', () => apiKey],
     ['a user', () => user(60_000)],
-  ])('notices by itself that %s is no longer good, without being told', async (_name, viewer) => {
+  ])('notices without a notification that %s is no longer valid', async (_name, viewer) => {
     admit().watch(viewer(), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(4_999);
     refuse('UNAUTHENTICATED');
@@ -125,7 +125,7 @@ describe('watching the credential of a stream', () => {
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test('leaves it open while the credential cannot be checked', async () => {
+  test('leaves the stream open while the credential cannot be checked', async () => {
     const stop = admit().watch(apiKey, 'Bearer x', onEnd);
     refuse('UNAVAILABLE');
     await vi.advanceTimersByTimeAsync(20_000);
@@ -135,7 +135,7 @@ describe('watching the credential of a stream', () => {
     stop();
   });
 
-  test('ends nothing and looks at nothing once it is stopped', async () => {
+  test('neither checks nor ends anything once it is stopped', async () => {
     const stop = admit().watch(apiKey, 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(0);
     stop();
@@ -146,7 +146,7 @@ describe('watching the credential of a stream', () => {
     expect(onEnd).not.toHaveBeenCalled();
   });
 
-  test('a check that comes back after it was stopped ends nothing', async () => {
+  test('ignores a check that completes after it was stopped', async () => {
     const stop = admit().watch(apiKey, 'Bearer x', onEnd);
     refuse('UNAUTHENTICATED');
     listeners.get(topics.apiKeyRevoked(apiKey.apiKeyId))!();
@@ -156,8 +156,8 @@ describe('watching the credential of a stream', () => {
   });
 });
 
-describe('the door', () => {
-  test('counts bad credentials of an address, and not missing ones', async () => {
+describe('admission', () => {
+  test('counts bad credentials per address, but not missing ones', async () => {
     const admission = admit();
     refuse('UNAUTHENTICATED');
     const knock = (authorization: string | undefined, address: string) =>
@@ -171,7 +171,7 @@ describe('the door', () => {
     expect(await knock('Bearer x', '198.51.100.2')).toBe('UNAUTHENTICATED');
   });
 
-  test('looks at thirty of five hundred bad credentials that come at once, and at a good one it knows all the while', async () => {
+  test('checks thirty of five hundred concurrent bad credentials, and always checks a known good one', async () => {
     const admission = admit();
     const knock = (authorization: string) =>
       admission.identify(authorization, '198.51.100.1').then(
@@ -192,13 +192,13 @@ describe('the door', () => {
     expect(lookups).toBe(80);
   });
 
-  test('lets a hundred good credentials in that come at once from one address', async () => {
+  test('accepts a hundred concurrent good credentials from one address', async () => {
     const admission = admit();
     const knocks = Array.from({ length: 100 }, (_, index) => admission.identify(`Bearer ${index}`, '198.51.100.1'));
     await expect(Promise.all(knocks)).resolves.toHaveLength(100);
   });
 
-  test('lets the next token of somebody in whom it knows at that address, while the address is stopped', async () => {
+  test('accepts a new token of a user known at an address, even while the address is blocked', async () => {
     const admission = admit();
     const tokenOf = (sub: string, jti: number) =>
       `Bearer ${new UnsecuredJWT({ iss: 'https://i', sub, jti: String(jti) }).encode()}`;
@@ -212,13 +212,13 @@ describe('the door', () => {
     for (let count = 0; count < 31; count++) await knock(`Bearer ${count}`);
     expect(await knock(tokenOf('bob', 1))).toBe('RATE_LIMITED');
     expect(await knock(tokenOf('alice', 2))).toBe('good');
-    // In her name no more is looked at than in that of an address.
+    // The number of checks is limited per user as it is per address.
     const forged = await Promise.all(Array.from({ length: 100 }, (_, index) => knock(tokenOf('alice', index + 3))));
     expect(forged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
     expect(await knock(tokenOf('alice', 2))).toBe('good');
   });
 
-  test('forgets a credential that is not good any more', async () => {
+  test('forgets a credential that is no longer valid', async () => {
     const admission = admit();
     const knock = () => admission.identify('Bearer x', '198.51.100.1').catch((error: AppError) => error.code);
     await knock();
@@ -229,7 +229,7 @@ describe('the door', () => {
     expect(codes.at(-1)).toBe('RATE_LIMITED');
   });
 
-  test('does not hold it against an address that the service could not check', async () => {
+  test('does not count failures of the service against an address', async () => {
     const admission = admit();
     refuse('UNAVAILABLE');
     for (let count = 0; count < 60; count++) {

@@ -10,40 +10,40 @@ const trusts = trustProxies(['10.0.0.0/8', '192.0.2.1', 'fd00::/8']);
 
 describe('the address of a client', () => {
   test.each([
-    ['is that of the connection when no proxy is in between', '203.0.113.9', undefined, '203.0.113.9'],
-    ['is not what the client claims', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
-    ['is what a trusted proxy says', '10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['is that of the connection if there is no proxy', '203.0.113.9', undefined, '203.0.113.9'],
+    ['is not what an untrusted client claims', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['is the one that a trusted proxy forwards', '10.1.2.3', '198.51.100.1', '198.51.100.1'],
     [
-      'is what the nearest trusted proxy was told by, not what is claimed before',
+      'is the last one before the trusted proxies, not an earlier claim',
       '10.1.2.3',
       '1.1.1.1, 198.51.100.1',
       '198.51.100.1',
     ],
     ['is found behind several trusted proxies', '10.1.2.3', '198.51.100.1, 192.0.2.1, 10.9.9.9', '198.51.100.1'],
-    ['is that of the farthest proxy when all are trusted', '10.1.2.3', '10.4.5.6', '10.4.5.6'],
-    ['is known for IPv4 within IPv6', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
-    ['is known for IPv6', 'fd12::1', '2001:db8::1', '2001:db8::1'],
-    ['is what stands there even if it is no address', '10.1.2.3', 'unknown', 'unknown'],
-    ['is that of the proxy when it says nothing', '10.1.2.3', ' , ', '10.1.2.3'],
-    ['is nothing when the connection is gone', undefined, undefined, ''],
+    ['is that of the farthest proxy if all are trusted', '10.1.2.3', '10.4.5.6', '10.4.5.6'],
+    ['is recognized for IPv4 within IPv6', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['is recognized for IPv6', 'fd12::1', '2001:db8::1', '2001:db8::1'],
+    ['is the forwarded text even if it is not an address', '10.1.2.3', 'unknown', 'unknown'],
+    ['is that of the proxy if the header is empty', '10.1.2.3', ' , ', '10.1.2.3'],
+    ['is empty if the connection is closed', undefined, undefined, ''],
   ])('%s', (_name, remote, forwarded, expected) => {
     expect(clientAddress(request(remote, forwarded), trusts)).toBe(expected);
   });
 
-  test('counts repeated headers as one list', () => {
+  test('treats repeated headers as one list', () => {
     expect(clientAddress(request('10.1.2.3', ['1.1.1.1', '198.51.100.1']), trusts)).toBe('198.51.100.1');
   });
 
-  test('nobody is trusted unless told', () => {
+  test('trusts no proxy by default', () => {
     expect(clientAddress(request('127.0.0.1', '198.51.100.1'), trustProxies([]))).toBe('127.0.0.1');
   });
 
-  test.each(['10.0.0.0/33', 'proxy.example', ''])('%j is no proxy', (text) => {
+  test.each(['10.0.0.0/33', 'proxy.example', ''])('rejects %j as a proxy', (text) => {
     expect(() => trustProxies([text])).toThrow('TRUSTED_PROXIES');
   });
 });
 
-test('sockets and requests behind a trusted proxy are told apart by their clients', async () => {
+test('sockets and requests behind a trusted proxy are limited per client', async () => {
   const app = await startTestApp({ env: { ROLES: 'api', TRUSTED_PROXIES: '127.0.0.1' } });
   try {
     const alice = await app.user('alice', 'ENTERPRISE');

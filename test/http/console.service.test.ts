@@ -19,7 +19,7 @@ const askForToken = (body: unknown) =>
     body: JSON.stringify(body),
   });
 
-test('a browser that opens the service comes to the console; a program is told that nothing is there', async () => {
+test('a browser that opens the service is redirected to the console, and a program gets 404', async () => {
   for (const path of ['/', '/console']) {
     const { status, headers } = await get(path);
     expect([status, headers.get('location')]).toEqual([302, '/console/']);
@@ -27,7 +27,7 @@ test('a browser that opens the service comes to the console; a program is told t
   expect((await get('/', { accept: 'application/json' })).status).toBe(404);
 });
 
-test('every path that the console routes is its page, checked at each visit', async () => {
+test('every path under /console/ serves the page, which is revalidated at each visit', async () => {
   for (const path of ['/console/', '/console/projects/proj_x/deliveries?x=1']) {
     const answer = await get(path);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -37,7 +37,7 @@ test('every path that the console routes is its page, checked at each visit', as
   }
 });
 
-test('files that are named by their content are kept for a year, and one that is gone is no page', async () => {
+test('files named by their content hash are cached for a year, and a missing file returns 404', async () => {
   const page = await (await get('/console/')).text();
   const [script] = /\/console\/assets\/[^"]+\.js/.exec(page)!;
   const { status, headers } = await get(script);
@@ -49,7 +49,7 @@ test('files that are named by their content are kept for a year, and one that is
   expect(outside).not.toContain('"dependencies"');
 });
 
-test('a server in development gives tokens to whoever is named, through the issuer that `npm run token` uses', async () => {
+test('a development server issues a token for any subject, with the issuer of `npm run token`', async () => {
   expect(await (await get('/console/config.json')).json()).toMatchObject({ signIn: { kind: 'development' } });
   const { token } = (await (await askForToken({ subject: 'ada', tier: 'PRO' })).json()) as { token: string };
   const { body } = await app.caller(token).rest('GET', '/api/projects');
@@ -59,7 +59,7 @@ test('a server in development gives tokens to whoever is named, through the issu
   }
 });
 
-test('no token is given to a page that made its own name lead to this machine', async () => {
+test('a DNS rebinding page gets no token', async () => {
   const status = await new Promise((resolve, reject) => {
     const { port } = new URL(app.url);
     const headers = { host: `rebound.example:${port}`, 'content-type': 'application/json' };
@@ -73,7 +73,7 @@ test('no token is given to a page that made its own name lead to this machine', 
   expect(status).toBe(403);
 });
 
-test('a server that others can reach gives none', async () => {
+test('a development server that others can reach issues no tokens', async () => {
   const open = await startTestApp({ env: { ROLES: 'api', HOST: '0.0.0.0' } });
   try {
     const answer = await fetch(`${open.url}/console/config.json`);

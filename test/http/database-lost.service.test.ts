@@ -43,10 +43,10 @@ const ask = (user: TestUser, query: string, accept = 'application/json') =>
 
 const ACCEPTED = ['application/json', 'application/graphql-response+json'];
 
-describe('while the database cannot be reached, everybody is told to come back', () => {
+describe('while the database cannot be reached, requests get 503 with Retry-After', () => {
   beforeEach(isReady);
 
-  test.each(['a token', 'an API key'])('over REST with %s', async (credential) => {
+  test.each(['a token', 'an API key'])('in REST with %s', async (credential) => {
     wire.cut();
     const user = credential === 'a token' ? alice : key;
     const { status, body, headers } = await user.rest('GET', project.base);
@@ -55,7 +55,7 @@ describe('while the database cannot be reached, everybody is told to come back',
     expect(headers.get('retry-after')).toBe('1');
   });
 
-  test.each(ACCEPTED)('over GraphQL that answers %s', async (accept) => {
+  test.each(ACCEPTED)('in GraphQL with response type %s', async (accept) => {
     wire.cut();
     const response = await ask(alice, '{ viewer { tier } }', accept);
     expect(response.status).toBe(503);
@@ -66,8 +66,8 @@ describe('while the database cannot be reached, everybody is told to come back',
   });
 });
 
-describe('while the database takes no changes', () => {
-  /** What the resolvers meet, once the credential has been read. */
+describe('while the database is read-only', () => {
+  /** Makes only writes fail, so that credentials can still be checked. */
   const setReadOnly = async (value: 'on' | 'off') => {
     await runOnServer(
       database.url,
@@ -75,32 +75,35 @@ describe('while the database takes no changes', () => {
        ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET default_transaction_read_only = ${value};
        COMMIT`,
     );
-    // Connections that are open keep their settings.
+    // Open connections keep their settings.
     wire.cut();
     wire.mend();
   };
   beforeAll(() => setReadOnly('on'));
   afterAll(() => setReadOnly('off'));
 
-  test('a change over REST is answered 503 with the time to come back', async () => {
+  test('a change in REST returns 503 with Retry-After', async () => {
     const { status, body, headers } = await alice.rest('POST', `${project.base}/webhooks`, GOOD.webhook);
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
     expect(body).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test.each(ACCEPTED)('a change over GraphQL that answers %s is 503 too, if nothing of it was done', async (accept) => {
-    const response = await ask(
-      alice,
-      `mutation { createProject(input: { name: "x", walletAddress: "${GOOD.project.walletAddress}" }) {
+  test.each(ACCEPTED)(
+    'a change in GraphQL with response type %s returns 503 if nothing was changed',
+    async (accept) => {
+      const response = await ask(
+        alice,
+        `mutation { createProject(input: { name: "x", walletAddress: "${GOOD.project.walletAddress}" }) {
       project { id } } }`,
-      accept,
-    );
-    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
-    const extensions = { code: 'UNAVAILABLE', retryable: true, retryAfterSeconds: 1 };
-    expect(await response.json()).toMatchObject({ data: { createProject: null }, errors: [{ extensions }] });
-  });
+        accept,
+      );
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+      const extensions = { code: 'UNAVAILABLE', retryable: true, retryAfterSeconds: 1 };
+      expect(await response.json()).toMatchObject({ data: { createProject: null }, errors: [{ extensions }] });
+    },
+  );
 
-  test('what else a document asks for is answered', async () => {
+  test('queries still work', async () => {
     const { data, errors } = await alice.graphql('{ viewer { tier } projects { nodes { id } } }');
     expect(errors).toBeUndefined();
     expect(data).toMatchObject({ projects: { nodes: [{ id: project.id }] } });

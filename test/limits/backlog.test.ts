@@ -3,7 +3,7 @@ import { type Backlog, createBacklogs } from '../../src/limits/backlog.ts';
 import { createPrefetch } from '../../src/live/prefetch.ts';
 import { createTurns } from '../../src/live/turns.ts';
 
-/** Small bounds, and streams that write down how they end. `left` is what one cannot give back when it is dropped. */
+/** Small limits, and streams that record how they end. `left` is what a dropped stream cannot release. */
 function start() {
   const ends: string[] = [];
   const reasons: string[] = [];
@@ -21,7 +21,7 @@ function start() {
   return { backlogs, open, ends, reasons };
 }
 
-test('what is held counts until it is released, once', () => {
+test('held bytes count until they are released once', () => {
   const { backlogs, open } = start();
   const stream = open('a', 'a1');
   const release = stream.hold(60);
@@ -34,7 +34,7 @@ test('what is held counts until it is released, once', () => {
   expect(backlogs.bytes()).toBe(0);
 });
 
-test('a stream over its bound gets nothing more and is dropped, and what it held is forgotten', () => {
+test('a stream over its limit is dropped, and its bytes no longer count', () => {
   const { backlogs, open, ends, reasons } = start();
   const stream = open('a', 'a1');
   const release = stream.hold(120);
@@ -47,7 +47,7 @@ test('a stream over its bound gets nothing more and is dropped, and what it held
   expect(backlogs.bytes()).toBe(0);
 });
 
-test('an account over its bound loses the stream with the most', () => {
+test('an account over its limit loses the stream with the most bytes', () => {
   const { open, ends, reasons } = start();
   open('a', 'a1').hold(90);
   open('a', 'a2').hold(100);
@@ -57,7 +57,7 @@ test('an account over its bound loses the stream with the most', () => {
   expect(reasons).toEqual(['account']);
 });
 
-test('a process over its bound takes from the account with the most, whoever comes last', () => {
+test('a process over its limit drops a stream of the account with the most bytes, no matter who came last', () => {
   const { open, ends, reasons } = start();
   for (const name of ['a1', 'a2', 'a3']) open('a', name).hold(80);
   open('b', 'b1').hold(100);
@@ -66,7 +66,7 @@ test('a process over its bound takes from the account with the most, whoever com
   expect(reasons).toEqual(['process']);
 });
 
-test('a dropped stream is cut when what is still on its way takes the room of others', () => {
+test('a dropped stream is cut off if its unsent bytes take the room of others', () => {
   const { backlogs, open, ends } = start();
   open('a', 'a1', 100).hold(100);
   open('a', 'a2').hold(90);
@@ -87,7 +87,7 @@ test('a stream that has ended leaves nothing behind', () => {
   expect(backlogs.bytes()).toBe(0);
 });
 
-test('rows are read ahead by their bytes, and one by one where much waits already', () => {
+test('rows are prefetched by size, and one by one if the backlog is crowded', () => {
   let isCrowded = false;
   let held = 0;
   const prefetch = createPrefetch({
@@ -111,7 +111,7 @@ test('rows are read ahead by their bytes, and one by one where much waits alread
   expect(prefetch.rowCount()).toBe(1);
 });
 
-test('accounts take turns, however many jobs one of them has', async () => {
+test('accounts take turns, no matter how many jobs one of them has', async () => {
   const turns = createTurns(1);
   const order: string[] = [];
   const take = (account: string, name: string) => turns.take(account, async () => void order.push(name));
@@ -126,7 +126,7 @@ test('accounts take turns, however many jobs one of them has', async () => {
   expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
 });
 
-test('a job that fails gives its turn back', async () => {
+test('a failed job releases its turn', async () => {
   const turns = createTurns(1);
   await expect(turns.take('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await turns.take('a', async () => 'yes')).toBe('yes');

@@ -33,7 +33,7 @@ function withClock(options: { maxKeys?: number } = {}) {
 }
 
 describe('failed credentials', () => {
-  test('thirty a minute are let through, then the address has to wait', async () => {
+  test('are allowed thirty times per minute, then the address has to wait', async () => {
     const { fail, isStopped, reserve, pass } = withClock();
     await fail('203.0.113.5', 29);
     expect(await isStopped('203.0.113.5')).toBe(false);
@@ -43,7 +43,7 @@ describe('failed credentials', () => {
     expect(await isStopped('203.0.113.5')).toBe(false);
   });
 
-  test('of six hundred that are looked at while others are still being looked at thirty are let through', async () => {
+  test('are allowed thirty times out of six hundred concurrent attempts', async () => {
     const { reserve } = withClock();
     let looked = 0;
     const outcomes = await Promise.allSettled(
@@ -58,14 +58,14 @@ describe('failed credentials', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(570);
   });
 
-  test('requests with good credentials are never counted, one after the other or at once', async () => {
+  test('do not include requests with good credentials, sequential or concurrent', async () => {
     const { isStopped } = withClock();
     for (let index = 0; index < 1000; index++) expect(await isStopped('203.0.113.5')).toBe(false);
     const atOnce = await Promise.all(Array.from({ length: 1000 }, () => isStopped('203.0.113.5')));
     expect(new Set(atOnce)).toEqual(new Set([false]));
   });
 
-  test('an attempt that failed is counted, whatever is said of it afterwards', async () => {
+  test('stay counted even if they are given back afterward', async () => {
     const { reserve, isStopped } = withClock();
     for (let index = 0; index < 30; index++) {
       const attempt = await reserve('203.0.113.5');
@@ -75,7 +75,7 @@ describe('failed credentials', () => {
     expect(await isStopped('203.0.113.5')).toBe(true);
   });
 
-  test('recording more failures while stopped does not make the wait longer', async () => {
+  test('do not extend the wait while the address is blocked', async () => {
     const { record, isStopped, pass } = withClock();
     for (let index = 0; index < 1000; index++) record('203.0.113.5');
     expect(await isStopped('203.0.113.5')).toBe(true);
@@ -86,18 +86,18 @@ describe('failed credentials', () => {
   test.each([
     ['the same IPv4 address', '203.0.113.5', '203.0.113.5', true],
     ['an IPv4 address written as IPv6', '203.0.113.5', '::ffff:203.0.113.5', true],
-    ['a neighbour in IPv4', '203.0.113.5', '203.0.113.6', false],
+    ['a neighboring IPv4 address', '203.0.113.5', '203.0.113.6', false],
     ['the same IPv6 /64', '2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
     ['another spelling', '2001:db8:1:2::1', '2001:0DB8:0001:0002:0:0:0:9', true],
     ['the next /64', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
-    ['two texts that are no addresses', 'unknown', 'x', true],
-  ])('%s counts together as expected', async (_what, one, other, isSame) => {
+    ['two texts that are not addresses', 'unknown', 'x', true],
+  ])('of %s count together as expected', async (_what, one, other, isSame) => {
     const { fail, isStopped } = withClock();
     await fail(one, 30);
     expect(await isStopped(other)).toBe(isSame);
   });
 
-  test('any text is taken as an address', async () => {
+  test('can be recorded for any text as an address', async () => {
     const { isStopped, record } = withClock();
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string()), async (address) => {
@@ -107,7 +107,7 @@ describe('failed credentials', () => {
     );
   });
 
-  test('a flood from many addresses does not free the one that is still trying', async () => {
+  test('from many addresses do not unblock an address that is still trying', async () => {
     const { fail, record, isStopped } = withClock({ maxKeys: 100 });
     await fail('203.0.113.5', 30);
     for (let index = 0; index < 10_000; index++) {

@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Lets time pass for a key: the database's clock cannot be moved, but what is stored can. */
+/** Simulates that time passes for a key by moving its stored time, because the database's clock cannot be moved. */
 async function pass(key: string, seconds: number): Promise<void> {
   await nodes[0]!.pool.query(
     `UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2 * interval '1 second' WHERE key = $1`,
@@ -36,8 +36,8 @@ async function pass(key: string, seconds: number): Promise<void> {
   );
 }
 
-describe('counting in the database', () => {
-  test('three nodes with a thousand requests at once admit a hundred, and what comes back while they run', async () => {
+describe('rate limits in the database', () => {
+  test('allow a hundred of a thousand concurrent requests on three processes, plus the refill', async () => {
     const startedAt = performance.now();
     const results = await Promise.all(
       Array.from({ length: 1000 }, (_, index) => limiters[index % limiters.length]!.take('crowd', 100)),
@@ -49,10 +49,10 @@ describe('counting in the database', () => {
     for (const { allowed, retryAfterSeconds } of results) expect(retryAfterSeconds).toBe(allowed ? 0 : 1);
   });
 
-  test('gives the same answers as counting in memory', async () => {
+  test('have the same results as rate limits in memory', async () => {
     let time = 0;
     const memory = createMemoryRateLimiter({ now: () => time });
-    // Rates that come back so slowly that the time the test itself takes makes no difference.
+    // These limits refill so slowly that the duration of the test makes no difference.
     for (const limit of [1, 2, 3]) {
       for (const [seconds, cost] of [
         [0, 1],
@@ -75,18 +75,15 @@ describe('counting in the database', () => {
     }
   });
 
-  test.each([1, 7, 60, 300, 999, 1000, 7919])(
-    'a limit of %i is admitted at once, to the last request',
-    async (limit) => {
-      const key = `burst-${limit}`;
-      expect(await limiters[0]!.take(key, limit, limit - 1)).toMatchObject({ allowed: true });
-      expect(await limiters[1]!.take(key, limit)).toMatchObject({ allowed: true });
-      await pass(key, 61);
-      expect(await limiters[2]!.take(key, limit, limit)).toMatchObject({ allowed: true });
-    },
-  );
+  test.each([1, 7, 60, 300, 999, 1000, 7919])('allow the whole limit of %i at once', async (limit) => {
+    const key = `burst-${limit}`;
+    expect(await limiters[0]!.take(key, limit, limit - 1)).toMatchObject({ allowed: true });
+    expect(await limiters[1]!.take(key, limit)).toMatchObject({ allowed: true });
+    await pass(key, 61);
+    expect(await limiters[2]!.take(key, limit, limit)).toMatchObject({ allowed: true });
+  });
 
-  test('sweeping removes only counters that say nothing any more', async () => {
+  test('are deleted by sweeping only once they are fully refilled', async () => {
     await limiters[0]!.take('finished', 60);
     await limiters[0]!.take('running', 1);
     await pass('finished', 60);
@@ -97,7 +94,7 @@ describe('counting in the database', () => {
 });
 
 describe('while the database fails', () => {
-  test('memory decides, so requests are neither refused for it nor unlimited; afterwards the database does again', async () => {
+  test('rate limits are counted in memory, and afterward in the database again', async () => {
     const messages: string[] = [];
     const listeningLog = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) });
     const pool = new pg.Pool({ connectionString: database.url, max: 2 });
@@ -118,7 +115,7 @@ describe('while the database fails', () => {
     await pool.end();
   });
 
-  test('also when it cannot be reached at all', async () => {
+  test('rate limits are also counted in memory if the database cannot be reached', async () => {
     const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
     const limiter = createPostgresRateLimiter({ pool, log, fallback: createMemoryRateLimiter() });
     expect(await limiter.take('a', 60)).toMatchObject({ allowed: true, remaining: 59 });

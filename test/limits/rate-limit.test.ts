@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, rateLimitHeaders } from '../../src/limits/rate
 
 const MINUTE = 60_000;
 
-/** A limiter whose clock stands still until it is moved. */
+/** A rate limiter whose clock only moves with `pass`. */
 function limiterWithClock(maxKeys?: number) {
   let time = 1_000_000;
   const limiter = createMemoryRateLimiter({ now: () => time, ...(maxKeys && { maxKeys }) });
@@ -23,7 +23,7 @@ function limiterWithClock(maxKeys?: number) {
 const limits = fc.integer({ min: 1, max: 2000 });
 
 describe('the rate limit', () => {
-  test('admits the whole limit at once, then one at a time as it comes back', async () => {
+  test('allows the whole limit at once, then one request at a time as it refills', async () => {
     const { takeMany, take, pass } = limiterWithClock();
     expect(await takeMany(100, 60)).toBe(60);
     pass(999);
@@ -34,7 +34,7 @@ describe('the rate limit', () => {
     expect(await take('a', 60)).toMatchObject({ allowed: true, limit: 60, remaining: 59, resetSeconds: 1 });
   });
 
-  test('of every number is admitted exactly, and is whole again a minute later', () =>
+  test('is exact for every number, and is fully refilled a minute later', () =>
     fc.assert(
       fc.asyncProperty(limits, async (limit) => {
         const { takeMany, pass } = limiterWithClock();
@@ -45,7 +45,7 @@ describe('the rate limit', () => {
       { numRuns: 50 },
     ));
 
-  test('in no window admits more than the limit and what has come back meanwhile', () =>
+  test('never allows more than the limit plus the refill within any period', () =>
     fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 120 }),
@@ -59,7 +59,7 @@ describe('the rate limit', () => {
             elapsed += wait;
             admitted.push(...Array<number>(await takeMany(burst, limit)).fill(elapsed));
           }
-          // A million pairs: `expect` for each would take most of the time.
+          // There are a million pairs, so calling `expect` for each would be too slow.
           const excesses = admitted.flatMap((start, first) =>
             admitted.filter((end, last) => {
               const comeBack = Math.floor(((end - start) * limit) / MINUTE + 1e-3);
@@ -71,7 +71,7 @@ describe('the rate limit', () => {
       ),
     ));
 
-  test('never refuses who keeps to an even pace', () =>
+  test('never refuses requests at an even pace', () =>
     fc.assert(
       fc.asyncProperty(limits, async (limit) => {
         const { takeMany, take, pass } = limiterWithClock();
@@ -84,7 +84,7 @@ describe('the rate limit', () => {
       { numRuns: 50 },
     ));
 
-  test('tells the truth about what remains and how long to wait', () =>
+  test('reports the correct remaining requests and wait', () =>
     fc.assert(
       fc.asyncProperty(
         limits,
@@ -120,14 +120,14 @@ describe('the rate limit', () => {
     expect(await take('a', 60, 1000)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  test('is kept for each key apart, and a new limit counts from the next request', async () => {
+  test('is separate for each key, and a changed limit applies from the next request', async () => {
     const { takeMany } = limiterWithClock();
     expect(await takeMany(60, 60, 'a')).toBe(60);
     expect(await takeMany(60, 60, 'b')).toBe(60);
     expect(await takeMany(10, 600, 'a')).toBe(0);
   });
 
-  test('forgets the keys used least recently when there are too many', async () => {
+  test('forgets the least recently used keys if there are too many', async () => {
     const { take, takeMany } = limiterWithClock(2);
     await takeMany(60, 60, 'victim');
     await take('attacker', 60);
@@ -137,8 +137,8 @@ describe('the rate limit', () => {
   });
 });
 
-describe('the headers', () => {
-  test('of an admitted request', async () => {
+describe('the rate limit headers', () => {
+  test('show the limit and what remains', async () => {
     const { take } = limiterWithClock();
     expect(rateLimitHeaders(await take('a', 60, 30))).toEqual({
       'ratelimit-policy': '"default";q=60;w=60',
@@ -146,7 +146,7 @@ describe('the headers', () => {
     });
   });
 
-  test('of a refused one say when to come back', async () => {
+  test('of a refused request include Retry-After', async () => {
     const { take } = limiterWithClock();
     await take('a', 4, 4);
     expect(rateLimitHeaders(await take('a', 4))).toEqual({

@@ -13,11 +13,11 @@ async function exhaust(user: TestUser, times: number) {
 }
 
 describe('requests of an account', () => {
-  test('are limited by its tier, all of them at once if need be, and the answer says how long to wait', async () => {
+  test('are limited by its tier, and a refused one gets 429 with Retry-After', async () => {
     const starter = await app.user('starter', 'STARTER');
     const statuses = await exhaust(starter, 70);
     const admitted = statuses.filter((status) => status === 200).length;
-    // One more comes back each second while they run.
+    // The limit refills by one request per second during the test.
     expect(admitted).toBeGreaterThanOrEqual(60);
 
     let refused = await starter.rest<{ code: string }>('GET', '/api/projects');
@@ -29,7 +29,7 @@ describe('requests of an account', () => {
     expect(refused.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
   });
 
-  test('come out of one allowance over REST and GraphQL, of a user and their API keys', async () => {
+  test('share one limit across REST and GraphQL, and across a user and their API keys', async () => {
     const user = await app.user('shared', 'STARTER');
     const { body: project } = await user.rest<{ id: string }>('POST', '/api/projects', {
       name: 'Shop',
@@ -39,7 +39,7 @@ describe('requests of an account', () => {
       name: 'ci',
     });
     const key = app.caller(minted.key);
-    // One more comes back each second: a slow machine needs more than sixty.
+    // The limit refills by one request per second, so a slow machine needs more than sixty.
     let answer = await user.graphql('{ viewer { tier } }');
     while (!answer.errors) {
       await exhaust(key, 20);
@@ -48,12 +48,12 @@ describe('requests of an account', () => {
     expect(answer.errors[0]!.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
   });
 
-  test('are counted apart for another account', async () => {
+  test('are counted separately for another account', async () => {
     const other = await app.user('somebody-else', 'STARTER');
     expect((await other.rest('GET', '/api/projects')).status).toBe(200);
   });
 
-  test('have no limit for an enterprise that has agreed none, and its number where it has', async () => {
+  test('of the tier ENTERPRISE are unlimited, unless the token has a limit', async () => {
     const unlimited = await app.user('unlimited', 'ENTERPRISE');
     expect(new Set(await exhaust(unlimited, 150))).toEqual(new Set([200]));
     expect((await unlimited.rest('GET', '/api/projects')).headers.get('ratelimit')).toBeNull();
@@ -67,7 +67,7 @@ describe('requests of an account', () => {
   });
 });
 
-test('whoever tries out credentials is slowed down, before they are even looked at', async () => {
+test('an address that tries many credentials gets 429 before they are checked', async () => {
   const own = await startTestApp();
   try {
     const statuses = new Set<number>();

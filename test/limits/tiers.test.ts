@@ -9,18 +9,18 @@ test.each([
   ['ENTERPRISE', 12_000, 12_000, null, null],
   ['STARTER', 12_000, 60, 0, 10],
 ] as const)(
-  'the tier %s with an agreed rate of %s has %s requests a minute, %s connectors and %s webhooks in a project',
+  'the tier %s with a custom rate of %s has %s requests per minute, %s connectors and %s webhooks per project',
   (tier, rate, requestsPerMinute, maxConnectors, maxWebhooksPerProject) => {
     expect(limitsOf(tier, rate)).toEqual({ requestsPerMinute, maxConnectors, maxWebhooksPerProject });
   },
 );
 
-test('tiers are read in any case, and nothing else is', () => {
+test('tiers are accepted in any letter case, and anything else is not', () => {
   expect(['pro', 'Pro', 'PRO'].map(parseTier)).toEqual(['PRO', 'PRO', 'PRO']);
   expect(['', 'gold', 'toString', '__proto__'].map(parseTier)).toEqual(Array(4).fill(undefined));
 });
 
-test('an agreed rate is a whole number from 1 to a million', () => {
+test('a custom rate is a whole number from 1 to a million', () => {
   expect([1, 60, 1_000_000].every(isRequestsPerMinute)).toBe(true);
   expect(
     [0, -1, 1.5, 1_000_001, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined].some(isRequestsPerMinute),

@@ -17,7 +17,7 @@ let db: Database;
 let feed: LiveFeed;
 let alice: Viewer;
 let projectId: string;
-/** Hints reach the feed only when the test gives them. */
+/** Hints reach the feed only when the test sends them. */
 const listeners = new Set<() => void>();
 const hint = () => {
   for (const listener of listeners) listener();
@@ -93,10 +93,10 @@ async function insertDelivery(client: Client = db.pool, eventType = 'endpoint.cr
 const update = (id: string, set: string, client: Client = db.pool) =>
   client.query(`UPDATE "Delivery" SET ${set} WHERE id = $1`, [id]);
 
-/** An id as a machine would make it whose clock shows that time. */
+/** Returns an ID as a machine with that clock would create it. */
 const eventIdAt = (milliseconds: number) => firstIdAt('Event', milliseconds).slice(0, 14) + newId('Event').slice(14);
 
-/** A transaction of its own connection, to be committed whenever the test likes. */
+/** Begins a transaction on a new connection, for the test to commit later. */
 async function begin(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: testDatabase.url });
   await client.connect();
@@ -135,7 +135,7 @@ async function cursorAfter(items: Feed<{ cursor: string }>, count: number): Prom
 
 const idsOf = (items: { event: { id: string } }[]) => items.map(({ event }) => event.id);
 
-/** Marks the present with an event, and takes everything that the feed shows before it. */
+/** Inserts an event as a marker, and returns everything that the feed shows before it. */
 async function untilNow(items: Awaited<ReturnType<typeof events>>): Promise<string[]> {
   const marker = await insertEvent();
   hint();
@@ -147,15 +147,15 @@ async function untilNow(items: Awaited<ReturnType<typeof events>>): Promise<stri
   return seen;
 }
 
-describe('from now on', () => {
-  test('shows what is written later, and not what was there', async () => {
+describe('a feed without a cursor', () => {
+  test('shows later events, but not existing ones', async () => {
     await insertEvent();
     const items = await events();
     const written = [await insertEvent(), await insertEvent()];
     expect(idsOf(await take(items, 2))).toEqual(written);
   });
 
-  test('does not show what was there though an older transaction was still running', async () => {
+  test('does not show existing events, even if an older transaction was still running', async () => {
     const older = await begin();
     await older.query('SELECT pg_current_xact_id()');
     await insertEvent();
@@ -164,7 +164,7 @@ describe('from now on', () => {
     expect(await untilNow(items)).toEqual([]);
   });
 
-  test('shows what was written before but committed later', async () => {
+  test('shows events that were written earlier but committed later', async () => {
     const writer = await begin();
     const written = await insertEvent(writer);
     await insertEvent();
@@ -173,7 +173,7 @@ describe('from now on', () => {
     expect(await untilNow(items)).toEqual([written]);
   });
 
-  test('shows what is committed in another order than it was written, each once', async () => {
+  test('shows events once that are committed in another order than written', async () => {
     const items = await events();
     const slow = await begin();
     const first = await insertEvent(slow);
@@ -198,7 +198,7 @@ describe('from now on', () => {
     expect(await untilNow(items)).toEqual(written);
   });
 
-  test('shows nothing of a transaction that was rolled back', async () => {
+  test('does not show events of a transaction that was rolled back', async () => {
     const items = await events();
     const writer = await begin();
     await insertEvent(writer);
@@ -207,7 +207,7 @@ describe('from now on', () => {
     expect(await untilNow(items)).toEqual([]);
   });
 
-  test('shows what machines with other clocks write', async () => {
+  test('shows events from machines with other clocks', async () => {
     const items = await events();
     const written = [
       await insertEvent(db.pool, { id: eventIdAt(Date.now() + 600_000) }),
@@ -219,18 +219,18 @@ describe('from now on', () => {
     expect(await untilNow(items)).toEqual([]);
   });
 
-  test('heals lost hints by looking by itself', async () => {
+  test('finds events by polling if hints are lost', async () => {
     const items = await events();
     const pending = items.next();
-    // By now it has looked and waits.
+    // By now, the feed has polled once and waits.
     await sleep(100);
     const written = await insertEvent();
     expect((await pending).value!.event.id).toBe(written);
   });
 });
 
-describe('from a cursor on', () => {
-  test('shows exactly what was missed, then what comes', async () => {
+describe('a feed from a cursor', () => {
+  test('shows exactly the missed events, then later ones', async () => {
     const first = await events();
     await insertEvent();
     await insertEvent();
@@ -243,7 +243,7 @@ describe('from a cursor on', () => {
     expect(await untilNow(second)).toEqual([]);
   });
 
-  test('shows what was written before the cursor and committed while nobody looked', async () => {
+  test('shows events that were written before the cursor and committed while disconnected', async () => {
     const first = await events();
     const slow = await begin();
     const late = await insertEvent(slow);
@@ -254,7 +254,7 @@ describe('from a cursor on', () => {
     expect(await untilNow(await events({ after: cursor }))).toEqual([late]);
   });
 
-  test('does not show again what was seen while an older transaction was running', async () => {
+  test('does not repeat events seen while an older transaction was running', async () => {
     const first = await events();
     const older = await begin();
     await older.query('SELECT pg_current_xact_id()');
@@ -280,7 +280,7 @@ describe('from a cursor on', () => {
     expect(await untilNow(second)).toEqual([]);
   });
 
-  test('goes on from the cursor of another database cluster, whose transactions count differently', async () => {
+  test('continues from the cursor of another database cluster with other transaction IDs', async () => {
     const first = await events();
     await insertEvent();
     const cursor = await cursorAfter(first, 1);
@@ -295,7 +295,7 @@ describe('from a cursor on', () => {
   });
 
   test.each(['', 'x', '1.2.3.4.', '\u0000', 'evt_01jc9x2v5qe3w8k4m6n7p9r0st'])(
-    'refuses %j with its field',
+    'refuses the cursor %j with its field',
     async (after) => {
       const refused = expect.objectContaining({
         code: 'VALIDATION_FAILED',
@@ -307,9 +307,9 @@ describe('from a cursor on', () => {
   );
 });
 
-describe('while many write', () => {
-  // Transactions of all databases of the server keep in doubt what later ones have written, also one that writes nothing.
-  test('a follower that is cut off again and again gets every event once, though one transaction stays open', async () => {
+describe('with concurrent writers', () => {
+  // While any transaction on the server is open, even one that writes nothing, later ones stay in doubt.
+  test('a client that is cut off repeatedly gets every event once, even if one transaction stays open', async () => {
     const older = await begin();
     await older.query('SELECT pg_current_xact_id()');
     const writers = 6;
@@ -351,8 +351,8 @@ describe('while many write', () => {
   });
 });
 
-describe('deliveries', () => {
-  test('shows each change of a delivery, in order, with its state', async () => {
+describe('the delivery feed', () => {
+  test('shows each change of a delivery in order, with its status', async () => {
     const items = await deliveries();
     const id = await insertDelivery();
     const [made] = await take(items, 1);
@@ -363,7 +363,7 @@ describe('deliveries', () => {
     expect(done!.delivery.updatedAt.getTime()).toBeGreaterThanOrEqual(made!.delivery.updatedAt.getTime());
   });
 
-  test('a claim and the extension of its lease are no news, the result is', async () => {
+  test('shows results, but not claims and lease extensions', async () => {
     const items = await deliveries();
     const id = await insertDelivery();
     await take(items, 1);
@@ -377,7 +377,7 @@ describe('deliveries', () => {
     expect((await take(items, 1))[0]!.delivery).toMatchObject({ id, status: 'FAILED' });
   });
 
-  test('two changes within the same millisecond are both shown', async () => {
+  test('shows both of two changes within the same millisecond', async () => {
     const items = await deliveries();
     const id = await insertDelivery();
     const { delivery, cursor } = (await take(items, 1))[0]!;
@@ -388,7 +388,7 @@ describe('deliveries', () => {
     expect((await take(returned, 1))[0]!.delivery.status).toBe('SUCCEEDED');
   });
 
-  test('from a cursor on, shows the latest state of what changed meanwhile, once', async () => {
+  test('shows the latest status of each delivery that changed since the cursor, once', async () => {
     const first = await deliveries();
     const ids = [await insertDelivery(), await insertDelivery(), await insertDelivery()];
     const cursor = await cursorAfter(first, 3);
@@ -406,7 +406,7 @@ describe('deliveries', () => {
     expect((await take(second, 1))[0]!.delivery.id).toBe(last);
   });
 
-  test('a batch that one transaction writes is shown whole, also when it is committed late', async () => {
+  test('shows all deliveries of a large transaction, even if it is committed late', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 250; index++) ids.push(await insertDelivery());
     const items = await deliveries();
@@ -420,15 +420,15 @@ describe('deliveries', () => {
   });
 });
 
-describe('filters', () => {
-  test('events of the kinds asked for', async () => {
+describe('a feed with a filter', () => {
+  test('shows events of the requested types', async () => {
     const items = await events({ types: ['endpoint.created', 'payment.failed'] });
     await insertEvent(db.pool, { type: 'payment.settled' });
     const wanted = [await insertEvent(), await insertEvent(db.pool, { type: 'payment.failed' })];
     expect(idsOf(await take(items, 2))).toEqual(wanted);
   });
 
-  test('deliveries of the states, kinds and age asked for', async () => {
+  test('shows deliveries with the requested statuses, types and age', async () => {
     const before = await insertDelivery();
     const { rows } = await db.pool.query<{ now: Date }>(`SELECT now() + interval '1 millisecond' AS now`);
     await expect
@@ -446,9 +446,9 @@ describe('filters', () => {
   });
 });
 
-describe('tenancy', () => {
+describe('access to feeds', () => {
   test.each(['events', 'deliveries'] as const)(
-    '%s of a project of somebody else, or of none, are not found',
+    '%s of missing projects and of other accounts are not found',
     async (kind) => {
       const mallory = await createUser();
       const key: Viewer = {
@@ -467,7 +467,7 @@ describe('tenancy', () => {
     },
   );
 
-  test('a project that goes over to somebody else is silent from then on', async () => {
+  test('ends when the project moves to another account', async () => {
     const items = await events();
     await insertEvent();
     await take(items, 1);

@@ -5,17 +5,17 @@ export type SimulatedRow = {
   id: string;
   milliseconds: number;
   transaction: bigint;
-  /** Counts the changes that are news. */
+  /** Counts the changes that the feed shows. */
   version: number;
-  /** Written since without being news, as a claim writes a delivery. */
+  /** Whether the last write is not shown, such as a claim of a delivery. */
   isQuiet: boolean;
 };
 
 type OpenTransaction = { milliseconds: number; written: Map<string, SimulatedRow> };
 
 /**
- * A table as concurrent transactions write it and as a snapshot sees it: rows carry the time at which their transaction
- * thought it began, and are seen when it commits.
+ * Simulates a table with concurrent transactions and snapshots. Rows have the start time of their transaction, by the
+ * clock of its machine, and become visible when it commits.
  */
 export function createSimulatedTable(pageSize: number) {
   const rows = new Map<string, SimulatedRow>();
@@ -44,13 +44,13 @@ export function createSimulatedTable(pageSize: number) {
 
   return {
     rows,
-    /** How many rows a transaction wrote. */
+    /** Returns how many rows a transaction wrote. */
     sizeOf: (transaction: bigint) => sizes.get(transaction) ?? 0,
-    /** Lets time pass. */
+    /** Advances the clock. */
     tick(milliseconds: number) {
       now += milliseconds;
     },
-    /** Starts a transaction on a machine whose clock differs by so much. */
+    /** Starts a transaction on a machine with a clock that is off by `skewMilliseconds`. */
     begin(skewMilliseconds: number) {
       open.set(nextTransaction++, { milliseconds: now + skewMilliseconds, written: new Map() });
     },
@@ -70,7 +70,7 @@ export function createSimulatedTable(pageSize: number) {
         return { ...row, milliseconds: changed, version: row.version + 1, isQuiet: false };
       });
     },
-    /** Writes a row without news in it. */
+    /** Writes a row without a change that the feed shows. */
     claim(choice: number) {
       write(choice, (row) => row && { ...row, isQuiet: true });
     },
@@ -84,7 +84,7 @@ export function createSimulatedTable(pageSize: number) {
     commitAll() {
       while (open.size > 0) this.commit(0);
     },
-    /** The progress of one who has seen nothing of it. */
+    /** Returns the progress of a client that has seen nothing. */
     beginning(): Progress {
       return {
         position: { milliseconds: 0, id: newId('Delivery', 0) },
@@ -106,7 +106,7 @@ export function createSimulatedTable(pageSize: number) {
         nowMilliseconds: now,
       };
     },
-    /** Rows as they are now, under the transaction that the look found. */
+    /** Returns the current rows, with the transactions that the look found. */
     async load(wanted: readonly FoundRow[]): Promise<Map<string, SimulatedRow>> {
       const found = wanted.flatMap(({ id, milliseconds, transaction }) => {
         const row = rows.get(id);

@@ -23,13 +23,13 @@ type DeliveryItem = {
 };
 type EventItem = { cursor: string; event: { id: string; type: string; data: Record<string, unknown> } };
 type Subscription = { query: string; variables: Record<string, unknown> };
-/** What was received so far, and how to stop receiving. */
+/** The items received so far, and a way to stop. */
 type Received<Item> = { items: Item[]; isOpen: () => boolean; stop: () => Promise<void> };
 
 let receiver: Receiver;
 /** Serves the API and sends deliveries. */
 let here: TestApp;
-/** Another process on the same database that serves the API alone. */
+/** Another process on the same database that only serves the API. */
 let there: TestApp;
 let alice: TestUser;
 
@@ -86,7 +86,7 @@ function collect<Item>(
   };
 }
 
-/** The clients that people use for either transport. */
+/** The common client for each transport. */
 const TRANSPORTS = {
   'graphql-ws'<Item>(app: TestApp, subscription: Subscription, token = alice.token): Received<Item> {
     const client = createSocketClient({
@@ -104,7 +104,7 @@ const TRANSPORTS = {
   },
 };
 
-/** Makes events until a subscription tells of one: neither protocol says when a subscription is on. */
+/** Creates events until the subscription sends one, because neither protocol confirms a subscription. */
 async function on<Item>(received: Received<Item>, projectId: string): Promise<Received<Item>> {
   await expect
     .poll(async () => {
@@ -118,7 +118,7 @@ async function on<Item>(received: Received<Item>, projectId: string): Promise<Re
 const RANK = ['PENDING', 'RUNNING', 'SUCCEEDED'];
 
 describe.each(Object.entries(TRANSPORTS))('over %s', (_name, subscribe) => {
-  test('a delivery is seen on its way, in order, up to its success', async () => {
+  test('a delivery is shown in every status, in order, until it succeeds', async () => {
     const projectId = await createProject();
     await createWebhook(projectId);
     const received = subscribe<DeliveryItem>(here, { query: DELIVERIES, variables: { projectId } });
@@ -138,7 +138,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_name, subscribe) => {
     await received.stop();
   });
 
-  test('what happens on one process is seen on another', async () => {
+  test('changes in one process are shown by another', async () => {
     const projectId = await createProject();
     await createWebhook(projectId);
     const variables = { projectId };
@@ -157,7 +157,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_name, subscribe) => {
     await Promise.all([events.stop(), deliveries.stop()]);
   });
 
-  test('coming back with a cursor, to another process, shows exactly what was missed', async () => {
+  test('reconnecting to another process with a cursor shows exactly the missed events', async () => {
     const projectId = await createProject();
     const first = subscribe<EventItem>(here, { query: EVENTS, variables: { projectId } });
     await on(first, projectId);
@@ -178,7 +178,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_name, subscribe) => {
     await second.stop();
   });
 
-  test('an API key follows its own project', async () => {
+  test('an API key can subscribe to its own project', async () => {
     const projectId = await createProject();
     const { body } = await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, { name: 'Key' });
     const received = subscribe<EventItem>(here, { query: EVENTS, variables: { projectId } }, body.key);
@@ -186,7 +186,7 @@ describe.each(Object.entries(TRANSPORTS))('over %s', (_name, subscribe) => {
     await received.stop();
   });
 
-  test('filters leave out what was not asked for', async () => {
+  test('filters limit what a subscription sends', async () => {
     const projectId = await createProject();
     await createWebhook(projectId, ['endpoint.created']);
     const filter = { status: ['SUCCEEDED'], eventTypes: ['ENDPOINT_CREATED'] };

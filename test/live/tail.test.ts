@@ -10,7 +10,7 @@ import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 type Item = { cursor: string; row: SimulatedRow };
 const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
 
-/** Keeps next to nothing of a look. */
+/** Prefetches almost nothing. */
 const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2, lateCount: () => 2 };
 
 const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
@@ -23,7 +23,7 @@ const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptio
   ...overrides,
 });
 
-describe('a follower', () => {
+describe('a tail', () => {
   const choosing = (kind: 'insert' | 'update' | 'claim' | 'commit', weight: number) => ({
     weight,
     arbitrary: fc.record({ kind: fc.constant(kind), value: fc.nat() }),
@@ -42,11 +42,11 @@ describe('a follower', () => {
     choosing('claim', 1),
     choosing('commit', 2),
   );
-  /** How many actions happen before each read of the database, and after how many items the client is cut off. */
+  /** The number of actions before each read of the database, and of items until the client is cut off. */
   const pace = fc.record({ actionsPerRead: fc.nat(6), itemsUntilCut: fc.option(fc.nat(4)) });
 
-  // Only in the middle of what one transaction wrote can a client be cut off so that it gets rows again.
-  test('shows every row that was committed, and every state of it once, however often it is cut off', async () => {
+  // Only a client that is cut off within the rows of one transaction gets rows again.
+  test('shows every committed row and every state of it once, no matter how often the client is cut off', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(action, { minLength: 60, maxLength: 200 }),
@@ -62,7 +62,7 @@ describe('a follower', () => {
           let cursor = encodeCursor(table.beginning());
           let progress = decodeCursor('Delivery', cursor);
 
-          /** One look, as long as the client stays. Returns whether there was something to see. */
+          /** Looks once, until the client is cut off. Returns whether there were items. */
           async function look(): Promise<boolean> {
             const { actionsPerRead, itemsUntilCut } = paces.next().value!;
             const reader = {
@@ -101,7 +101,7 @@ describe('a follower', () => {
           while (await look());
 
           expect(again).toEqual([]);
-          // A claimed delivery is about to change again, and then it is news.
+          // A claimed delivery is about to change again, and is shown then.
           const missing = [...table.rows.values()].filter(
             ({ id, version, isQuiet }) => !isQuiet && !shown.has(`${id} ${version}`),
           );
@@ -112,7 +112,7 @@ describe('a follower', () => {
     );
   });
 
-  test('shows no state of a row twice while it stays', async () => {
+  test('shows no state of a row twice while the client stays connected', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 60, maxLength: 200 }), async (actions) => {
         const table = createSimulatedTable(3);
@@ -131,7 +131,7 @@ describe('a follower', () => {
     );
   });
 
-  /** What one look shows, at most so many rows, and the progress after the last of them. */
+  /** Returns at most `most` rows of one look, and the progress after the last of them. */
   async function lookAt(table: ReturnType<typeof createSimulatedTable>, from: Progress, most = Infinity) {
     const items = lookOnce({ present: (row: SimulatedRow, reached) => ({ id: row.id, reached }) }, table, from);
     const ids: string[] = [];
@@ -151,7 +151,7 @@ describe('a follower', () => {
     table.commit(1);
   }
 
-  test('shows nothing again though a transaction stays open for long and nothing else happens', async () => {
+  test('repeats nothing while a transaction stays open for long', async () => {
     const table = createSimulatedTable(10);
     let progress = table.beginning();
     table.begin(0);
@@ -160,14 +160,14 @@ describe('a follower', () => {
     for (let minute = 0; minute < 5; minute++) {
       const { ids, progress: reached } = await lookAt(table, progress);
       shown.push(...ids);
-      // As it is in a run that goes on, then as a cursor brings it back.
+      // Continues alternately from memory and from a cursor.
       progress = minute % 2 === 0 ? reached : decodeCursor('Delivery', encodeCursor(reached));
       table.tick(60_000);
     }
     expect(shown).toEqual([...table.rows.keys()]);
   });
 
-  test('gets on though it is cut off soon and often, after more was in doubt than a cursor holds', async () => {
+  test('makes progress with frequent cutoffs, even after more was in doubt than a cursor holds', async () => {
     const table = createSimulatedTable(1_000);
     const start = table.beginning();
     table.begin(0);
@@ -180,11 +180,11 @@ describe('a follower', () => {
       progress = part.progress;
       again.push(...part.ids);
     }
-    // Those that the cursor could not hold, and each of them once.
+    // Repeats only those that the cursor could not hold, and each of them once.
     expect(again).toEqual([...table.rows.keys()].slice(0, 200));
   });
 
-  test('shows a row that is committed long after others with a later time', async () => {
+  test('shows a row that is committed long after rows with a later time', async () => {
     const table = createSimulatedTable(10);
     const items = tail(options({ ...table, start: table.beginning(), pollMilliseconds: 10 }));
     table.begin(0);
@@ -200,7 +200,7 @@ describe('a follower', () => {
     await items.return!();
   });
 
-  test('goes on though a machine writes times of the future', async () => {
+  test('continues after a machine writes times in the future', async () => {
     const table = createSimulatedTable(10);
     const items = tail(options({ ...table, start: table.beginning(), pollMilliseconds: 10 }));
     table.begin(3_600_000);
@@ -218,10 +218,10 @@ describe('a follower', () => {
   });
 });
 
-describe('what a follower asks for', () => {
+describe('a look at the table', () => {
   const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
 
-  test('leaves out what is older than any transaction lasts, and old times altogether when nothing happened since', async () => {
+  test('does not read rows older than the longest transaction, or old rows at all if nothing happened since', async () => {
     const requests: LookRequest[] = [];
     const position = { milliseconds: 995_000, id: newId('Delivery') };
     const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };
@@ -242,7 +242,7 @@ describe('what a follower asks for', () => {
     expect(requests[1]).toMatchObject({ sinceMilliseconds: position.milliseconds });
   });
 
-  test('remembers only transactions that could be met again', async () => {
+  test('remembers only transactions that could be found again', async () => {
     const rows = Array.from({ length: 1000 }, (_, index) => ({
       id: newId('Delivery'),
       milliseconds: index < 500 ? 900_000 : 999_000,
@@ -255,8 +255,8 @@ describe('what a follower asks for', () => {
   });
 });
 
-describe('waiting', () => {
-  test('ends at once when the consumer returns, though nothing happens', async () => {
+describe('a waiting tail', () => {
+  test('ends immediately when the consumer returns', async () => {
     let isSubscribed = false;
     const items = tail(
       options({
@@ -275,7 +275,7 @@ describe('waiting', () => {
     expect(isSubscribed).toBe(false);
   });
 
-  test('reads nothing before the first item is asked for, and nothing when it is never', async () => {
+  test('reads nothing until the first item is requested', async () => {
     let looks = 0;
     const items = tail(
       options({
@@ -290,7 +290,7 @@ describe('waiting', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('a storm of hints is answered by few looks', async () => {
+  test('looks only a few times during a burst of hints', async () => {
     const looks: number[] = [];
     let hints = 0;
     let wake = () => {};
@@ -313,11 +313,11 @@ describe('waiting', () => {
     }
     await items.return!();
     expect(hints).toBeGreaterThan(looks.length);
-    // At least 40 ms lie between them, but for what timers round.
+    // At least 40 ms lie between them, minus the rounding of timers.
     for (const [index, at] of looks.slice(1).entries()) expect(at - looks[index]!).toBeGreaterThan(35);
   });
 
-  test('a hint that comes while it looks is not lost', async () => {
+  test('does not lose a hint that arrives during a look', async () => {
     const table = createSimulatedTable(10);
     let wake = () => {};
     let looks = 0;
@@ -345,7 +345,7 @@ describe('waiting', () => {
     await items.return!();
   });
 
-  test('reads go on after the database was away, and nothing is shown twice', async () => {
+  test('continues after the database was down, and shows nothing twice', async () => {
     const table = createSimulatedTable(2);
     for (let index = 0; index < 5; index++) {
       table.begin(0);
@@ -370,7 +370,7 @@ describe('waiting', () => {
     await items.return!();
   });
 
-  test('a database that stays away ends it with the error', async () => {
+  test('ends with the error if the database stays down', async () => {
     const items = tail(options({ look: () => Promise.reject(new Error('away')), pollMilliseconds: 1 }));
     await expect(items.next()).rejects.toThrow('away');
     expect(await items.next()).toEqual({ done: true, value: undefined });
@@ -388,12 +388,12 @@ describe('a cursor', () => {
     ]),
   };
 
-  test('brings the progress back', () => {
+  test('restores the progress', () => {
     const read = decodeCursor('Event', encodeCursor(progress));
     expect({ ...read, shown: [...read.shown.keys()] }).toEqual({ ...progress, shown: [...progress.shown.keys()] });
   });
 
-  test('stays short, whatever is in doubt', () => {
+  test('stays short, no matter how much is in doubt', () => {
     const shown = new Map(Array.from({ length: 5000 }, (_, index) => [progress.horizon + BigInt(index), 0]));
     const cursor = encodeCursor({ ...progress, shown });
     expect(cursor.length).toBeLessThan(1_100);
@@ -403,14 +403,14 @@ describe('a cursor', () => {
   test.each([
     ['', 'nothing'],
     ['x', 'a letter'],
-    [newId('Event'), 'an id'],
+    [newId('Event'), 'an ID'],
     [encodeCursor(progress).replace('evt_', 'dlv_'), 'a cursor of another feed'],
-    [`${encodeCursor(progress)}x.`, 'a cursor with something behind it'],
-    [`${encodeCursor(progress)}_`, 'a cursor that breaks off'],
+    [`${encodeCursor(progress)}x.`, 'a cursor followed by other text'],
+    [`${encodeCursor(progress)}_`, 'a truncated cursor'],
     [encodeCursor(progress).toUpperCase(), 'another case'],
     [`\u0000${encodeCursor(progress)}`, 'a NUL byte'],
     ['1.2.3.4.5', 'numbers'],
-  ])('that is none is refused with its field: %j, %s', (cursor) => {
+  ])('is refused with its field if it is invalid: %j, %s', (cursor) => {
     expect(() => decodeCursor('Event', cursor)).toThrow(
       expect.objectContaining({ code: 'VALIDATION_FAILED', fields: [expect.objectContaining({ pointer: '/after' })] }),
     );

@@ -26,7 +26,7 @@ afterAll(async () => {
   await Promise.all([receiver?.close(), upstream?.close(), rails?.close()]);
 });
 
-/** A shop is made, a request paid, its events delivered; waits until all of it is counted. */
+/** Creates a shop, pays for a request, and waits until the payment and its deliveries are counted. */
 async function sellOnce(owner: TestUser): Promise<void> {
   const before = metricValue(await readMetrics(app.url), 'tollgate_payment_step_duration_seconds_count');
   const shop = await createShop(app, owner, { '/weather': { upstreamUrl: upstream.url } });
@@ -44,22 +44,22 @@ async function sellOnce(owner: TestUser): Promise<void> {
   );
 }
 
-describe('a paid request is counted', () => {
+describe('the metrics count a paid request', () => {
   let metrics: Awaited<ReturnType<typeof readMetrics>>;
   beforeAll(async () => {
     await sellOnce(await app.user('alice'));
     metrics = await readMetrics(app.url);
   });
 
-  test.each(['CLAIMED', 'VERIFIED', 'SERVED', 'SETTLING', 'SETTLED'])('when it is %s', (status) => {
+  test.each(['CLAIMED', 'VERIFIED', 'SERVED', 'SETTLING', 'SETTLED'])('with status %s', (status) => {
     expect(metricValue(metrics, 'tollgate_payments_total', { status, stage: '' })).toBe(1);
   });
 
-  test.each(['claim', 'verify', 'upstream', 'settle'])('with how long %s took', (step) => {
+  test.each(['claim', 'verify', 'upstream', 'settle'])('with the duration of %s', (step) => {
     expect(metricValue(metrics, 'tollgate_payment_step_duration_seconds_count', { step })).toBe(1);
   });
 
-  test('with the calls of the facilitator, and the time until it was settled', () => {
+  test('with the calls to the facilitator, and the time until it was settled', () => {
     const name = 'tollgate_facilitator_request_duration_seconds_count';
     expect(metricValue(metrics, name, { operation: 'verify', outcome: 'valid' })).toBe(1);
     expect(metricValue(metrics, name, { operation: 'settle', outcome: 'settled' })).toBe(1);
@@ -73,7 +73,7 @@ describe('a paid request is counted', () => {
     expect(metricValue(metrics, 'tollgate_delivery_claim_duration_seconds_count')).toBeGreaterThan(0);
   });
 
-  test('by the route of its request, and not by its path', () => {
+  test('by the route of the request, not by its path', () => {
     const name = 'tollgate_http_request_duration_seconds_count';
     const route = '/gateway/:projectId/*';
     expect(metricValue(metrics, name, { method: 'GET', route, status: '402' })).toBe(1);
@@ -81,7 +81,7 @@ describe('a paid request is counted', () => {
   });
 });
 
-test('operations are counted by type and outcome, their errors by code, over REST too', async () => {
+test('operations are counted by type and outcome, and their errors by code, also in REST', async () => {
   const owner = await app.user('bob');
   const before = await readMetrics(app.url);
   await owner.graphql('{ projects(first: 1) { nodes { id } } }');
@@ -98,7 +98,7 @@ test('operations are counted by type and outcome, their errors by code, over RES
   expect(grown('tollgate_graphql_errors_total', { code: 'INTERNAL' })).toBe(0);
 });
 
-test('a payment whose facilitator is down is counted where it failed', async () => {
+test('a payment that fails because the facilitator is down is counted by its stage', async () => {
   const shop = await createShop(app, await app.user('carol'), { '/weather': { upstreamUrl: upstream.url } });
   const pay = payingFetch(await rails.wallet());
   await rails.facilitator.goDown();
@@ -110,7 +110,7 @@ test('a payment whose facilitator is down is counted where it failed', async () 
   expect(metricValue(metrics, 'tollgate_facilitator_request_duration_seconds_count', failed)).toBe(1);
 });
 
-test('another tenant who does the same adds not one series', async () => {
+test('another account adds no time series', async () => {
   const seriesOf = async () =>
     [...(await readMetrics(app.url)).values()]
       .flatMap(({ samples }) => samples)
@@ -122,7 +122,7 @@ test('another tenant who does the same adds not one series', async () => {
   expect(await seriesOf()).toEqual(before);
 });
 
-test('without the database a process tells what it knows itself', async () => {
+test('without the database, a process still reports its own metrics', async () => {
   const database = await createTestDatabase();
   const direct = new URL(database.url);
   const proxy = await startCuttableProxy(`http://${direct.host}`);

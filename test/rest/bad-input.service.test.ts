@@ -9,7 +9,7 @@ import { openRest, type Rest } from '../support/rest.ts';
 const LONE_SURROGATE = '\ud800';
 const SLACK_URL = GOOD.connector.config.webhookUrl;
 
-/** Values that no field of text accepts. */
+/** Values that no text field accepts. */
 const NOT_TEXT: unknown[] = [1, true, {}, [], ['x'], { toString: 'x' }];
 const BROKEN_TEXT = ['a\0b', `a${LONE_SURROGATE}`, 'a\u0007b'];
 const NO_URLS = [
@@ -38,7 +38,7 @@ const NO_EVENT_TYPES: [unknown, pointer: string][] = [
 
 type Kind = 'project' | 'endpoint' | 'webhook' | 'connector' | 'key';
 
-/** The table: a field, what is wrong in it, and where the answer must point if not at the field itself. */
+/** Invalid values of each field. `pointer` is where the error must point, by default to the field itself. */
 const WRONG: { kind: Kind; field: string; values: unknown[]; pointer?: string }[] = [
   { kind: 'project', field: 'name', values: ['', '   ', 'x'.repeat(201), '\n', ...BROKEN_TEXT, 'a\nb', ...NOT_TEXT] },
   {
@@ -56,7 +56,7 @@ const WRONG: { kind: Kind; field: string; values: unknown[]; pointer?: string }[
         `${WALLET}\0`,
         'vitalik.eth',
       ],
-      // One letter in the wrong case, digits beyond hexadecimal, and the address that burns money.
+      // A letter in the wrong case, an invalid hexadecimal digit, an uppercase prefix, and the zero address.
       ...[WALLET.replace('d8dA', 'D8dA'), WALLET.replace('d8', 'g8'), `0X${WALLET.slice(2)}`, `0x${'0'.repeat(40)}`],
       ...['bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq', `0x${'１'.repeat(40)}`, ...NOT_TEXT],
     ],
@@ -146,7 +146,7 @@ const WRONG: { kind: Kind; field: string; values: unknown[]; pointer?: string }[
   ),
 ];
 
-/** What cannot be wrong on creation, or not in the same way. */
+/** Values that are invalid only on creation. */
 const WRONG_ON_CREATION: typeof WRONG = [
   { kind: 'connector', field: 'config', values: [{}], pointer: '/config/webhookUrl' },
   { kind: 'connector', field: 'type', values: ['', 'Slack', 'slack ', 'nope', '*', '__proto__', 1, null, ['slack']] },
@@ -174,7 +174,7 @@ let projectId: string;
 let places: Record<Kind, { list: string; item: string; id: string }>;
 
 beforeAll(async () => {
-  // Without targets of the own machine, as in production.
+  // Without loopback destinations, as in production.
   app = await startTestApp({ env: { EGRESS_ALLOW: '' } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
@@ -200,7 +200,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-/** All rows there are, as text, but for when a key was last used and the like. */
+/** Returns a hash of all rows. */
 async function snapshot(): Promise<string> {
   const rows = TABLES.map(
     (table) => `(SELECT coalesce(string_agg(t::text, ';' ORDER BY t::text), '') FROM "${table}" t)`,
@@ -220,7 +220,7 @@ async function expectRefused(method: 'POST' | 'PATCH', path: string, body: unkno
 type Row = (typeof WRONG)[number];
 const titled = (rows: Row[]) => rows.map((row) => ({ ...row, at: row.pointer ?? `/${row.field}` }));
 
-describe('REST refuses a wrong value by its pointer and writes nothing', () => {
+describe('REST refuses an invalid value with its pointer and writes nothing', () => {
   test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('creating a $kind: $field at $at', async (row) => {
     const before = await snapshot();
     for (const value of row.values) {
@@ -239,11 +239,11 @@ describe('REST refuses a wrong value by its pointer and writes nothing', () => {
   });
 });
 
-describe('GraphQL refuses the same values by the same pointer and writes nothing', () => {
+describe('GraphQL refuses the same values with the same pointers and writes nothing', () => {
   const capital = (kind: Kind) =>
     ({ project: 'Project', endpoint: 'Endpoint', webhook: 'Webhook', connector: 'Connector', key: 'ApiKey' })[kind];
 
-  /** GraphQL spells enum values by their names; what is none stays as it is. */
+  /** Converts enum values to GraphQL names. Other values stay unchanged. */
   const spelled = (field: string, value: unknown) => {
     if (field !== 'eventTypes' || !Array.isArray(value)) return value;
     return value.map((item) => (EVENT_TYPE_FILTERS.includes(item) ? enumName(item) : item));
@@ -259,7 +259,7 @@ describe('GraphQL refuses the same values by the same pointer and writes nothing
     expect(requestId, label).toMatch(/^req_/);
     expect(Object.values(data ?? { none: null }), label).toEqual([null]);
     if (code === 'VALIDATION_FAILED') expect(field, label).toBe(pointer);
-    // A value of the wrong type is refused before any rule is asked: its variable is named down to the same place.
+    // A value of the wrong type is refused before validation, with the same field if the message names one.
     else if (!errors![0]!.message.includes('was not provided') && !errors![0]!.message.includes('is not defined')) {
       expect(field, label).toBe(pointer);
     }
@@ -279,7 +279,7 @@ describe('GraphQL refuses the same values by the same pointer and writes nothing
   });
 });
 
-describe('identifiers that cannot be anything', () => {
+describe('malformed IDs', () => {
   const IDS = [
     '',
     'x',
@@ -292,7 +292,7 @@ describe('identifiers that cannot be anything', () => {
     "' OR 1=1",
   ];
 
-  test.each(['project(id: $id) { id }', 'node(id: $id) { id }'])('are found by %s to be nothing', async (field) => {
+  test.each(['project(id: $id) { id }', 'node(id: $id) { id }'])('are not found by %s', async (field) => {
     for (const id of IDS) {
       const { data, errors } = await alice.graphql(`query ($id: ID!) { ${field} }`, { id });
       const code = errors?.[0]?.extensions.code;

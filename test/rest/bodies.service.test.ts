@@ -23,7 +23,7 @@ const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const withUtf8 = (...bytes: number[]) =>
   Buffer.concat([Buffer.from('{"name":"'), Buffer.from(bytes), Buffer.from(`","walletAddress":"${WALLET}"}`)]);
 
-describe('a body that cannot be read is refused and nothing is written', () => {
+describe('a malformed body is refused and nothing is written', () => {
   const MALFORMED: [string, string | Buffer][] = [
     ['an unfinished object', '{"name":"x"'],
     ['a trailing comma', '{"name":"x",}'],
@@ -32,11 +32,11 @@ describe('a body that cannot be read is refused and nothing is written', () => {
     ['two values', '{}{}'],
     ['a bare word', 'name'],
     ['NaN', '{"name":NaN}'],
-    ['blanks alone', '  \n '],
+    ['only whitespace', '  \n '],
     ['a raw NUL byte', '{"name":"a\0b"}'],
     ['a raw line break in a string', '{"name":"a\nb"}'],
-    ['a byte that begins no character', withUtf8(0xff)],
-    ['a cut-off character', withUtf8(0xe2, 0x82)],
+    ['a byte that starts no character', withUtf8(0xff)],
+    ['a truncated character', withUtf8(0xe2, 0x82)],
     ['an overlong character', withUtf8(0xc0, 0xaf)],
     ['a surrogate in UTF-8', withUtf8(0xed, 0xa0, 0x80)],
     ['UTF-16', Buffer.from(good, 'utf16le')],
@@ -53,13 +53,13 @@ describe('a body that cannot be read is refused and nothing is written', () => {
   });
 });
 
-describe('a body that is no JSON object is refused', () => {
+describe('a body that is not a JSON object is refused', () => {
   test.each(['[]', '"x"', '1', 'true', 'null', nested(64), '[{"name":"x"}]'])('%s', async (body) => {
     const answer = await post({ body: Buffer.from(body) });
     expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '' }] } });
   });
 
-  test('none at all', async () => {
+  test('a missing body', async () => {
     for (const request of [{}, { body: Buffer.alloc(0) }, { headers: { 'content-type': 'text/plain' } }]) {
       const answer = await post(request);
       expect([415, 422]).toContain(answer.status);
@@ -68,9 +68,9 @@ describe('a body that is no JSON object is refused', () => {
   });
 });
 
-describe('keys that mean something to JavaScript mean nothing here', () => {
+describe('keys with a special meaning in JavaScript are ordinary fields', () => {
   test.each(['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', '', '\0', 'na~me/x'])(
-    'an unknown field %j is refused by name',
+    'an unknown field %j is refused with its pointer',
     async (key) => {
       const before = await countProjects();
       const body = `{${JSON.stringify(key)}:{"name":"y"},${good.slice(1)}`;
@@ -82,7 +82,7 @@ describe('keys that mean something to JavaScript mean nothing here', () => {
     },
   );
 
-  test('__proto__ inside a config is refused by name as well', async () => {
+  test('__proto__ inside a config is refused with its pointer', async () => {
     const { base } = await createProject(alice);
     const config = JSON.stringify(GOOD.connector.config);
     const body = `{"type":"slack","eventTypes":["*"],"config":{"__proto__":{"webhookUrl":"x"},${config.slice(1)}}`;
@@ -90,26 +90,26 @@ describe('keys that mean something to JavaScript mean nothing here', () => {
     expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/config/__proto__' }] } });
   });
 
-  test('of two fields of one name the last counts', async () => {
+  test('if a field occurs twice, the last one counts', async () => {
     const answer = await post({ body: `{"name":"first",${good.slice(1, -1)},"name":"last"}` });
     expect(answer).toMatchObject({ status: 201, body: { name: 'last' } });
   });
 });
 
-describe('what says the same in another way is accepted', () => {
+describe('an equivalent request is accepted with', () => {
   test.each<[string, RestRequest]>([
     ['a byte order mark', { body: `\uFEFF${good}` }],
-    ['blanks around it', { body: ` \r\n\t${good}\n` }],
+    ['whitespace around the body', { body: ` \r\n\t${good}\n` }],
     ['escapes', { body: good.replace('Shop', '\\u0053hop') }],
     ['a charset', { body: good, headers: { 'content-type': 'application/json; charset=utf-8' } }],
-    ['another case of the media type', { body: good, headers: { 'content-type': 'Application/JSON' } }],
-    ['a coding that is none', { body: good, headers: { 'content-encoding': 'identity' } }],
+    ['the media type in another letter case', { body: good, headers: { 'content-type': 'Application/JSON' } }],
+    ['the identity encoding', { body: good, headers: { 'content-encoding': 'identity' } }],
   ])('%s', async (_name, request) => {
     expect(await post(request)).toMatchObject({ status: 201, body: { name: 'Shop' } });
   });
 });
 
-describe('another media type is refused', () => {
+describe('an unsupported content type is refused', () => {
   test.each([
     'text/plain',
     'text/json',
@@ -127,7 +127,7 @@ describe('another media type is refused', () => {
     expect(answer).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
   });
 
-  test('none', async () => {
+  test('no content type', async () => {
     const body = new Blob([good]).stream();
     const init = { method: 'POST', body, duplex: 'half', headers: { authorization: `Bearer ${alice.token}` } };
     const response = await fetch(`${app.url}/api/projects`, init as RequestInit);
@@ -151,13 +151,13 @@ describe('another media type is refused', () => {
 describe('a body that is too large is refused', () => {
   const large = `{"name":"${'x'.repeat(10_000_000)}","walletAddress":"${WALLET}"}`;
 
-  test('when it says so', async () => {
+  test('if its Content-Length says so', async () => {
     const before = await countProjects();
     expect(await post({ body: large })).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } });
     expect(await countProjects()).toBe(before);
   });
 
-  test('when it only turns out to be', async () => {
+  test('if it is chunked', async () => {
     const init = {
       ...{ method: 'POST', body: new Blob([large]).stream(), duplex: 'half' },
       headers: { authorization: `Bearer ${alice.token}`, 'content-type': 'application/json' },
@@ -167,12 +167,12 @@ describe('a body that is too large is refused', () => {
     expect(await response.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
   });
 
-  test('but nobody unknown has it read', async () => {
+  test('with 401 if there is no credential, without reading it', async () => {
     const answer = await rest.send(undefined, 'POST', '/api/projects', { body: large });
     expect(answer.status).toBe(401);
   });
 
-  test('256 KB are the limit', async () => {
+  test('only if it exceeds 256 KB', async () => {
     const ofSize = (bytes: number) => `{"name":"${'x'.repeat(bytes - 11)}"}`;
     expect((await post({ body: ofSize(256 * 1024) })).status).toBe(422);
     expect((await post({ body: ofSize(256 * 1024 + 1) })).status).toBe(413);
@@ -194,10 +194,10 @@ describe('DELETE', () => {
 
   test.each<[string, number, RestRequest]>([
     ['with a field', 422, { body: { force: true } }],
-    ['with the id of another project', 422, { body: { id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st' } }],
+    ['with the ID of another project', 422, { body: { id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st' } }],
     ['with a list', 422, { body: [] }],
     ['with a broken body', 400, { body: '{' }],
-    ['with a text', 415, { body: 'x', headers: { 'content-type': 'text/plain' } }],
+    ['with plain text', 415, { body: 'x', headers: { 'content-type': 'text/plain' } }],
   ])('%s deletes nothing', async (_name, status, request) => {
     const { base } = await createProject(alice);
     expect((await rest.send(alice, 'DELETE', base, request)).status).toBe(status);
@@ -205,7 +205,7 @@ describe('DELETE', () => {
   });
 });
 
-describe('actions need no body', () => {
+describe('an action without a required body', () => {
   let actions: Record<string, string>;
   let delivery: string;
   beforeAll(async () => {
@@ -222,14 +222,14 @@ describe('actions need no body', () => {
     };
   });
 
-  // One that is being sent cannot be sent again.
+  // A delivery that is being sent cannot be resent.
   beforeEach(() => expect.poll(async () => (await rest.send(alice, 'GET', delivery)).body.status).toBe('SKIPPED'));
 
   describe.each(['rotate-secret', 'test', 'resend'])('%s', (name) => {
     test.each<[string, RestRequest]>([
-      ['none', {}],
-      ['a content type alone', { headers: { 'content-type': 'application/json' } }],
-      ['an empty one', { body: Buffer.alloc(0) }],
+      ['no body', {}],
+      ['only a content type', { headers: { 'content-type': 'application/json' } }],
+      ['an empty body', { body: Buffer.alloc(0) }],
       ['an empty object', { body: {} }],
       ['null', { body: null }],
     ])('accepts %s', async (_name, request) => {
@@ -238,16 +238,16 @@ describe('actions need no body', () => {
 
     test.each<[string, number, RestRequest]>([
       ['an unknown field', 422, { body: { x: 1 } }],
-      ['what the path says already', 422, { body: { id: 'wh_01jc9x2v5qe3w8k4m6n7p9r0st' } }],
+      ['a field that is already in the path', 422, { body: { id: 'wh_01jc9x2v5qe3w8k4m6n7p9r0st' } }],
       ['a list', 422, { body: [] }],
-      ['a text', 415, { body: 'x', headers: { 'content-type': 'text/plain' } }],
+      ['plain text', 415, { body: 'x', headers: { 'content-type': 'text/plain' } }],
     ])('refuses %s', async (_name, status, request) => {
       expect((await rest.send(alice, 'POST', actions[name]!, request)).status).toBe(status);
     });
   });
 });
 
-test('a body may not repeat what the path says', async () => {
+test('a body must not repeat fields from the path', async () => {
   const { base, id } = await createProject(alice);
   const answer = await rest.send(alice, 'POST', `${base}/endpoints`, { body: { ...GOOD.endpoint, projectId: id } });
   expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/projectId' }] } });
@@ -255,7 +255,7 @@ test('a body may not repeat what the path says', async () => {
   expect(patched).toMatchObject({ status: 422, body: { errors: [{ pointer: '/id' }] } });
 });
 
-test('all refused values are named at once', async () => {
+test('all invalid values are reported at once', async () => {
   const answer = await post({ body: { name: 1, walletAddress: null, colour: 'red', size: 2 } });
   const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
   expect(pointers).toEqual(['/colour', '/name', '/size', '/walletAddress']);

@@ -8,8 +8,8 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/rest.md'), 'utf8');
 
 /**
- * The routes that the table of docs/rest.md names. A row with two paths is about a list and one of it: `POST` belongs to the
- * first, `PATCH` and `DELETE` to the second, and `GET` to both, as its cell says.
+ * Returns the routes in the table of docs/rest.md. A row with two paths is about a list and an item: `POST` belongs to
+ * the first, `PATCH` and `DELETE` to the second, and `GET` to both.
  */
 function documented(): string[] {
   const rows = text.split('\n').filter((line) => /^\| `(…|\/api)/.test(line));
@@ -26,6 +26,6 @@ function documented(): string[] {
   });
 }
 
-test('docs/rest.md names every route, and none that is not there', () => {
+test('docs/rest.md lists every route and no others', () => {
   expect(documented().sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
 });

@@ -43,9 +43,9 @@ function expectReplay(answer: RestAnswer<Resource>, first: RestAnswer<Resource>)
   expect(answer.headers.get('idempotency-replayed')).toBe('true');
 }
 
-describe('a repeated request', () => {
+describe('a retry with the same Idempotency-Key', () => {
   test.each(['endpoints', 'webhooks', 'connectors', 'keys'] as const)(
-    'to %s gets the very answer of the first, secrets and all, and makes nothing',
+    'to %s returns the first response, including secrets, and creates nothing',
     async (list) => {
       const body = { endpoints: GOOD.endpoint, webhooks: GOOD.webhook, connectors: GOOD.connector, keys: GOOD.key }[
         list
@@ -59,7 +59,7 @@ describe('a repeated request', () => {
     },
   );
 
-  test('to an action does not act again', async () => {
+  test('to an action does not run it again', async () => {
     const webhook = await createWebhook(alice, base);
     const path = `${base}/webhooks/${webhook.id}/rotate-secret`;
     const key = newKey();
@@ -68,20 +68,20 @@ describe('a repeated request', () => {
     expect((await post(path, undefined, newKey())).body.secret).not.toBe(first.body.secret);
   });
 
-  test('gets it even after the thing was deleted', async () => {
+  test('returns the first response even if the resource was deleted', async () => {
     const key = newKey();
     const first = await post(`${base}/endpoints`, GOOD.endpoint, key);
     await rest.send(alice, 'DELETE', `${base}/endpoints/${first.body.id}`);
     expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key), first);
   });
 
-  test('may carry the key quoted or bare', async () => {
+  test('can have the key with or without quotes', async () => {
     const key = newKey();
     const first = await post(`${base}/endpoints`, GOOD.endpoint, `"${key}"`);
     expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key), first);
   });
 
-  test('to another node gets it too', async () => {
+  test('to another process returns the first response', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const key = newKey();
@@ -96,10 +96,10 @@ describe('a repeated request', () => {
   });
 });
 
-describe('a key that was used for another request is refused', () => {
+describe('an Idempotency-Key is refused with', () => {
   test.each<[string, () => [path: string, body: object]]>([
     ['another body', () => [`${base}/endpoints`, { ...GOOD.endpoint, priceUsd: '0.02' }]],
-    ['a field more', () => [`${base}/endpoints`, { ...GOOD.endpoint, description: 'x' }]],
+    ['an additional field', () => [`${base}/endpoints`, { ...GOOD.endpoint, description: 'x' }]],
     ['another path', () => [`${base}/webhooks`, GOOD.endpoint]],
     ['another query', () => [`${base}/endpoints?x=1`, GOOD.endpoint]],
   ])('%s', async (_name, request) => {
@@ -118,8 +118,8 @@ describe('a key that was used for another request is refused', () => {
   });
 });
 
-describe('while the first one runs', () => {
-  test.each([20])('of %i at once exactly one creates, and the others wait or get its answer', async (times) => {
+describe('concurrent requests with the same Idempotency-Key', () => {
+  test.each([20])('create only once out of %i, and the others get 409 or the same response', async (times) => {
     for (let round = 0; round < 5; round++) {
       const key = newKey();
       const body = { ...GOOD.endpoint, path: `/round${round}` };
@@ -139,14 +139,14 @@ describe('while the first one runs', () => {
     }
   });
 
-  test('another request under its key is refused, not told to wait', async () => {
+  test('get 422 if they differ', async () => {
     const key = newKey();
     const bodies = [GOOD.endpoint, { ...GOOD.endpoint, path: '/other' }];
     const answers = await Promise.all(bodies.map((body) => post(`${base}/endpoints`, body, key)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
   });
 
-  test('on two nodes exactly one creates', async () => {
+  test('create only once on two processes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const clients = [rest, await openRest(other)];
@@ -164,8 +164,8 @@ describe('while the first one runs', () => {
   });
 });
 
-describe('keys belong to the credential', () => {
-  test('of a user: another user and the keys of the project do not share them', async () => {
+describe('Idempotency-Keys', () => {
+  test('are not shared with other users or API keys', async () => {
     const { key: apiKey } = await createKey(alice, base);
     const { key: secondKey } = await createKey(alice, base);
     const key = newKey();
@@ -180,13 +180,13 @@ describe('keys belong to the credential', () => {
     expect(stranger.text).not.toContain('whsec_');
   });
 
-  test('of a user, whatever token they use', async () => {
+  test('are shared by all tokens of a user', async () => {
     const key = newKey();
     const first = await post(`${base}/endpoints`, GOOD.endpoint, key);
     expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key, await app.user('alice', 'ENTERPRISE')), first);
   });
 
-  test('a revoked key gets no stored answer', async () => {
+  test('do not return stored responses to a revoked API key', async () => {
     const { id, key: apiKey } = await createKey(alice, base);
     const key = newKey();
     expect((await post(`${base}/webhooks`, GOOD.webhook, key, { token: apiKey })).status).toBe(201);
@@ -195,14 +195,14 @@ describe('keys belong to the credential', () => {
   });
 });
 
-describe('a request that was refused', () => {
-  test('can be corrected and sent again under its key', async () => {
+describe('a refused request', () => {
+  test('can be corrected and sent with the same Idempotency-Key', async () => {
     const key = newKey();
     expect((await post(`${base}/endpoints`, { ...GOOD.endpoint, priceUsd: '-1' }, key)).status).toBe(422);
     expect((await post(`${base}/endpoints`, GOOD.endpoint, key)).status).toBe(201);
   });
 
-  test('can be sent again when the obstacle is gone', async () => {
+  test('can be retried once the conflict is resolved', async () => {
     const { id } = await createEndpoint(alice, base, { path: '/taken' });
     const key = newKey();
     const body = { ...GOOD.endpoint, path: '/taken' };
@@ -212,9 +212,9 @@ describe('a request that was refused', () => {
   });
 });
 
-describe('a key is 1 to 255 visible ASCII characters', () => {
+describe('an Idempotency-Key is 1 to 255 visible ASCII characters', () => {
   test.each(['', '""', ' ', 'a b', 'a\tb', 'ü', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'a, b'])(
-    '%j is none',
+    '%j is invalid',
     async (key) => {
       const answer = await post(`${base}/endpoints`, GOOD.endpoint, key);
       expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/Idempotency-Key' }] } });
@@ -222,12 +222,12 @@ describe('a key is 1 to 255 visible ASCII characters', () => {
     },
   );
 
-  test.each(['x', 'x'.repeat(255), '!~', '8e03978e-40d5-43e8-bc93-6894a57f9324'])('%j is one', async (key) => {
+  test.each(['x', 'x'.repeat(255), '!~', '8e03978e-40d5-43e8-bc93-6894a57f9324'])('%j is valid', async (key) => {
     expect((await post(`${base}/endpoints`, GOOD.endpoint, `${key}`)).status).toBe(201);
     await pool.query('DELETE FROM "IdempotencyKey" WHERE "key" = $1', [key]);
   });
 
-  test('methods that may be repeated anyway do not look at it', async () => {
+  test('GET, PATCH and DELETE ignore it', async () => {
     const headers = { 'idempotency-key': 'not a key' };
     expect((await rest.send(alice, 'PATCH', base, { body: { name: 'x' }, headers })).status).toBe(200);
     expect((await rest.send(alice, 'GET', base, { headers })).status).toBe(200);
@@ -235,8 +235,8 @@ describe('a key is 1 to 255 visible ASCII characters', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('is encrypted: no secret is in the table', async () => {
+describe('a stored response', () => {
+  test('is encrypted, so that the table contains no secrets', async () => {
     const key = newKey();
     const webhook = await post(`${base}/webhooks`, GOOD.webhook, key);
     const apiKey = await post(`${base}/keys`, GOOD.key, `${key}k`);
@@ -258,14 +258,14 @@ describe('what is kept', () => {
     }
   });
 
-  test('is forgotten after a day', async () => {
+  test('expires after a day', async () => {
     const key = newKey();
     const first = await post(`${base}/webhooks`, GOOD.webhook, key);
     await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = "expiresAt" - interval '23 hours 59 minutes'`);
     expect(await sweepIdempotencyKeys(pool)).toBe(0);
     expectReplay(await post(`${base}/webhooks`, GOOD.webhook, key), first);
     await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = "expiresAt" - interval '1 minute'`);
-    // Also before it has been swept away, and for another request.
+    // It also expires before it is swept, and for another request.
     const second = await post(`${base}/webhooks`, { ...GOOD.webhook, description: 'second' }, key);
     expect(second.status).toBe(201);
     expect(second.body.id).not.toBe(first.body.id);
@@ -274,7 +274,7 @@ describe('what is kept', () => {
     expect(rows).toEqual([{ key }]);
   });
 
-  test('of a process that died is not waited for forever', async () => {
+  test('that is missing because its process died blocks the key for a minute', async () => {
     const key = newKey();
     const first = await post(`${base}/webhooks`, GOOD.webhook, key);
     const age = (seconds: number) =>

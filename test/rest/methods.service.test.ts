@@ -29,7 +29,7 @@ describe.each([...paths, { path: '/api/openapi.json', methods: ['GET'], allow: '
     const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'].filter((method) => !methods.includes(method));
 
     test.each(others)(
-      'answers 405 to %s, whoever asks and whatever is sent, and says what it allows',
+      'returns 405 with Allow to %s, with or without a credential and with any body',
       async (method) => {
         for (const credential of [undefined, alice]) {
           const body = method === 'GET' ? undefined : Buffer.from('{broken');
@@ -40,13 +40,13 @@ describe.each([...paths, { path: '/api/openapi.json', methods: ['GET'], allow: '
       },
     );
 
-    test('says to OPTIONS what it allows', async () => {
+    test('returns the allowed methods to OPTIONS', async () => {
       const answer = await rest.send(undefined, 'OPTIONS', path);
       expect(answer).toMatchObject({ status: 204, text: '' });
       expect(answer.headers.get('allow')).toBe(allow);
     });
 
-    test('answers HEAD as GET, without a body', async () => {
+    test('responds to HEAD as to GET, without a body', async () => {
       const [head, get] = await Promise.all([rest.send(alice, 'HEAD', path), rest.send(alice, 'GET', path)]);
       expect(head.text).toBe('');
       expect(head.status).toBe(get.status);
@@ -55,7 +55,7 @@ describe.each([...paths, { path: '/api/openapi.json', methods: ['GET'], allow: '
   },
 );
 
-test('HEAD of a resource tells its length', async () => {
+test('HEAD returns the Content-Length of GET', async () => {
   const { base } = await createProject(alice);
   const [head, get] = await Promise.all([rest.send(alice, 'HEAD', base), rest.send(alice, 'GET', base)]);
   expect(head).toMatchObject({ status: 200, text: '' });
@@ -71,15 +71,15 @@ test('TRACE is refused and echoes nothing', async () => {
   expect(answer!.text).not.toContain('secret');
 });
 
-describe('browsers of other origins', () => {
-  test('are not let in when none are configured', async () => {
+describe('a browser from another origin', () => {
+  test('is not allowed by default', async () => {
     const headers = { origin: 'https://console.example', 'access-control-request-method': 'POST' };
     const preflight = await rest.send(undefined, 'OPTIONS', '/api/projects', { headers });
     const request = await rest.send(alice, 'GET', '/api/projects', { headers });
     for (const answer of [preflight, request]) expect(answer.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('are let in by name, without cookies, and others are not', async () => {
+  test('is allowed only if it is in CORS_ORIGINS, without cookies', async () => {
     const other = await startTestApp({ env: { CORS_ORIGINS: 'https://console.example, https://b.example' } });
     try {
       const client = await openRest(other);
@@ -108,7 +108,7 @@ describe('browsers of other origins', () => {
       const read = await client.send(bob, 'GET', '/api/projects', { headers: { origin: 'https://b.example' } });
       expect(read.headers.get('access-control-allow-origin')).toBe('https://b.example');
       expect(read.headers.get('access-control-expose-headers')).toContain('location');
-      // A refusal must be readable too.
+      // The browser must be able to read refusals.
       const refused = await client.send(undefined, 'GET', '/api/projects', {
         headers: { origin: 'https://b.example' },
       });

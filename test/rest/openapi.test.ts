@@ -33,7 +33,7 @@ function* nodesOf(value: unknown): Generator<Json> {
   for (const item of Object.values(value)) yield* nodesOf(item);
 }
 
-test('describes every route once and nothing else', () => {
+test('the OpenAPI document describes every route once and nothing else', () => {
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
   );
@@ -42,7 +42,7 @@ test('describes every route once and nothing else', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('every reference leads somewhere', () => {
+test('every reference resolves', () => {
   for (const { $ref } of nodesOf(document)) {
     if ($ref === undefined) continue;
     const name = /^#\/components\/schemas\/(\w+)$/.exec(String($ref))?.[1];
@@ -50,7 +50,7 @@ test('every reference leads somewhere', () => {
   }
 });
 
-test('every schema is one', () => {
+test('every schema is valid', () => {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { 'date-time': true, uri: true } });
   for (const [name, item] of Object.entries(document.components.schemas)) {
     ajv.addSchema(item, `#/components/schemas/${name}`);
@@ -65,7 +65,7 @@ test('every schema is one', () => {
   }
 });
 
-test('every parameter of a path is declared, as required', () => {
+test('every path parameter is declared as required', () => {
   for (const { route, operation } of operations) {
     const inPath = operation.parameters.filter((parameter) => parameter.in === 'path');
     expect(inPath.map(({ name }) => name)).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
@@ -73,7 +73,7 @@ test('every parameter of a path is declared, as required', () => {
   }
 });
 
-test('every error of the catalogue that these routes can give is described with its status', () => {
+test('every error that the routes can return is described with its status', () => {
   const problem = document.components.schemas.Problem as { properties: { code: { enum: string[] } } };
   expect(problem.properties.code.enum).toEqual(Object.keys(ERRORS));
   for (const { operation } of operations) {
@@ -86,7 +86,7 @@ test('every error of the catalogue that these routes can give is described with 
   }
 });
 
-test('errors of paid routes and of GraphQL documents are not said to come from these routes', () => {
+test('errors of paid endpoints and of GraphQL documents are not described', () => {
   for (const { operation } of operations) {
     for (const { description } of Object.values(operation.responses)) {
       expect(description).not.toMatch(/PAYMENT_|UPSTREAM_|FACILITATOR_|GRAPHQL_/);
@@ -94,11 +94,11 @@ test('errors of paid routes and of GraphQL documents are not said to come from t
   }
 });
 
-test('has the version of the service', () => {
+test('the OpenAPI document has the version of the service', () => {
   expect(document.info).toMatchObject({ version: VERSION });
 });
 
-test('the good bodies of the documented interface are accepted by the schemas of the requests', () => {
+test('the request schemas accept valid bodies and reject others', () => {
   const ajv = new Ajv2020({ strict: false });
   for (const [name, item] of Object.entries(document.components.schemas)) {
     ajv.addSchema(item, `#/components/schemas/${name}`);
@@ -117,7 +117,7 @@ test('the good bodies of the documented interface are accepted by the schemas of
   }
 });
 
-test('event kinds and connector types are spelled as documented', () => {
+test('event types and connector types are spelled as documented', () => {
   const valuesOf = (name: string) => (document.components.schemas[name]!.enum as string[]).toSorted();
   expect(valuesOf('EventTypeFilter')).toEqual(EVENT_TYPE_FILTERS.toSorted());
   expect(valuesOf('EventType')).toEqual(EVENT_KINDS.toSorted());

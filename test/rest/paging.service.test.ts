@@ -18,7 +18,7 @@ afterAll(() => app?.stop());
 
 const get = (path: string) => rest.send<Page>(alice, 'GET', path);
 
-/** The address in `Link: <…>; rel="next"`, which must agree with `nextCursor`. */
+/** Returns the URL in `Link: <…>; rel="next"`, which must match `nextCursor`. */
 function nextOf({ headers, body }: RestAnswer<Page>): string | undefined {
   const next = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
   expect(next === undefined).toBe(body.nextCursor === null);
@@ -46,7 +46,7 @@ async function createEndpoints(count: number) {
   return { list: `${base}/endpoints`, base, ids };
 }
 
-test('pages follow each other newest first, without loss or repeat', async () => {
+test('pages list everything newest first, without gaps or duplicates', async () => {
   const { list, ids } = await createEndpoints(23);
   const newestFirst = ids.toReversed();
   expect(await walk(`${list}?limit=5`)).toEqual(newestFirst);
@@ -55,7 +55,7 @@ test('pages follow each other newest first, without loss or repeat', async () =>
   expect(await walk(list)).toEqual(newestFirst);
 });
 
-test('a page has 20 members by default, and the last one has no next, even when it is full', async () => {
+test('a page has 20 items by default, and the last one has no next page, even if it is full', async () => {
   const { list, ids } = await createEndpoints(21);
   const first = await get(list);
   expect(first.body.data).toHaveLength(20);
@@ -63,7 +63,7 @@ test('a page has 20 members by default, and the last one has no next, even when 
   expect((await get(`${list}?limit=21`)).body.nextCursor).toBeNull();
 });
 
-test('what is there all the time is seen exactly once while others come and go', async () => {
+test('items that stay are listed exactly once while others are created and deleted', async () => {
   const { list, base, ids } = await createEndpoints(30);
   const gone = new Set<string>();
   const remove = async (id: string) => {
@@ -74,7 +74,7 @@ test('what is there all the time is seen exactly once while others come and go',
   const seen = await walk(`${list}?limit=7`, async ({ data, nextCursor }, index) => {
     await createEndpoint(alice, base);
     await remove(data[1]!.id);
-    // The very item that the cursor points at, and one that is still to come.
+    // Removes the item that the cursor points to, and one on a later page.
     if (nextCursor && !gone.has(nextCursor)) await remove(nextCursor);
     const coming = newestFirst[7 * (index + 1) + 3];
     if (coming && !gone.has(coming)) await remove(coming);
@@ -84,9 +84,9 @@ test('what is there all the time is seen exactly once while others come and go',
   expect(seen.filter((id) => stayed.includes(id))).toEqual(stayed);
 });
 
-describe('the size and the cursor are checked', () => {
+describe('the page size and the cursor', () => {
   test.each(['0', '101', '-1', '+1', '1.5', '1e1', 'x', '', ' 1', '%00', '9'.repeat(30), '1&limit=2'])(
-    'limit=%s is refused by name',
+    'limit=%s is refused with its pointer',
     async (limit) => {
       const answer = await rest.send(alice, 'GET', `/api/projects?limit=${limit}`);
       expect(answer).toMatchObject({
@@ -104,12 +104,12 @@ describe('the size and the cursor are checked', () => {
     'wh_01jc9x2v5qe3w8k4m6n7p9r0st',
     'proj_01jc9x2v5qe3w8k4m6n7p9r0stx',
     'null',
-  ])('after=%s is refused by name', async (after) => {
+  ])('after=%s is refused with its pointer', async (after) => {
     const answer = await rest.send(alice, 'GET', `/api/projects?after=${after}`);
     expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/after' }] } });
   });
 
-  test('a cursor is only a position: one of another project, or of nothing, shows nothing of it', async () => {
+  test('a cursor of another project, or of no item, is only a position and reveals nothing', async () => {
     const { list, ids } = await createEndpoints(2);
     const other = await createEndpoints(1);
     expect((await get(`${list}?after=${other.ids[0]}`)).body.data.map(({ id }) => id)).toEqual(ids.toReversed());
@@ -124,7 +124,7 @@ describe('the delivery history', () => {
 
   beforeAll(async () => {
     ({ base } = await createProject(alice));
-    // Nothing is sent: deliveries to a disabled webhook are skipped at once.
+    // Nothing is sent, because deliveries to a disabled webhook are skipped immediately.
     const webhook = await createWebhook(alice, base);
     webhookId = webhook.id;
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhookId}`, { body: { isActive: false } });
@@ -139,7 +139,7 @@ describe('the delivery history', () => {
     expect([statuses.created!.length, statuses.changed!.length]).toEqual([3, 3]);
   });
 
-  test('a link to the next page keeps the filters', async () => {
+  test('links to the next page keep the filters', async () => {
     const path = `${base}/webhooks/${webhookId}/deliveries?limit=1&eventType=endpoint.created&status=SKIPPED&since=2020-01-01T00:00:00Z`;
     expect(await walk(path)).toEqual(statuses.created);
   });
@@ -172,12 +172,12 @@ describe('the delivery history', () => {
     ['since=2026-01-01T00:00:00', '/since'],
     ['since=0000-01-01T00:00:00Z', '/since'],
     ['since=2026-01-02T03:04:05.1234567890Z', '/since'],
-  ])('%s is refused by name', async (query, pointer) => {
+  ])('%s is refused with its pointer', async (query, pointer) => {
     const answer = await rest.send(alice, 'GET', `${base}/deliveries?${query}`);
     expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
   });
 
-  test('all wrong values are named at once', async () => {
+  test('all invalid values are reported at once', async () => {
     const answer = await rest.send(alice, 'GET', `${base}/deliveries?status=a&eventType=b&since=c&limit=0&after=d`);
     const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
     expect(pointers).toEqual(expect.arrayContaining(['/limit', '/status/0', '/eventType/0', '/since']));

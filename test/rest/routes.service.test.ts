@@ -13,7 +13,7 @@ import {
 } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
 
-/** The documented interface, line by line. */
+/** The documented routes. */
 const DOCUMENTED = [
   'GET /api/projects',
   'POST /api/projects',
@@ -44,7 +44,7 @@ const stamps = { createdAt: time, updatedAt: time };
 
 const PINNED = { payloadVersion: 1, ordering: 'NONE', orderingEscapeAfterAttempts: 4 };
 
-/** Every field of each resource: exactly these come back. */
+/** Every field of each resource. Responses have exactly these. */
 const FIELDS = {
   projects: {
     ...{ id: id('proj'), name: 'Shop', walletAddress: WALLET, gatewayHost: null },
@@ -86,7 +86,7 @@ const FIELDS = {
 };
 type Kind = keyof typeof FIELDS;
 
-/** What is sent to each documented route that takes a body, and what must have come of it. */
+/** The request body for each documented route that takes one, and the fields it must change. */
 const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; becomes: object }>> = {
   'POST /api/projects': { body: GOOD.project, becomes: {} },
   'PATCH /api/projects/:projectId': {
@@ -138,7 +138,7 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
   },
 };
 
-/** Shown once, with the answer that made it. */
+/** Fields that are shown only in the response to the creation. */
 const ONCE = new Set(['key', 'secret']);
 
 let app: TestApp;
@@ -171,17 +171,17 @@ const pathOf = (template: string) => template.replaceAll(/:\w+/g, (name) => ids[
 const split = (route: string) => route.split(' ') as [method: string, template: string];
 const kindOf = (template: string) => template.split('/').findLast((part) => part in FIELDS) as Kind;
 
-describe('a documented route does what the document says', () => {
+describe('a documented route works as documented', () => {
   const ofMethod = (method: string) => DOCUMENTED.filter((route) => route.startsWith(`${method} `));
   const ofItem = ['GET /api/projects/:projectId'];
   const lists = ofMethod('GET').filter((route) => !ofItem.includes(route));
 
-  test.each(ofItem)('%s answers the resource', async (route) => {
+  test.each(ofItem)('%s returns the resource', async (route) => {
     const answer = await rest.send(alice, 'GET', pathOf(split(route)[1]));
     expect(answer).toMatchObject({ status: 200, body: FIELDS.projects });
   });
 
-  test.each(lists)('%s answers a page of all there are', async (route) => {
+  test.each(lists)('%s returns a page', async (route) => {
     const template = split(route)[1];
     const answer = await rest.send(alice, 'GET', pathOf(template));
     const expected = template.endsWith('/deliveries') ? [] : [FIELDS[kindOf(template)]];
@@ -190,7 +190,7 @@ describe('a documented route does what the document says', () => {
     expect(answer.headers.get('link')).toBeNull();
   });
 
-  test.each(ofMethod('POST'))('%s creates and says where', async (route) => {
+  test.each(ofMethod('POST'))('%s creates and returns the location', async (route) => {
     const path = pathOf(split(route)[1]);
     const { body, becomes } = BODIES[route]!;
     const created = await rest.send<Resource>(alice, 'POST', path, { body });
@@ -205,7 +205,7 @@ describe('a documented route does what the document says', () => {
     expect(stored.body).toEqual(Object.fromEntries(kept));
   });
 
-  test.each(ofMethod('PATCH'))('%s changes what is named and nothing else', async (route) => {
+  test.each(ofMethod('PATCH'))('%s changes only the given fields', async (route) => {
     const path = pathOf(split(route)[1]);
     const { body, becomes } = BODIES[route]!;
     const before = await rest.send(alice, 'GET', path);
@@ -218,7 +218,7 @@ describe('a documented route does what the document says', () => {
     expect((await rest.send(alice, 'GET', path)).body).toEqual(changed.body);
   });
 
-  test.each(ofMethod('DELETE'))('%s deletes, once', async (route) => {
+  test.each(ofMethod('DELETE'))('%s deletes once', async (route) => {
     const path = pathOf(split(route)[1]);
     const deleted = await rest.send(alice, 'DELETE', path);
     expect(deleted).toMatchObject({ status: 204, text: '' });
@@ -227,14 +227,14 @@ describe('a documented route does what the document says', () => {
   });
 });
 
-test('every documented route is in the table, and the table has each route once', () => {
+test('ROUTES has every documented route, and each route once', () => {
   const table = ROUTES.map(({ method, path }) => `${method} ${path}`);
   expect(table).toEqual(expect.arrayContaining([...DOCUMENTED]));
   expect(new Set(table).size).toBe(table.length);
   expect(new Set(ROUTES.map(({ operationId }) => operationId)).size).toBe(ROUTES.length);
 });
 
-test('every parameter of a path is used: a variable of the document, or a field of its input', () => {
+test('every path parameter is used as a variable or an input field', () => {
   for (const { method, path, document, fromPath = {} } of ROUTES) {
     const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
     const variables = document.definitions.flatMap((definition) =>
@@ -258,7 +258,7 @@ const BODIES_BY_PATH: Record<string, object> = {
 };
 
 test.each(ROUTES.filter(({ path }) => path.includes(':')).map(({ method, path }) => [method, path]))(
-  '%s %s answers 404 for identifiers that do not exist',
+  '%s %s returns 404 for IDs that do not exist',
   async (method, path) => {
     const body = method === 'GET' || method === 'DELETE' ? undefined : BODIES_BY_PATH[path as string];
     const missing = path!.replaceAll(

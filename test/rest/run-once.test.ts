@@ -21,14 +21,14 @@ function open(overrides: Partial<IdempotencyStore> = {}) {
 const fail = (error: unknown) => async () => Promise.reject(error);
 const broken = fail(new Error('the database is gone'));
 
-test('a refused request frees its key', async () => {
+test('a refused request frees its Idempotency-Key', async () => {
   const { calls, run } = open();
   await expect(run(fail(new AppError('CONFLICT')))).rejects.toMatchObject({ code: 'CONFLICT' });
   expect(calls).toEqual(['abandon']);
 });
 
 test.each([new AppError('INTERNAL'), new AppError('UNAVAILABLE'), new Error('unexpected')])(
-  'after %s the key stays taken, since the change may have been made',
+  'after %s the Idempotency-Key stays taken, because the change may have been made',
   async (error) => {
     const { calls, run } = open();
     await expect(run(fail(error))).rejects.toBe(error);
@@ -36,19 +36,19 @@ test.each([new AppError('INTERNAL'), new AppError('UNAVAILABLE'), new Error('une
   },
 );
 
-test('what was done is reported as done, even when its answer cannot be kept', async () => {
+test('a successful request returns its response even if it cannot be stored', async () => {
   const { warn, run } = open({ finish: broken });
   expect(await run(async () => ANSWER)).toEqual(ANSWER);
   expect(warn).toHaveBeenCalledOnce();
 });
 
-test('a refusal is reported, even when the key cannot be freed', async () => {
+test('a refused request returns its error even if the Idempotency-Key cannot be freed', async () => {
   const { warn, run } = open({ abandon: broken });
   await expect(run(fail(new AppError('VALIDATION_FAILED')))).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
   expect(warn).toHaveBeenCalledOnce();
 });
 
-test('nothing runs when it cannot be told whether it ran', async () => {
+test('nothing runs if it is unknown whether it ran before', async () => {
   const started = vi.fn(async () => ANSWER);
   await expect(open({ begin: broken }).run(started)).rejects.toThrow('the database is gone');
   expect(started).not.toHaveBeenCalled();

@@ -13,7 +13,7 @@ function convert(type: GraphQLInputObjectType | GraphQLEnumType, value: unknown)
   return { result: toVariable(type, value, errors), errors };
 }
 
-test('every enum value goes in and comes out in the spelling of the interface', () => {
+test('every enum value is accepted and returned in its REST spelling', () => {
   expect(enums.length).toBeGreaterThan(5);
   for (const type of enums as GraphQLEnumType[]) {
     for (const { name, value } of type.getValues()) {
@@ -23,7 +23,7 @@ test('every enum value goes in and comes out in the spelling of the interface', 
   }
 });
 
-test('event kinds are spelled with dots, connector types with dashes, and not as in GraphQL', () => {
+test('event types are spelled with dots and connector types with dashes, unlike in GraphQL', () => {
   const kind = schema.getType('EventTypeFilter') as GraphQLEnumType;
   expect(convert(kind, 'payment.settled').result).toBe('PAYMENT_SETTLED');
   expect(convert(kind, '*').result).toBe('ALL');
@@ -32,7 +32,7 @@ test('event kinds are spelled with dots, connector types with dashes, and not as
   expect(convert(type, 'google-sheets').result).toBe('GOOGLE_SHEETS');
 });
 
-test('of any JSON value only named fields pass, and every refusal points into it', () => {
+test('only known fields of any JSON value are accepted, and every error points to its place', () => {
   const property = fc.property(fc.constantFrom(...inputs), fc.jsonValue(), (type, value) => {
     fc.pre(value !== null);
     const { result, errors } = convert(type, value);
@@ -48,13 +48,13 @@ test('of any JSON value only named fields pass, and every refusal points into it
   fc.assert(property, { numRuns: 2_000 });
 });
 
-test('a required field that is missing or null is named', () => {
+test('a required field that is missing or null is reported', () => {
   const type = schema.getType('CreateWebhookInput') as GraphQLInputObjectType;
   const { errors } = convert(type, { url: null, description: null });
   expect(errors.map(({ pointer }) => pointer).sort()).toEqual(['/eventTypes', '/projectId', '/url']);
 });
 
-test('members of lists are named by their place', () => {
+test('invalid list items are reported by their index', () => {
   const type = schema.getType('CreateWebhookInput') as GraphQLInputObjectType;
   const { errors } = convert(type, { projectId: 'p', url: 'u', eventTypes: ['*', 'nope', null, 3] });
   expect(errors.map(({ pointer }) => pointer)).toEqual(['/eventTypes/1', '/eventTypes/2', '/eventTypes/3']);
@@ -78,7 +78,7 @@ test.each<[unknown, boolean]>([
   ['', false],
   [0, false],
   [{}, false],
-])('%j is a time: %j', (value, accepted) => {
+])('whether %j is accepted as a time: %j', (value, accepted) => {
   const type = schema.getType('DeliveryFilter') as GraphQLInputObjectType;
   const { errors } = convert(type, { since: value });
   expect(errors.map(({ pointer }) => pointer)).toEqual(accepted ? [] : ['/since']);

@@ -18,7 +18,7 @@ afterAll(() => app?.stop());
 const good = JSON.stringify(GOOD.project);
 const JSON_TYPE = 'Content-Type: application/json';
 
-/** A request as lines; `Host` and the credential are added. */
+/** Returns a raw request with `Host` and the credential. */
 function request(line: string, headers: string[] = [], body = ''): string {
   return `${[line, 'Host: tollgate.test', `Authorization: Bearer ${alice.token}`, ...headers].join('\r\n')}\r\n\r\n${body}`;
 }
@@ -40,48 +40,45 @@ function expectProblem(answer: RawAnswer, status: number): void {
   );
 }
 
-describe('a body arrives', () => {
+describe('a request body', () => {
   const chunked = ['Transfer-Encoding: chunked', JSON_TYPE];
 
-  test('in chunks, cut anywhere', async () => {
+  test('is accepted in chunks of any size', async () => {
     const bytes = [...good].map((character) => `1\r\n${character}\r\n`).join('');
     const answer = await send(request('POST /api/projects HTTP/1.1', chunked), bytes, '0\r\n\r\n');
     expect(answer.status).toBe(201);
   });
 
-  test('after it was asked for', async () => {
+  test('is accepted after 100 Continue', async () => {
     const headers = ['Expect: 100-continue', JSON_TYPE, `Content-Length: ${good.length}`];
     const answers = await sendRaw(app.url, [request('POST /api/projects HTTP/1.1', headers, good)]);
     expect(answers.map(({ status }) => status)).toEqual([100, 201]);
   });
 
-  test('under an expectation nobody knows, which is ignored', async () => {
+  test('is accepted with an unknown expectation', async () => {
     const headers = ['Expect: the-best', JSON_TYPE, `Content-Length: ${good.length}`];
     expect((await send(request('POST /api/projects HTTP/1.1', headers, good))).status).toBe(201);
   });
 
-  test('of a chunk with a wrong length, and is refused', async () => {
+  test('with an invalid chunk length is refused', async () => {
     expectProblem(await send(request('POST /api/projects HTTP/1.1', chunked, 'zz\r\n{}\r\n0\r\n\r\n')), 400);
   });
 
-  test('with its length said twice, and is refused', async () => {
+  test('with two lengths is refused', async () => {
     const both = [...chunked, 'Content-Length: 2'];
     expectProblem(await send(request('POST /api/projects HTTP/1.1', both, '2\r\n{}\r\n0\r\n\r\n')), 400);
     const twice = [JSON_TYPE, 'Content-Length: 2', 'Content-Length: 3'];
     expectProblem(await send(request('POST /api/projects HTTP/1.1', twice, '{}')), 400);
   });
 
-  test.each(['-2', '2x', '0x2', '1e1', '99999999999999999999'])(
-    'with the length %s, and is refused',
-    async (length) => {
-      const headers = [JSON_TYPE, `Content-Length: ${length}`];
-      const answer = await send(request('POST /api/projects HTTP/1.1', headers, '{}'));
-      expect([400, 413]).toContain(answer.status);
-    },
-  );
+  test.each(['-2', '2x', '0x2', '1e1', '99999999999999999999'])('with the length %s is refused', async (length) => {
+    const headers = [JSON_TYPE, `Content-Length: ${length}`];
+    const answer = await send(request('POST /api/projects HTTP/1.1', headers, '{}'));
+    expect([400, 413]).toContain(answer.status);
+  });
 });
 
-describe('a request that is none is refused with a problem', () => {
+describe('an invalid request is refused as problem+json', () => {
   test.each<[string, () => string, number]>([
     ['garbage', () => 'garbage\r\n\r\n', 400],
     ['an unknown method', () => request('FOO /api/projects HTTP/1.1'), 400],
@@ -133,7 +130,7 @@ describe('paths', () => {
     '/favicon.ico',
     '/.env',
     '/graphqlx',
-  ])('%s is not there', async (path) => {
+  ])('%s is not found', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE', 'PUT']) {
       const answer = await send(
         request(`${method} ${path} HTTP/1.1`, ['Content-Length: 1', 'Content-Type: text/x'], '!'),
@@ -142,7 +139,7 @@ describe('paths', () => {
     }
   });
 
-  test('a slash at the end leads to no resource', async () => {
+  test('a path with a trailing slash is not found', async () => {
     expectProblem(await send(request('GET /api/projects/ HTTP/1.1')), 404);
     expectProblem(await send(request('DELETE /api/projects/ HTTP/1.1')), 404);
     expectProblem(await send(request('POST /api/projects/ HTTP/1.1')), 405);
@@ -160,16 +157,16 @@ describe('paths', () => {
     ['a line break', '%0d%0a'],
     ['a slash', '..%2F..%2Fetc%2Fpasswd'],
     ['dots', '..%2e'],
-    ['a blank', '%20'],
+    ['a space', '%20'],
     ['an emoji', '%F0%9F%98%80'],
-    ['a wild card', '*'],
+    ['a wildcard', '*'],
     ['SQL', "'%3B--"],
     ['201 characters', 'a'.repeat(201)],
     ['8 KB', 'a'.repeat(8_000)],
-    ['a good id with NUL behind it', 'proj_01jc9x2v5qe3w8k4m6n7p9r0st%00'],
-    ['a good id in upper case', 'PROJ_01JC9X2V5QE3W8K4M6N7P9R0ST'],
-    ['an id of another kind', 'wh_01jc9x2v5qe3w8k4m6n7p9r0st'],
-  ])('an id with %s does not exist', async (_name, id) => {
+    ['a valid ID followed by NUL', 'proj_01jc9x2v5qe3w8k4m6n7p9r0st%00'],
+    ['a valid ID in uppercase', 'PROJ_01JC9X2V5QE3W8K4M6N7P9R0ST'],
+    ['an ID of another type', 'wh_01jc9x2v5qe3w8k4m6n7p9r0st'],
+  ])('an ID with %s is not found', async (_name, id) => {
     const { base } = await createProject(alice);
     const list = await rest.send<{ data: unknown[] }>(alice, 'GET', '/api/projects?limit=100');
     for (const path of [
@@ -187,7 +184,7 @@ describe('paths', () => {
     expect(after.body.data).toHaveLength(list.body.data.length);
   });
 
-  test('an empty id of a project does not stand for any project', async () => {
+  test('an empty project ID does not match any project', async () => {
     const { base } = await createProject(alice);
     const { id } = await createWebhook(alice, base);
     for (const method of ['GET', 'DELETE']) {
@@ -196,18 +193,18 @@ describe('paths', () => {
     expect((await rest.send(alice, 'GET', `${base}/webhooks/${id}`)).status).toBe(200);
   });
 
-  test('a percent-encoded id is the id', async () => {
+  test('a percent-encoded ID is decoded', async () => {
     const { id } = await createProject(alice);
     const answer = await rest.send(alice, 'GET', `/api/projects/%70roj%5F${id.slice(5)}`);
     expect(answer).toMatchObject({ status: 200, body: { id } });
   });
 
-  test('the absolute form of a target is understood', async () => {
+  test('the absolute form of a request target is accepted', async () => {
     expect((await send(request('GET http://tollgate.test/api/projects HTTP/1.1'))).status).toBe(200);
   });
 });
 
-test('a connection goes on after refused requests', async () => {
+test('a connection stays open after refused requests', async () => {
   const answers = await sendRaw(
     app.url,
     [
@@ -221,22 +218,22 @@ test('a connection goes on after refused requests', async () => {
   expect(answers.map(({ status }) => status)).toEqual([404, 422, 405, 200]);
 });
 
-describe('the request id', () => {
-  test('of the caller comes back in the header and the problem', async () => {
+describe('the request ID', () => {
+  test('of the caller is returned in the header and the error', async () => {
     const answer = await rest.send(alice, 'GET', '/api/nope', { headers: { 'x-request-id': 'abc-123.DEF_4' } });
     expect(answer.headers.get('x-request-id')).toBe('abc-123.DEF_4');
     expect(answer.body.requestId).toBe('abc-123.DEF_4');
   });
 
   test.each(['short', 'a'.repeat(65), 'with blank', '<script>alert(1)', 'ünicode-ünicode'])(
-    'of the form %s is replaced by one of our own',
+    '%j is replaced with a generated one',
     async (id) => {
       const answer = await send(request('GET /api/projects HTTP/1.1', [`X-Request-Id: ${id}`]));
       expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f-]{36}$/);
     },
   );
 
-  test('is in GraphQL errors too, also after a body was read', async () => {
+  test('is also in GraphQL errors', async () => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
       headers: {
@@ -250,7 +247,7 @@ describe('the request id', () => {
   });
 });
 
-test('no answer is kept by caches or guessed at by browsers', async () => {
+test('no response is cached, or has its type guessed by browsers', async () => {
   for (const path of ['/api/projects', '/api/nope', '/api/projects/%zz']) {
     const answer = await rest.send(alice, 'GET', path);
     expect(answer.headers.get('cache-control')).toBe('no-store');

@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** A process with this role alone, once it is ready: what it has loaded, and its memory. */
+/** Starts a process with only this role. Returns its loaded modules and its memory once it is ready. */
 async function start(role: Role): Promise<Started> {
   const loadedModulesFile = join(directory, role);
   const node = await startServiceNode({ role, databaseUrl: database.url, dataDir: directory, loadedModulesFile });
@@ -43,10 +43,10 @@ const CHAIN_CLIENT = packages('viem');
 const DELIVERIES = ['/src/roles/worker.ts', '/src/delivery/worker.ts'];
 const SANDBOX = ['/src/sandbox/'];
 const TRACING_SDK = packages('@opentelemetry/sdk-trace-node', '@opentelemetry/exporter-trace-otlp-http');
-/** What Prisma makes its queries with. It takes 50 MB when the first is made. */
+/** Prisma's query compiler takes 50 MB once the first query is made. */
 const QUERY_COMPILER = ['/query_compiler_'];
 
-describe('a process loads what its role needs, and nothing of the others', () => {
+describe('a process loads only the modules that its role needs', () => {
   const NEEDLESS: [role: Role, modules: string[], atMostMegabytes: number][] = [
     [
       'worker',
@@ -68,7 +68,7 @@ describe('a process loads what its role needs, and nothing of the others', () =>
     expect(residentMegabytes).toBeLessThan(atMostMegabytes);
   });
 
-  test('those that it looks for are there, in the processes that need them', () => {
+  test('the checked modules are loaded by the roles that need them', () => {
     const wanted = [...GRAPHQL, ...PAYMENTS, ...CHAIN_CLIENT, ...DELIVERIES];
     expect(wanted.filter((part) => ![...seen].some((url) => url.includes(part)))).toEqual([]);
   });

@@ -38,7 +38,7 @@ async function page(args: string): Promise<Page> {
 }
 
 describe('a connection', () => {
-  test('is read to its end, newest first, without loss or repeat, whatever the size of the page', async () => {
+  test('can be read to its end, newest first, without gaps or duplicates, with any page size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 30 }), async (size) => {
         const read: string[] = [];
@@ -55,7 +55,7 @@ describe('a connection', () => {
     );
   });
 
-  test('is read backwards the same way', async () => {
+  test('can be read backward in the same way', async () => {
     const read: string[] = [];
     for (let before = ''; ; ) {
       const { nodes, pageInfo } = await page(`last: 5${before && `, before: "${before}"`}`);
@@ -66,7 +66,7 @@ describe('a connection', () => {
     expect(read).toEqual(ids);
   });
 
-  test('goes on behind an item that has been deleted meanwhile', async () => {
+  test('continues after a cursor whose item was deleted', async () => {
     const { pageInfo } = await page('first: 4');
     const gone = pageInfo.endCursor!;
     await alice.rest('DELETE', `/api/projects/${gone}`);
@@ -75,7 +75,7 @@ describe('a connection', () => {
     ids = ids.filter((id) => id !== gone);
   });
 
-  test('has 20 items on a page that asks for no size', async () => {
+  test('has 20 items per page by default', async () => {
     expect((await page('')).nodes).toHaveLength(20);
   });
 
@@ -84,7 +84,7 @@ describe('a connection', () => {
     ['after: "nonsense"', '/after'],
     ['before: "\\u0000"', '/before'],
     ['after: "ep_01jc9x2v5qe3w8k4m6n7p9r0st"', '/after'],
-  ])('refuses %s by name', async (args, field) => {
+  ])('refuses %s with its field', async (args, field) => {
     const { errors } = await alice.graphql(`{ projects(${args}) { nodes { id } } }`);
     expect(errors![0]!.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field });
   });

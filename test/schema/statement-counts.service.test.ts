@@ -117,9 +117,9 @@ async function run(source: string, variableValues: Record<string, unknown> = {})
   return { data, statements: texts.filter((text) => /^\s*(SELECT|WITH)/.test(text)).length };
 }
 
-// One statement for the projects and one for which of them are visible; then one for each project and list, whose pages have
-// a limit each, and one for each relation on such a page.
-describe('the number of SQL statements that a document costs', () => {
+// One statement reads the projects and one checks which of them are visible. Then there is one for each project and
+// list, because each page has its own limit, and one for each relation on such a page.
+describe('the number of SQL statements for a document', () => {
   test.each([
     {
       what: 'the nested query of the README, for five projects',
@@ -166,7 +166,7 @@ describe('the number of SQL statements that a document costs', () => {
       } }`,
     },
     {
-      what: 'a project alone',
+      what: 'only a project',
       statements: 1,
       source: 'query ($projectId: ID!) { project(id: $projectId) { name } }',
     },

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Like npm: it deletes what is there and fails when another one does the same. It goes on when there is a file `go`. */
+/** A fake npm. It deletes existing files, fails if another one is running, and continues once a file `go` exists. */
 const NPM = `#!${process.execPath}
 const { appendFileSync, chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } = require('node:fs');
 const root = process.cwd();
@@ -32,7 +32,7 @@ const timer = setInterval(() => {
 }, 10);
 `;
 
-/** What the setup reads, and what its tools would make. */
+/** Files that the setup reads, and files that its tools would generate. */
 const FILES = [
   'package-lock.json',
   'prisma/schema.prisma',
@@ -91,20 +91,20 @@ function start(): Setup {
 const goOn = () => writeFile(join(folder, 'go'), '');
 const linesOf = async (name: string) =>
   (await readFile(join(folder, name), 'utf8').catch(() => '')).split('\n').filter(Boolean);
-/** The process of every npm so far. */
+/** Returns the process IDs of all npm runs so far. */
 const npmRuns = async () => (await linesOf('npm.log')).map(Number);
 const npmHasRun = (times: number) => expect.poll(npmRuns).toHaveLength(times);
 const hasToWait = (setup: Setup) =>
   expect.poll(() => setup.output() || setup.process.exitCode).toMatch(/Waiting for the setup of process \d+/);
 
-/** Everything was made once, in order, and nothing of the lock is left. */
+/** Expects that everything was generated once, in order, and that no lock is left. */
 async function expectMadeOnce(): Promise<void> {
   const tools = (await linesOf('tools.log')).map((path) => path.split('/').at(-1));
   expect(tools).toEqual(['prisma', 'graphql-codegen', 'vite']);
   expect(await readdir(join(folder, '.setup'))).toEqual([]);
 }
 
-it('of two setups at once one waits, and then finds everything made', async () => {
+test('if two setups run at once, one waits and then has nothing to do', async () => {
   const first = start();
   await npmHasRun(1);
   const second = start();
@@ -115,7 +115,7 @@ it('of two setups at once one waits, and then finds everything made', async () =
   await expectMadeOnce();
 });
 
-it('a setup with nothing to do neither waits nor runs anything', async () => {
+test('a setup with nothing to do neither waits nor runs anything', async () => {
   await goOn();
   await start().ended;
   await rm(join(folder, '.setup'), { recursive: true });
@@ -126,7 +126,7 @@ it('a setup with nothing to do neither waits nor runs anything', async () => {
   await expect(readdir(join(folder, '.setup'))).rejects.toThrow('ENOENT');
 });
 
-it('the setup after one that crashed waits for the npm that is left, and then takes over', async () => {
+test('the setup after a crashed one waits for the npm that still runs, and then takes over', async () => {
   const first = start();
   await npmHasRun(1);
   first.process.kill('SIGKILL');
@@ -139,7 +139,7 @@ it('the setup after one that crashed waits for the npm that is left, and then ta
   await expectMadeOnce();
 });
 
-it('of many setups after one that crashed with its npm one takes over, and the others wait for it', async () => {
+test('if many setups start after a crashed one, one takes over and the others wait for it', async () => {
   const first = start();
   await npmHasRun(1);
   first.process.kill('SIGKILL');
@@ -158,7 +158,7 @@ it('of many setups after one that crashed with its npm one takes over, and the o
   await expectMadeOnce();
 });
 
-it('a setup that fails says why and leaves the lock to the one that waits', async () => {
+test('a setup that fails prints the reason and releases the lock', async () => {
   const first = start();
   await npmHasRun(1);
   const second = start();
@@ -166,13 +166,13 @@ it('a setup that fails says why and leaves the lock to the one that waits', asyn
   process.kill((await npmRuns())[0]!, 'SIGTERM');
   expect(await first.ended).toBe(1);
   expect(first.output()).toContain('npm ci --no-audit --no-fund --loglevel=error failed');
-  // The second one is let on, and meets what the killed npm left.
+  // The second one continues, and fails because of the files that the killed npm left.
   expect(await second.ended).toBe(1);
   expect(second.output()).toContain('ENOTEMPTY');
   expect(await readdir(join(folder, '.setup'))).toEqual([]);
 });
 
-it('a lock of a process whose number another one has by now is taken over', async () => {
+test('a lock is taken over if another process now has the process ID of its holder', async () => {
   const holder = `${process.pid}-0123456789ab`;
   await mkdir(join(folder, '.setup/lock'), { recursive: true });
   await writeFile(join(folder, '.setup/lock', holder), `${process.pid} 1\n`);

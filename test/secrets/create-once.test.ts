@@ -10,14 +10,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-test('a file is made for its owner only, and then never made again', async () => {
+test('a file is created once, readable only by its owner', async () => {
   const path = join(directory, 'a/b/file');
   expect(await readOrCreate(path, () => 'one')).toBe('one');
   expect(await readOrCreate(path, () => Promise.reject(new Error('not called')))).toBe('one');
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test('of two that make it at the same time, the slower one takes what the faster one made', async () => {
+test("if two processes create a file at the same time, the slower one uses the other's contents", async () => {
   const path = join(directory, 'file');
   const slower = await readOrCreate(path, async () => {
     expect(await readOrCreate(path, () => 'faster')).toBe('faster');
@@ -27,7 +27,7 @@ test('of two that make it at the same time, the slower one takes what the faster
   expect(await readdir(directory)).toEqual(['file']);
 });
 
-test('nothing is left behind when its contents cannot be made', async () => {
+test('nothing is left behind if the contents cannot be created', async () => {
   const path = join(directory, 'file');
   await expect(readOrCreate(path, () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy');
   expect(await readdir(directory)).toEqual([]);

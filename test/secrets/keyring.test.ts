@@ -9,14 +9,14 @@ const KEY_A = Buffer.alloc(32, 1).toString('base64');
 const KEY_B = Buffer.alloc(32, 2).toString('base64');
 
 describe('SECRET_KEYS', () => {
-  test('the first key is the current one and all of them are known', () => {
+  test('the first key is the current one, and all keys are available', () => {
     const keyring = parseKeyring(`b2:${KEY_B}, a1:${KEY_A}`);
     expect(keyring.current.id).toBe('b2');
     expect([...keyring.all.keys()]).toEqual(['b2', 'a1']);
     expect(keyring.all.get('b2')).toBe(keyring.current);
   });
 
-  test('each purpose has a sub-key of its own, none of which is the master key', () => {
+  test('each purpose has a different key, and none is the master key', () => {
     const { encryptionKey, apiKeyHashKey } = parseKeyring(`a:${KEY_A}`).current;
     const keys = [encryptionKey, apiKeyHashKey].map((key) => key.export().toString('base64'));
     expect(new Set([...keys, KEY_A]).size).toBe(3);
@@ -24,14 +24,14 @@ describe('SECRET_KEYS', () => {
 
   test.each([
     ['nothing', ''],
-    ['no id', KEY_A],
-    ['an id in upper case', `A:${KEY_A}`],
-    ['an id of 17 characters', `${'a'.repeat(17)}:${KEY_A}`],
+    ['no ID', KEY_A],
+    ['an ID in uppercase', `A:${KEY_A}`],
+    ['an ID of 17 characters', `${'a'.repeat(17)}:${KEY_A}`],
     ['a key of 31 bytes', `a:${Buffer.alloc(31, 7).toString('base64')}`],
     ['a key of 33 bytes', `a:${Buffer.alloc(33, 7).toString('base64')}`],
     ['a key in hex', `a:${Buffer.alloc(32, 7).toString('hex')}`],
     ['a third part', `a:${KEY_A}:x`],
-    ['the same id twice', `a:${KEY_A},a:${KEY_B}`],
+    ['the same ID twice', `a:${KEY_A},a:${KEY_B}`],
     ['a trailing comma', `a:${KEY_A},`],
   ])('%s is refused without repeating the key', (_what, text) => {
     const error = catchError(() => parseKeyring(text));
@@ -39,7 +39,7 @@ describe('SECRET_KEYS', () => {
     for (const key of [KEY_A, KEY_B, 'BwcHBw', '070707']) expect(error.message).not.toContain(key);
   });
 
-  test('a keyring that is printed or logged shows no key', () => {
+  test('printing or logging a keyring shows no key', () => {
     const keyring = parseKeyring(`a:${KEY_A}`);
     const { encryptionKey } = keyring.current;
     const printed = inspect(keyring, { depth: 10, showHidden: true }) + JSON.stringify(keyring.current);
@@ -57,7 +57,7 @@ describe('without SECRET_KEYS', () => {
   });
   afterEach(() => rm(dataDir, { recursive: true }));
 
-  test('a key is made once, for its owner only, and read again at the next start', async () => {
+  test('a key is created once, readable only by its owner, and read at the next start', async () => {
     const nested = join(dataDir, 'not/there/yet');
     const first = await loadKeyring({ dataDir: nested });
     const second = await loadKeyring({ dataDir: nested });
@@ -72,7 +72,7 @@ describe('without SECRET_KEYS', () => {
     expect(await readdir(dataDir)).toEqual(['secret-keys']);
   });
 
-  test('two data directories get different keys under different ids', async () => {
+  test('two data directories get different keys with different IDs', async () => {
     const [a, b] = [
       await loadKeyring({ dataDir: join(dataDir, 'a') }),
       await loadKeyring({ dataDir: join(dataDir, 'b') }),
@@ -81,14 +81,14 @@ describe('without SECRET_KEYS', () => {
     expect(fingerprint(a)).not.toBe(fingerprint(b));
   });
 
-  test('a damaged file is an error that names it, and is left as it is', async () => {
+  test('a damaged file causes an error that names it, and is not changed', async () => {
     const path = join(dataDir, 'secret-keys');
     await writeFile(path, '');
     await expect(loadKeyring({ dataDir })).rejects.toThrow(path);
     expect(await readFile(path, 'utf8')).toBe('');
   });
 
-  test('SECRET_KEYS wins over the file, which is then not even made', async () => {
+  test('SECRET_KEYS overrides the file, which is then not created', async () => {
     expect((await loadKeyring({ secretKeys: `a:${KEY_A}`, dataDir })).current.id).toBe('a');
     expect(await readdir(dataDir)).toEqual([]);
   });

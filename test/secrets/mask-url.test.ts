@@ -33,7 +33,7 @@ describe('a masked URL', () => {
     expect(maskUrl(url)).toBe(masked);
   });
 
-  test('stays as it is when it is masked again', () => {
+  test('stays the same when it is masked again', () => {
     const texts = fc.oneof(urls, fc.string());
     fc.assert(fc.property(texts, (url) => void expect(maskUrl(maskUrl(url))).toBe(maskUrl(url))));
   });
@@ -47,7 +47,7 @@ describe('a masked URL', () => {
     fc.assert(fc.property(readable, (url) => void expect(shape(maskUrl(url))).toEqual(shape(url))));
   });
 
-  test('never has a value of the query, a name or a password, or a segment that is no plain word', () => {
+  test('never has query values, user names, passwords or segments that are not plain words', () => {
     const token = fc.stringMatching(/^[A-Za-z0-9%~._-]{0,20}#[A-Za-z0-9]{8}$/).map((text) => text.replace('#', 'Q7'));
     const name = fc.stringMatching(/^[a-z]{1,8}$/);
     fc.assert(
@@ -68,20 +68,20 @@ describe('the hidden parts of a URL', () => {
 
   test.each([
     ['the path', '/hooks/tollgate/ab%2Fc12d'],
-    ['the target of the request', '/hooks/tollgate/ab%2Fc12d?token=p%C3%A4ssw%C3%B6rd+1&short=xyz'],
+    ['the request target', '/hooks/tollgate/ab%2Fc12d?token=p%C3%A4ssw%C3%B6rd+1&short=xyz'],
     ['a segment', 'ab%2Fc12d'],
     ['a segment, decoded', 'ab/c12d'],
     ['a value', 'p%C3%A4ssw%C3%B6rd+1'],
-    ['a value in lower case octets', 'p%c3%a4ssw%c3%b6rd+1'],
+    ['a value with lowercase escapes', 'p%c3%a4ssw%c3%b6rd+1'],
     ['a value, decoded', 'pässwörd 1'],
     ['a value in JSON', '"p\\u00e4ssw\\u00f6rd 1"'],
     ['a value in base64', Buffer.from('pässwörd 1').toString('base64')],
     ['a short value with its name', 'short=xyz'],
-  ])('are found in texts of others: %s', (_what, text) => {
+  ])('are masked in other texts: %s', (_what, text) => {
     expect(scrub(`before ${text} after`, [url])).toMatch(/^before "?••••"? after$/);
   });
 
-  test('leave out words and short pieces where they stand alone, and all where nothing is hidden', () => {
+  test('do not include common words and short pieces, or anything if nothing is hidden', () => {
     expect(scrub('Tell tollgate at example.com about xyz: hooks.', [url])).toBe(
       'Tell tollgate at example.com about xyz: hooks.',
     );

@@ -30,7 +30,7 @@ const SECRET = 'k"ey/+ü&<s>\\ 1\'2\n3=?';
 
 describe('scrub', () => {
   test.each([
-    ['as it is', SECRET],
+    ['unchanged', SECRET],
     ['URL-encoded', encodeURIComponent(SECRET)],
     ['URL-encoded in lower case', encodeURIComponent(SECRET).replace(/%../g, (octet) => octet.toLowerCase())],
     ['form-encoded', new URLSearchParams({ key: SECRET }).toString()],
@@ -49,7 +49,7 @@ describe('scrub', () => {
     }
   });
 
-  test('no text keeps a secret, at whatever place and in whatever spelling', () => {
+  test('masks a secret at any place and in any encoding', () => {
     const spellings = [
       (text: string) => text,
       encodeURIComponent,
@@ -66,7 +66,7 @@ describe('scrub', () => {
     );
   });
 
-  test('base64 is found at every alignment', () => {
+  test('masks base64 at every alignment', () => {
     for (let offset = 0; offset < 9; offset++) {
       const text = Buffer.from(`${'x'.repeat(offset)}sk_live_abcdefghijkl and more`).toString('base64');
       const scrubbed = scrub(text, ['sk_live_abcdefghijkl']);
@@ -75,7 +75,7 @@ describe('scrub', () => {
     }
   });
 
-  test('long runs of letters and digits are masked however often a text was escaped within a text', () => {
+  test('masks long runs of letters and digits in repeatedly escaped text', () => {
     const secret = 'AbCdEfGh12345678+/="\\zYxWvUtS87654321';
     let text = `bad key ${secret}`;
     for (let depth = 0; depth < 4; depth++) {
@@ -84,7 +84,7 @@ describe('scrub', () => {
     }
   });
 
-  test('of a secret URL its path, its token and its signature are masked also without the host', () => {
+  test('masks the path, token and signature of a secret URL, even without the host', () => {
     const url = 'https://hooks.example.com/services/T0000000/B0000000/AbCdEfGhIjKlMnOpQrStUvWx?sig=0123456789abcdef%3D';
     const texts = [
       url,
@@ -100,15 +100,15 @@ describe('scrub', () => {
     expect(scrub('hooks.example.com/services is down', [url])).toBe('hooks.example.com/services is down');
   });
 
-  test('a secret that contains another one is masked whole', () => {
+  test('masks all of a secret that contains another one', () => {
     expect(scrub('abcdefgh-ijklmnop', ['abcdefgh', 'abcdefgh-ijklmnop'])).toBe('••••');
   });
 
-  test('text without secrets is left alone, also when a secret is empty or has broken Unicode', () => {
+  test('does not change text without secrets, even if a secret is empty or invalid Unicode', () => {
     expect(scrub('nothing to hide', ['', '\ud800broken-surrogate', 'other-secret'])).toBe('nothing to hide');
   });
 
-  test('replacement patterns in a text are not interpreted', () => {
+  test('does not interpret replacement patterns', () => {
     expect(scrub("$& secret-value $'", ['secret-value'])).toBe("$& •••• $'");
   });
 });

@@ -32,7 +32,7 @@ afterAll(async () => {
   if (dataDir) await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Starts a process with that setting, and stops the one in whose place it comes. */
+/** Starts a process with these SECRET_KEYS, and stops the one that it replaces. */
 async function start(keys: string, inPlaceOf?: TestApp): Promise<TestApp> {
   const app = await startTestApp({ databaseUrl: database.url, dataDir, env: { SECRET_KEYS: keys } });
   running.add(app);
@@ -43,7 +43,7 @@ async function start(keys: string, inPlaceOf?: TestApp): Promise<TestApp> {
   return app;
 }
 
-/** What was made under any key works on a process: its webhook is signed, its API key is known. */
+/** Expects that API keys and webhooks created with any key work on a process. */
 async function expectToWork(app: TestApp, { base, keys, secrets }: Made, user: TestUser): Promise<void> {
   for (const key of keys) expect((await app.caller(key).rest('GET', base)).status).toBe(200);
   receiver.requests.length = 0;
@@ -62,7 +62,7 @@ async function expectToWork(app: TestApp, { base, keys, secrets }: Made, user: T
 
 type Made = { base: string; keys: string[]; secrets: string[] };
 
-test('the secret key is replaced in the four steps of docs/operations.md, two processes one after the other', async () => {
+test('the four steps of docs/operations.md replace the secret key on two processes without interruption', async () => {
   let [first, second] = [await start(OLD), await start(OLD)];
   const user = await first.user('alice');
   const { base } = await createProject(user);
@@ -76,7 +76,7 @@ test('the secret key is replaced in the four steps of docs/operations.md, two pr
 
   for (const keys of [`${OLD},${NEW}`, `${NEW},${OLD}`]) {
     first = await start(keys, first);
-    // While one process has the new setting and one the old, each reads what the other writes.
+    // With different settings, each process can read what the other one writes.
     await makeMore(first);
     await expectToWork(second, made, user);
     await expectToWork(first, made, user);

@@ -65,7 +65,7 @@ async function addWebhooks(count: number, box: SecretBox, withPrevious = false):
 const rotate = (batchSize = 7) => rotateSecrets({ db, keyring, secretBox, log, batchSize });
 
 describe('rotating the secrets', () => {
-  test('seals every column of every row anew, so that the old key can go', async () => {
+  test('reseals every column of every row, so that the old key can be removed', async () => {
     const ids = await addWebhooks(20, before, true);
     const connectorId = newId('Connector');
     await db.prisma.connector.create({
@@ -91,7 +91,7 @@ describe('rotating the secrets', () => {
     );
   });
 
-  test('does nothing the second time, and leaves rows that are current as they are', async () => {
+  test('does nothing the second time, and does not change current rows', async () => {
     await addWebhooks(5, before);
     const [current] = await addWebhooks(1, secretBox);
     const { secret, updatedAt } = await db.prisma.webhook.findUniqueOrThrow({ where: { id: current! } });
@@ -100,7 +100,7 @@ describe('rotating the secrets', () => {
     expect(await db.prisma.webhook.findUniqueOrThrow({ where: { id: current! } })).toMatchObject({ secret, updatedAt });
   });
 
-  test('never overwrites a secret that somebody changes meanwhile', async () => {
+  test('never overwrites a secret that changes during the rotation', async () => {
     const ids = await addWebhooks(200, before);
     const traffic = (async () => {
       for (const id of ids) {
@@ -115,13 +115,13 @@ describe('rotating the secrets', () => {
     }
   });
 
-  test('passes over a row that is deleted meanwhile', async () => {
+  test('skips rows that are deleted during the rotation', async () => {
     await addWebhooks(50, before);
     const [report] = await Promise.all([rotate(5), db.prisma.webhook.deleteMany()]);
     expect(report).toMatchObject({ unreadable: [], remaining: 0 });
   });
 
-  test('two runs at once and one that was broken off leave nothing unreadable', async () => {
+  test('leaves everything readable after concurrent and interrupted runs', async () => {
     const ids = await addWebhooks(100, before);
     const dying = await openDatabase({ url: database.url, poolSize: 2, log });
     const brokenOff = rotateSecrets({
@@ -142,7 +142,7 @@ describe('rotating the secrets', () => {
     }
   });
 
-  test('reports what it cannot open, leaves it as it is and goes on', async () => {
+  test('reports and keeps secrets that it cannot open, and continues', async () => {
     const stranger = createSecretBox(parseKeyring(`lost:${randomBytes(32).toString('base64')}`));
     const [lost] = await addWebhooks(1, stranger);
     const original = await db.prisma.webhook.findUniqueOrThrow({ where: { id: lost! } });
@@ -155,7 +155,7 @@ describe('rotating the secrets', () => {
     expect(await db.prisma.webhook.findUniqueOrThrow({ where: { id: lost! } })).toEqual(original);
   });
 
-  test('counts the API keys that need the old key still', async () => {
+  test('counts the API keys that still need the old key', async () => {
     const key = { projectId, name: 'key', environment: 'TEST' as const, last4: 'abcd' };
     await db.prisma.apiKey.createMany({
       data: [
@@ -183,12 +183,12 @@ describe('the command rotate-secrets', () => {
     for (const key of [OLD, NEW]) expect(stdout + stderr).not.toContain(key.split(':')[1]);
   });
 
-  test('ends with status 1 while something cannot be opened', async () => {
+  test('exits with status 1 while a secret cannot be opened', async () => {
     await addWebhooks(1, before);
     await expect(run(NEW)).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('"remaining": 1') });
   });
 
-  test('ends with status 1 and a message when the configuration is wrong', async () => {
+  test('exits with status 1 and a message if the configuration is invalid', async () => {
     const failure = { code: 1, stdout: '', stderr: expect.stringContaining('SECRET_KEYS') };
     await expect(run('nonsense')).rejects.toMatchObject(failure);
   });

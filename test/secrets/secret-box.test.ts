@@ -9,7 +9,7 @@ const NEW = `new:${randomBytes(32).toString('base64')}`;
 const box = createSecretBox(parseKeyring(NEW));
 const CONTEXT: SealContext = { table: 'Webhook', column: 'secret', rowId: 'wh_1', projectId: 'proj_1' };
 
-// Characters that a sloppy joining of the parts would confuse.
+// Characters that careless joining of the parts would confuse.
 const part = fc.string({ unit: fc.constantFrom('a', 'b', '|', '"', ',', '\\', '\0', '.'), maxLength: 6 });
 const context = fc.record({ table: part, column: part, rowId: part, projectId: part });
 
@@ -25,7 +25,7 @@ describe('the secret box', () => {
     );
   });
 
-  test('a secret opens in its own cell only', () => {
+  test('opens a secret only in its own cell', () => {
     fc.assert(
       fc.property(context, context, (place, other) => {
         fc.pre(JSON.stringify(place) !== JSON.stringify(other));
@@ -34,7 +34,7 @@ describe('the secret box', () => {
     );
   });
 
-  test('two ciphertexts that were swapped between rows, columns or projects both stay closed', () => {
+  test('does not open ciphertexts that were swapped between rows, columns or projects', () => {
     const neighbours: SealContext[] = [
       { ...CONTEXT, rowId: 'wh_2' },
       { ...CONTEXT, column: 'previousSecret' },
@@ -49,14 +49,14 @@ describe('the secret box', () => {
   });
 
   test.each(['|', ',', '.', '\0', '","', '":"'])(
-    'cells whose names are cut at another %j are told apart',
+    'distinguishes cells whose names contain %j at different places',
     (separator) => {
       const sealed = box.seal('secret', { ...CONTEXT, table: `a${separator}b`, column: 'c' });
       expect(() => box.open(sealed, { ...CONTEXT, table: 'a', column: `b${separator}c` })).toThrow('altered');
     },
   );
 
-  test('no change of a single bit, and no change of a single character, goes unnoticed', () => {
+  test('detects a change of a single bit', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat(), fc.nat({ max: 7 }), (plaintext, position, bit) => {
         const sealed = box.seal(plaintext, CONTEXT);
@@ -78,11 +78,11 @@ describe('the secret box', () => {
     ['a line break', (sealed: string) => `${sealed}\n`],
     ['the plaintext', () => 'whsec_plain'],
     ['nothing', () => ''],
-  ])('%s is refused', (_what, alter) => {
+  ])('refuses %s', (_what, alter) => {
     expect(() => box.open(alter(box.seal('secret', CONTEXT)), CONTEXT)).toThrow('cannot be opened');
   });
 
-  test('errors name the cell and neither the plaintext nor the ciphertext', () => {
+  test('names the cell in errors, but neither the plaintext nor the ciphertext', () => {
     const sealed = box.seal('hunter2', CONTEXT);
     for (const altered of [`${sealed}x`, sealed.slice(0, -2)]) {
       expect(() => box.open(altered, CONTEXT)).toThrow(
@@ -92,12 +92,12 @@ describe('the secret box', () => {
   });
 });
 
-describe('rotation of the key', () => {
+describe('during a key rotation', () => {
   const before = createSecretBox(parseKeyring(OLD));
   const during = createSecretBox(parseKeyring(`${NEW},${OLD}`));
   const after = createSecretBox(parseKeyring(NEW));
 
-  test('old secrets open while the old key is in the keyring, and are known to be old', () => {
+  test('old secrets can be opened while the old key is in the keyring, and are not current', () => {
     const sealed = before.seal('secret', CONTEXT);
     expect(during.open(sealed, CONTEXT)).toBe('secret');
     expect(during.keyIdOf(sealed)).toBe('old');
@@ -105,17 +105,17 @@ describe('rotation of the key', () => {
     expect(during.isCurrent(during.seal('secret', CONTEXT))).toBe(true);
   });
 
-  test('without their key they stay closed, with an error that names the key to bring back', () => {
+  test('secrets without their key cause an error that names the missing key', () => {
     const sealed = before.seal('secret', CONTEXT);
     expect(() => after.open(sealed, CONTEXT)).toThrow('its key old is not in SECRET_KEYS');
   });
 
-  test('a key that merely has the same id opens nothing', () => {
+  test('another key with the same ID opens nothing', () => {
     const impostor = createSecretBox(parseKeyring(`old:${randomBytes(32).toString('base64')}`));
     expect(() => impostor.open(before.seal('secret', CONTEXT), CONTEXT)).toThrow('altered');
   });
 
-  test('a ciphertext relabelled with another key id stays closed', () => {
+  test('a ciphertext relabeled with another key ID cannot be opened', () => {
     const relabelled = before.seal('secret', CONTEXT).replace('v1.old.', 'v1.new.');
     expect(() => during.open(relabelled, CONTEXT)).toThrow('altered');
   });

@@ -12,7 +12,7 @@ const maybe = (mark: string, text: fc.Arbitrary<string>) =>
     text.map((found) => mark + found),
   );
 
-/** URLs, and texts that are nearly some, with everything that the mask judges. What PostgreSQL cannot store is left out. */
+/** URLs and similar texts, with everything that masking depends on and only characters that PostgreSQL can store. */
 export const urls: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom('https://', 'http://', 'HTTPS://', 'hTtp://', 'ftp://', 'https:/', ''),

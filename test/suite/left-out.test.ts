@@ -6,7 +6,7 @@ import { describeLeftOut, REQUIREMENTS } from '../support/left-out.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 describe('the end of a test run', () => {
-  test('names each missing requirement, how to get it and what was left out', () => {
+  test('lists each missing requirement with how to get it and the skipped tests', () => {
     const lines = describeLeftOut([
       { file: 'test/console/projects.browser.test.ts', title: 'creates a project' },
       { file: 'test/console/projects.browser.test.ts', title: 'deletes a project' },
@@ -21,7 +21,7 @@ describe('the end of a test run', () => {
     ]);
   });
 
-  test('names tests that are skipped without a requirement', () => {
+  test('lists tests that are skipped without a requirement', () => {
     expect(describeLeftOut([{ file: 'test/money.test.ts', title: 'adds' }])).toEqual([
       'Left out: 1 test.',
       '  1 test skipped in the code.',
@@ -29,7 +29,7 @@ describe('the end of a test run', () => {
     ]);
   });
 
-  test('says nothing when every test ran', () => {
+  test('lists nothing if every test ran', () => {
     expect(describeLeftOut([])).toEqual([]);
   });
 });

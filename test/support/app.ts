@@ -27,8 +27,8 @@ type GraphQLAnswer<T> = {
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /**
- * The real service on an ephemeral port, with its own database and the dev issuer, as `npm start` runs it. It may send
- * requests to any loopback port.
+ * Starts the real service as `npm start` does, on an ephemeral port, with a new database and the dev issuer. It can
+ * send requests to any loopback port.
  *
  * @param options `databaseUrl` shares the database of another app, `env` sets environment variables, `config` changes the
  *   configuration made from them. All others are overrides.
@@ -81,7 +81,7 @@ export async function startTestApp(
   };
 }
 
-/** A caller of this service with this credential. */
+/** Returns a caller of a service with this credential. */
 export function caller(url: string, subject: string, token: string): TestUser {
   const authorization = `Bearer ${token}`;
   return {

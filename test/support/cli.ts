@@ -8,7 +8,7 @@ const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 
 export type CliProcess = {
-  /** Waits until what was printed, on either stream, matches. Rejects, showing it, when the command ends before. */
+  /** Waits until the output on either stream matches. Rejects with the output if the command ends first. */
   waitFor(pattern: RegExp): Promise<RegExpMatchArray>;
   /** The lines on standard output so far. */
   lines(): string[];
@@ -17,9 +17,9 @@ export type CliProcess = {
 };
 
 /**
- * Runs the command line in a process of its own. Nothing of the environment of the tests reaches its settings.
+ * Runs the command line in a separate process, without the settings in the tests' environment.
  *
- * @param input what is typed; nobody is there to ask otherwise
+ * @param input the standard input, empty by default
  */
 export function startCli(args: string[], env: Record<string, string> = {}, input?: string): CliProcess {
   const { PATH = '', HOME = '' } = process.env;
@@ -64,7 +64,7 @@ export function startCli(args: string[], env: Record<string, string> = {}, input
   };
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits until it ends. */
 export function runCli(args: string[], env: Record<string, string> = {}, input?: string): Promise<CliResult> {
   return startCli(args, env, input).ended;
 }

@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type CuttableProxy = {
-  /** `http://127.0.0.1:<port>`: whatever connects here is connected to the target. */
+  /** `http://127.0.0.1:<port>`. Connections to it are forwarded to the target. */
   url: string;
-  /** Cuts every connection, and lets none through until `mend`. */
+  /** Cuts all connections, and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
-  /** Carries nothing more over the connections there are, and says nothing: the other side has lost its power. */
+  /** Stops forwarding on all open connections without closing them, as if the other side had lost power. */
   silence(): void;
-  /** How many connections are open. */
+  /** The number of open connections. */
   openCount(): number;
   close(): Promise<void>;
 };
 
-/** A TCP proxy whose connections can be cut, as networks do. */
+/** Starts a TCP proxy whose connections can be cut, like those of a failing network. */
 export async function startCuttableProxy(targetUrl: string): Promise<CuttableProxy> {
   const { hostname, port } = new URL(targetUrl);
   const sockets = new Set<Socket>();

@@ -5,12 +5,12 @@ import { databaseUrl } from './database-url.ts';
 
 export type TestDatabase = { url: string; drop(): Promise<void> };
 
-/** A database of its own for a test file, with all migrations applied: a clone of the run's template. */
+/** Creates a database with all migrations applied, by cloning the template of the test run. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   return cloneDatabase('tollgate_template');
 }
 
-/** A database of its own without any table. */
+/** Creates a database without tables. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return cloneDatabase('template0');
 }
@@ -25,16 +25,16 @@ async function cloneDatabase(template: string): Promise<TestDatabase> {
   };
 }
 
-/** Gives connections that are just being closed the time they need, since ending them by force is an error to their owner. */
+/** Waits for connections that are being closed, because terminating them causes errors in their owners. */
 async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await runOnServer(serverUrl, `DROP DATABASE ${name}`).catch(async (error) => {
-    // 55006, object_in_use: after waiting for 5 s.
+    // PostgreSQL waits for 5 s before it reports 55006 (object_in_use).
     if (error.code !== '55006') throw error;
     await runOnServer(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`);
   });
 }
 
-/** Runs a statement over a connection of its own. */
+/** Runs a statement on a new connection. */
 export async function runOnServer(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -14,11 +14,11 @@ declare module 'vitest' {
 }
 
 declare global {
-  /** The server that all projects of a run share. */
+  /** The PostgreSQL server that all Vitest projects of a run share. */
   var testPostgres: { server?: Promise<EmbeddedPostgres>; users: number } | undefined;
 }
 
-// Vitest sets up each project in turn, with its own copy of this module.
+// Vitest sets up each project with a separate copy of this module.
 globalThis.testPostgres ??= { users: 0 };
 const shared = globalThis.testPostgres;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Texts that have broken programs before: controls, half characters, lookalikes, directions, syntax of other languages. */
+/** Texts that often break programs: control characters, lone surrogates, lookalikes, bidirectional text, code. */
 const KNOWN = [
   '\0',
   '\ud800',
@@ -31,7 +31,7 @@ const KNOWN = [
   'a\r\nSet-Cookie: x=1',
 ];
 
-/** Any text, half characters and very long ones included. */
+/** Any text, including lone surrogates and very long texts. */
 export function hostileText(maxLength = 300): fc.Arbitrary<string> {
   const anyUnits = fc
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength })
@@ -49,7 +49,7 @@ export function hostileText(maxLength = 300): fc.Arbitrary<string> {
   );
 }
 
-/** Any JSON value, with such texts as keys and values. */
+/** Any JSON value that contains hostile texts. */
 export function hostileJson(): fc.Arbitrary<unknown> {
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
@@ -65,7 +65,7 @@ export function hostileJson(): fc.Arbitrary<unknown> {
   return value;
 }
 
-/** A filter of events that is well-formed but for the texts in it. */
+/** A well-formed event filter that contains hostile texts. */
 export function hostileFilter(): fc.Arbitrary<unknown> {
   const condition = fc.oneof(
     fc

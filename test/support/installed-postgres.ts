@@ -9,12 +9,12 @@ import { freePort } from './free-port.ts';
 const run = promisify(execFile);
 const LIBRARY = '/usr/lib/postgresql';
 
-/** A server of the PostgreSQL that the system has, with an empty database. */
+/** A server of the system's PostgreSQL, with an empty database. */
 export type InstalledServer = { url: string; stop(): Promise<void> };
 
 /**
- * Where Debian's `postgresql` package has its programs: server, `pg_dump` and `pg_restore` of one version, 15 or later.
- * The embedded PostgreSQL brings the server alone. Undefined where there is none.
+ * Returns the directory of the server, `pg_dump` and `pg_restore` of Debian's `postgresql` package, version 15 or
+ * later, or undefined if it is not installed. The embedded PostgreSQL only includes the server.
  */
 export async function findInstalledPostgres(): Promise<string | undefined> {
   const versions = await readdir(LIBRARY).catch(() => []);
@@ -29,7 +29,7 @@ export async function findInstalledPostgres(): Promise<string | undefined> {
   return found.every(Boolean) ? programs : undefined;
 }
 
-/** Starts a server of its own on loopback, with nothing in it. */
+/** Starts a new, empty server on loopback. */
 export async function startInstalledPostgres(programs: string): Promise<InstalledServer> {
   const account = isRoot() ? await unprivilegedAccount() : undefined;
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'));
@@ -44,7 +44,7 @@ export async function startInstalledPostgres(programs: string): Promise<Installe
   );
   const port = await freePort();
   const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
-  // Without pipes, which the server would keep open.
+  // Pipes would stay open as long as the server runs.
   const { status } = spawnSync(
     join(programs, 'pg_ctl'),
     ['start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', settings],

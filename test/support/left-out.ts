@@ -1,6 +1,6 @@
 /**
- * Why tests are skipped. A file that skips tests because the machine lacks something is listed here, so that the end of a
- * run can say what was left out and how to get it.
+ * Lists the files that skip tests if the machine lacks something, so that the end of a run can show what is missing
+ * and how to install it.
  */
 export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string }[] = [
   {
@@ -43,7 +43,7 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
 
 export type LeftOut = { file: string; title: string };
 
-/** What a run left out and how to get it, as lines; none if nothing was skipped. */
+/** Returns lines with the skipped tests and what they require. Returns none if nothing was skipped. */
 export function describeLeftOut(skipped: readonly LeftOut[]): string[] {
   if (skipped.length === 0) return [];
   const groups = Map.groupBy(skipped, ({ file }) => REQUIREMENTS.find(({ files }) => files.test(file)));
@@ -60,7 +60,7 @@ export function describeLeftOut(skipped: readonly LeftOut[]): string[] {
 
 const count = ({ length }: { length: number }) => (length === 1 ? '1 test' : `${length} tests`);
 
-/** A line for each file, with the title of the test if there is only one. */
+/** Returns a line for each file, with the title of the test if there is only one. */
 function listFiles(tests: readonly LeftOut[]): string[] {
   const files = Map.groupBy(tests, ({ file }) => file);
   return [...files].map(([file, { length, 0: first }]) =>

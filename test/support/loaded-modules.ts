@@ -1,4 +1,4 @@
-/** Loaded before a process (`node --import`): writes the URL of every module that it loads to `LOADED_MODULES_FILE`. */
+/** Preloaded with `node --import`. Writes the URL of every module that the process loads to `LOADED_MODULES_FILE`. */
 import { appendFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 

@@ -1,17 +1,17 @@
 export type Metric = {
   type: string;
   help: string;
-  /** One for each line of values, with its labels. */
+  /** One for each line, with its labels. */
   samples: { name: string; labels: Record<string, string>; value: number }[];
 };
 
-/** What a process answers at `/metrics`, by the name of the metric. */
+/** Reads the metrics of a process, by name. */
 export async function readMetrics(url: string): Promise<Map<string, Metric>> {
   const answer = await fetch(`${url}/metrics`);
   return parseMetrics(await answer.text());
 }
 
-/** The value of the sample with these labels, or the sum of those that have them among others; 0 without one. */
+/** Returns the sum of all samples that have these labels, or 0 if there are none. */
 export function metricValue(metrics: Map<string, Metric>, name: string, labels: Record<string, string> = {}): number {
   const metric = metrics.get(name.replace(/_(bucket|sum|count)$/, '')) ?? metrics.get(name);
   const wanted = (metric?.samples ?? []).filter(

@@ -7,15 +7,15 @@ const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
 
 export type NodeProcess = {
   pid: number;
-  /** The next line it prints, as JSON; rejects with its error output when it ends instead. */
+  /** Returns the next line it prints, parsed as JSON. Rejects with its error output if it ends instead. */
   nextMessage<T>(): Promise<T>;
-  /** Ends it and waits until it has ended. */
+  /** Sends the signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<void>;
-  /** Waits until it has ended by itself. */
+  /** Waits until the process ends by itself. Returns its exit code. */
   ended(): Promise<number | null>;
 };
 
-/** Runs a TypeScript file in a process of its own, under another account if one is given. */
+/** Runs a TypeScript file in a separate process, under another account if one is given. */
 export function startNode(
   file: string,
   args: string[],

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { ERRORS, type ErrorCode } from '../../src/errors.ts';
 
-/** One answer of the REST interface, the body as it came over the wire. */
+/** A response of the REST API with its unparsed body. */
 export type WireAnswer = { method: string; path: string; status: number; headers: Headers; text: string };
 
 type Json = Record<string, unknown>;
@@ -21,11 +21,11 @@ const FORMATS: Record<string, RegExp> = {
   uri: /^[a-z][a-z0-9+.-]*:\S+$/,
 };
 
-/** Reads the OpenAPI document that a service serves and makes a judge of its answers from it. */
+/** Reads the OpenAPI document of a service, and returns a checker for its responses. */
 export async function loadOpenApi(url: string) {
   const document = (await (await fetch(url + OPENAPI_PATH)).json()) as Document;
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
-  // Nothing undocumented may be in an answer either.
+  // Responses must not have undocumented fields.
   ajv.addSchema(closeObjects(structuredClone(document)), 'openapi');
   const validators = new Map<string, ValidateFunction>();
   const templates = Object.keys(document.paths)
@@ -33,7 +33,7 @@ export async function loadOpenApi(url: string) {
       template,
       pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.')}$`),
     }))
-    // The literal path before the one with a parameter in its place.
+    // Literal paths come before paths with a parameter in the same place.
     .sort((left, right) => left.template.split('{').length - right.template.split('{').length);
 
   function validate(pointer: readonly string[], body: unknown, label: string): void {
@@ -50,13 +50,13 @@ export async function loadOpenApi(url: string) {
   return {
     document,
 
-    /** The path of the document that a request path belongs to. */
+    /** Returns the documented path that a request path matches. */
     templateOf: (path: string) => templates.find(({ pattern }) => pattern.test(path.split('?')[0]!))?.template,
 
     /**
-     * Checks an answer: a documented status, its media type and its body.
+     * Checks the status, media type and body of a response.
      *
-     * @throws Error that says what is not as documented.
+     * @throws Error that describes what is not as documented.
      */
     check(answer: WireAnswer): void {
       const { method, status, headers, text } = answer;
@@ -68,7 +68,7 @@ export async function loadOpenApi(url: string) {
 
       if (path === OPENAPI_PATH && status === 200) return;
       if (!operation) {
-        // What is not in the document can only be refused.
+        // Undocumented operations must be refused.
         const expected = template || path === OPENAPI_PATH ? [405, 400] : [404, 400];
         if (!expected.includes(status)) throw new Error(`${label}: the document has no such operation`);
         checkProblem();
@@ -109,7 +109,7 @@ export async function loadOpenApi(url: string) {
   };
 }
 
-/** Lets no object carry what its schema does not name; the parts of an `allOf` are closed together. */
+/** Forbids unknown fields in all objects. The parts of an `allOf` are closed together. */
 function closeObjects<T>(value: T, isPart = false): T {
   if (Array.isArray(value)) for (const item of value) closeObjects(item, isPart);
   else if (typeof value === 'object' && value !== null) {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { getAddress } from 'viem';
 import { newId } from '../../src/ids.ts';
 
-/** A settled payment of a cent by a new customer, as the gateway would have written it; `mark` stands in its texts. */
+/** Inserts a settled payment of one cent by a new customer, as the gateway would. Its endpoint path is `/<mark>`. */
 export async function insertPayment(
   sql: Pick<pg.Pool, 'query'>,
   { projectId, endpointId, mark }: { projectId: string; endpointId: string; mark: string },
@@ -30,7 +30,7 @@ export async function insertPayment(
   return { paymentId, customerId };
 }
 
-/** The same, in the database of a running service. */
+/** Does the same in the database of a running service. */
 export async function createPayment(
   { databaseUrl }: { databaseUrl: string },
   payment: Parameters<typeof insertPayment>[1],

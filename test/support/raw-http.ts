@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 export type RawAnswer = { status: number; headers: Headers; text: string };
 
 /**
- * Writes bytes to a server as they are and reads its answers until it has sent `count` final ones or ends the
- * connection. For requests that no HTTP client would send.
+ * Sends raw bytes to a server, and reads its responses until it has sent `count` final ones or closes the connection.
+ * For requests that no HTTP client would send.
  */
 export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 1): Promise<RawAnswer[]> {
   const { hostname, port } = new URL(url);
@@ -26,7 +26,7 @@ export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 
   }
 }
 
-/** The complete answers at the start of what was received; bodies by Content-Length, which this service always sends. */
+/** Parses the complete responses, with bodies by Content-Length, which the service always sends. */
 function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let at = 0;

@@ -2,15 +2,15 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** One request as it arrived. `path` keeps the query; `body` is the raw bytes; header names are in lower case. */
+/** A received request. `path` includes the query, `body` has the raw bytes, and header names are in lowercase. */
 export type ReceivedRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer };
 
-/** What to answer: status 200, no headers and an empty body unless told otherwise. */
+/** A response. Defaults to status 200 without headers and with an empty body. */
 export type Answer = { statusCode?: number; headers?: Record<string, string | string[]>; body?: string | Buffer };
 
 /**
- * Decides the answer of a request. `index` counts requests from 0. A handler that returns nothing has taken over
- * `response` and answers (or stalls, or destroys it) by itself.
+ * Returns the response to a request. `index` counts requests from 0. A handler that returns nothing has taken over
+ * `response`, and sends, stalls or destroys it itself.
  */
 export type ReceiverHandler = (
   request: ReceivedRequest,
@@ -22,19 +22,19 @@ export type Receiver = {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
   url: string;
   port: number;
-  /** Every request received so far, in order of their complete arrival. */
+  /** All requests received so far, in the order in which they were complete. */
   requests: ReceivedRequest[];
-  /** How many TCP connections were accepted so far. */
+  /** The number of TCP connections accepted so far. */
   connectionCount: () => number;
-  /** Replaces the handler for the requests that follow. */
+  /** Replaces the handler for later requests. */
   handle: (handler: ReceiverHandler) => void;
-  /** These answers go to the next requests, one each; the handler answers once they are used up. */
+  /** Sends these responses to the next requests, one each, before the handler is used again. */
   answerNext: (...answers: Answer[]) => void;
   /**
-   * Waits until `condition` holds and returns the requests it is about: with a count all of them, once there are that
-   * many; with a predicate those that match, once there is one.
+   * Waits until there are `condition` requests and returns all of them, or until at least one request matches
+   * `condition` and returns those that match.
    *
-   * @throws Error after `timeoutMilliseconds`, saying what did arrive.
+   * @throws Error after `timeoutMilliseconds`, with the received requests.
    */
   waitFor: (
     condition: number | ((request: ReceivedRequest) => boolean),
@@ -45,7 +45,7 @@ export type Receiver = {
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Starts an HTTP server on an ephemeral loopback port that records what it is sent. Answers 200 without a handler. */
+/** Starts an HTTP server on an ephemeral loopback port that records its requests. Responds with 200 by default. */
 export async function startReceiver(initialHandler: ReceiverHandler = () => ({})): Promise<Receiver> {
   let handler = initialHandler;
   let connectionCount = 0;

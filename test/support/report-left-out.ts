@@ -2,12 +2,12 @@ import { relative } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { describeLeftOut } from './left-out.ts';
 
-/** Prints at the very end of a run which tests were left out. As a global setup it works with every `--reporter`. */
+/** Prints the skipped tests at the end of a run. As a global setup, it works with every `--reporter`. */
 export function setup(project: TestProject): (() => void) | undefined {
   if (!project.isRootProject()) return undefined;
   const { vitest } = project;
   return () => {
-    // With `-t` everything else is skipped on purpose.
+    // With `-t`, all other tests are skipped on purpose.
     if (vitest.getGlobalTestNamePattern()) return;
     const skipped = vitest.state.getTestModules().flatMap((module) =>
       [...module.children.allTests('skipped')].map((test) => ({

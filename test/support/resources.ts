@@ -6,7 +6,7 @@ export const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 export type Resource = Record<string, unknown> & { id: string };
 type Fields = Record<string, unknown>;
 
-/** Bodies that are accepted. */
+/** Valid request bodies. */
 export const GOOD = {
   project: { name: 'Shop', walletAddress: WALLET },
   endpoint: { path: '/weather', upstreamUrl: 'https://api.example.com/weather', priceUsd: '0.01' },
@@ -19,14 +19,14 @@ export const GOOD = {
   webhook: { url: 'https://hooks.example.com/in', eventTypes: ['*'] },
 };
 
-/** Creates something over REST that must be accepted. */
+/** Creates a resource with REST, and expects status 201. */
 export async function create<T extends Resource = Resource>(user: TestUser, path: string, body: Fields): Promise<T> {
   const { status, body: created } = await user.rest<T>('POST', path, body);
   expect(status, JSON.stringify(created)).toBe(201);
   return created;
 }
 
-/** A new project; `base` is its REST path. */
+/** Creates a project. `base` is its REST path. */
 export async function createProject(user: TestUser, fields: Fields = {}): Promise<Resource & { base: string }> {
   const project = await create(user, '/api/projects', { ...GOOD.project, ...fields });
   return { ...project, base: `/api/projects/${project.id}` };
@@ -34,7 +34,7 @@ export async function createProject(user: TestUser, fields: Fields = {}): Promis
 
 let made = 0;
 
-/** A new endpoint, at a path of its own unless `fields` names one. */
+/** Creates an endpoint, at a new path unless `fields` has one. */
 export async function createEndpoint(user: TestUser, base: string, fields: Fields = {}): Promise<Resource> {
   made += 1;
   return create(user, `${base}/endpoints`, { ...GOOD.endpoint, path: `/e${made}`, ...fields });

@@ -4,12 +4,12 @@ import { loadOpenApi, type OpenApiChecker } from './openapi.ts';
 
 export type RestAnswer<T = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: T };
 
-/** What is sent: bytes and texts as they are, everything else as JSON. */
+/** A request. Bytes and strings are sent unchanged, everything else as JSON. */
 export type RestRequest = { body?: unknown; headers?: Record<string, string> };
 
 export type Rest = {
   openapi: OpenApiChecker;
-  /** Sends a request as this credential, or as nobody, and checks the answer against the OpenAPI document. */
+  /** Sends a request with or without a credential, and checks the response against the OpenAPI document. */
   send<T = Record<string, unknown>>(
     credential: { token: string } | undefined,
     method: string,
@@ -18,7 +18,7 @@ export type Rest = {
   ): Promise<RestAnswer<T>>;
 };
 
-/** A client of the REST interface that believes no answer which is not as documented, and none with a 5xx status. */
+/** Returns a REST client that fails on undocumented responses and on 5xx statuses. */
 export async function openRest(app: Pick<TestApp, 'url'>): Promise<Rest> {
   const openapi = await loadOpenApi(app.url);
   return {

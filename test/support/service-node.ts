@@ -10,16 +10,16 @@ const READY_MILLISECONDS = 60_000;
 
 export type ServiceNode = Awaited<ReturnType<typeof startServiceNode>>;
 
-/** The service as `npm start` runs it, in a process of its own, with one role, on a database it shares with others. */
+/** Starts the service as `npm start` does, in a separate process with one role, on a shared database. */
 export async function startServiceNode(options: {
   role: 'api' | 'gateway' | 'worker';
   databaseUrl: string;
   dataDir: string;
-  /** How far its wall clock is from the right time. */
+  /** The offset of its wall clock. */
   clockShiftSeconds?: number;
-  /** Where the URL of every module that it loads is written, a line each. */
+  /** The file that gets the URL of every loaded module, one per line. */
   loadedModulesFile?: string;
-  /** How large its heap may grow. */
+  /** The maximum size of its heap. */
   maxHeapMegabytes?: number;
 }) {
   const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '', maxHeapMegabytes } = options;
@@ -55,7 +55,7 @@ export async function startServiceNode(options: {
       () => false,
     );
 
-  /** Ends it as an orchestrator does. @returns its exit code; null when it was killed. */
+  /** Ends the process as an orchestrator does. Returns its exit code, or null if it was killed. */
   async function end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
     const exit = once(child, 'exit');

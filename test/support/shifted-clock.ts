@@ -1,6 +1,6 @@
 /**
- * Loaded before a process (`node --import`): its wall clock is off by `CLOCK_SHIFT_SECONDS`, as that of a machine whose
- * clock nobody sets.
+ * Preloaded with `node --import`. Shifts the wall clock of the process by `CLOCK_SHIFT_SECONDS`, as on a machine with a
+ * wrong clock.
  */
 const shiftMilliseconds = Number(process.env.CLOCK_SHIFT_SECONDS ?? '0') * 1000;
 const realNow = Date.now;

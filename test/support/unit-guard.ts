@@ -1,6 +1,6 @@
 /**
- * Loaded before every unit test file: a test that listens, connects or starts a process fails, even if the code under
- * test catches the error.
+ * Loaded before every unit test file. Fails tests that listen, connect or start a process, even if the code under test
+ * catches the error.
  */
 import childProcess, { ChildProcess } from 'node:child_process';
 import dgram from 'node:dgram';
@@ -39,5 +39,5 @@ function failOnViolation(): void {
 }
 
 afterEach(failOnViolation);
-// Hooks of the file and code between tests.
+// Also checks the file's hooks and the code between tests.
 afterAll(failOnViolation);

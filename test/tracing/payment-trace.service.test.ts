@@ -36,7 +36,7 @@ const spanIdOf = (traceparent: unknown) => {
   return spanId!;
 };
 
-test('one trace leads from a paid request through upstream and settlement to the attempts of its webhooks', async () => {
+test('one trace covers a paid request, the upstream call, the settlement and the webhook deliveries', async () => {
   await using upstream = await startReceiver();
   await using receiver = await startReceiver();
   const owner = await gateway.user('alice');
@@ -55,7 +55,7 @@ test('one trace leads from a paid request through upstream and settlement to the
     return data!.project.deliveries.nodes.map(({ status }) => status);
   };
   await expect.poll(isDone, { timeout: 15_000 }).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-  // Hands over everything.
+  // Flushes all spans.
   await tracing!.stop();
   const spans = spansOfCaller(collector);
 
@@ -75,7 +75,7 @@ test('one trace leads from a paid request through upstream and settlement to the
     expect.arrayContaining(['payment upstream', request]),
   );
 
-  // The event remembers where it was recorded: verified within `verify`, settled within `settle`.
+  // A delivery's parent is the step that recorded the event: `verify` or `settle`.
   const cameFrom: Record<string, string[]> = {
     'payment.verified': ['payment verify', request],
     'payment.settled': ['payment settle', request],

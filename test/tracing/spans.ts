@@ -9,11 +9,11 @@ export type Span = {
   attributes: { key: string; value: { stringValue?: string; intValue?: string | number } }[];
 };
 
-/** A caller's span, from which a trace goes on here. */
+/** A caller's span, whose trace the service continues. */
 export const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 export const CALLER_TRACEPARENT = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 
-/** The spans of the caller's trace that a collector was sent. */
+/** Returns the spans of the caller's trace that a collector received. */
 export function spansOfCaller(collector: Receiver): Span[] {
   expect(collector.requests.every(({ path }) => path === '/v1/traces')).toBe(true);
   return collector.requests
@@ -23,7 +23,7 @@ export function spansOfCaller(collector: Receiver): Span[] {
     .filter((span) => span.traceId === CALLER.traceId);
 }
 
-/** The names of the spans from that one up to the caller's, which has to be there. */
+/** Returns the names of the spans from the given one up to the caller's. Fails if the chain is broken. */
 export function wayToCaller(spans: Span[], spanId: string | undefined): string[] {
   const names: string[] = [];
   for (let id = spanId; id !== CALLER.spanId; ) {
@@ -35,7 +35,7 @@ export function wayToCaller(spans: Span[], spanId: string | undefined): string[]
   return names;
 }
 
-/** The value of an attribute. */
+/** Returns the value of an attribute. */
 export function attributeOf({ attributes }: Span, name: string): string | undefined {
   const value = attributes.find(({ key }) => key === name)?.value;
   return value?.stringValue ?? (value?.intValue === undefined ? undefined : String(value.intValue));

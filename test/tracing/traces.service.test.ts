@@ -22,7 +22,7 @@ afterAll(async () => {
   await collector.close();
 });
 
-test('one trace leads from the request of a caller to the webhook, which gets it too', async () => {
+test("one trace covers a caller's request and the webhook delivery, which includes the trace ID", async () => {
   await using receiver = await startReceiver();
   const user = await app.user('alice');
   const { base } = await createProject(user);
@@ -42,7 +42,7 @@ test('one trace leads from the request of a caller to the webhook, which gets it
   const statusOf = async () =>
     (await user.rest<{ status: string }>('GET', `${base}/deliveries/${sent.body.id}`)).body.status;
   await expect.poll(statusOf, { timeout: 15_000 }).toBe('SUCCEEDED');
-  // Hands over everything.
+  // Flushes all spans.
   await tracing!.stop();
   const spans = spansOfCaller(collector);
   const names = wayToCaller(spans, sentSpanId);
@@ -62,7 +62,7 @@ test('one trace leads from the request of a caller to the webhook, which gets it
   }
 });
 
-test('without a collector nothing of it is loaded, and webhooks carry no traceparent', async () => {
+test('without a collector, tracing is off and webhooks have no traceparent', async () => {
   await tracing!.stop();
   expect(await startTracing({})).toBeUndefined();
   expect(await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' })).toBeUndefined();

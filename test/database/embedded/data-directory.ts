@@ -16,15 +16,15 @@ export type DataDirectory = {
   path: string;
   /** Starts or shares the server in this process. */
   start(options?: { settings?: Record<string, string>; log?: pino.Logger }): Promise<EmbeddedPostgres>;
-  /** Does so in a process of its own. */
+  /** Does the same in a separate process. */
   startUser(options?: Parameters<typeof startNode>[2]): NodeProcess;
-  /** The number of the running server's process, or NaN. */
+  /** The process ID of the running server, or NaN. */
   serverPid(): Promise<number>;
   /** Registers what to do after the test; last in, first out. */
   cleanUp(action: () => unknown): void;
 };
 
-/** Gives each test a data directory, and afterwards sees to it that nothing runs in it before it is removed. */
+/** Gives each test a data directory, and removes it afterward, once nothing runs in it. */
 export function useDataDirectory(): DataDirectory {
   const cleanUps: (() => unknown)[] = [];
   const directory: DataDirectory = {
@@ -64,12 +64,12 @@ export function useDataDirectory(): DataDirectory {
   return directory;
 }
 
-/** PostgreSQL's own directory in the directory of a database. */
+/** PostgreSQL's data directory within the directory of a database. */
 export function clusterOf(home: string): string {
   return join(home, 'database/cluster');
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function query(url: string, sql: string): Promise<pg.QueryResultRow[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -10,7 +10,7 @@ import { clusterOf, query, type Ready, useDataDirectory } from './data-directory
 const data = useDataDirectory();
 
 describe('processes that share a data directory', () => {
-  test('use one server, which the last of them stops', async () => {
+  test('use one server, which the last one stops', async () => {
     const [first, second] = [data.startUser(), data.startUser()];
     const [{ url }, other] = await Promise.all([first.nextMessage<Ready>(), second.nextMessage<Ready>()]);
     expect(other.url).toBe(url);
@@ -22,7 +22,7 @@ describe('processes that share a data directory', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('keep the server when the one that started it is killed', async () => {
+  test('keep the server when the process that started it is killed', async () => {
     const first = data.startUser();
     const { url } = await first.nextMessage<Ready>();
     const second = await data.start();
@@ -31,7 +31,7 @@ describe('processes that share a data directory', () => {
     expect(second.url).toBe(url);
   });
 
-  test('all get a server while another one is shutting down', async () => {
+  test('all get a server while another process shuts it down', async () => {
     for (let round = 0; round < 15; round++) {
       const leaving = await data.start();
       const [, ...servers] = await Promise.all([leaving.stop(), data.start(), data.start(), data.start()]);
@@ -40,7 +40,7 @@ describe('processes that share a data directory', () => {
     }
   });
 
-  test('answer ctrl-C at their own pace: the signal does not reach the server', async () => {
+  test('can finish their work after Ctrl+C, because the signal does not reach the server', async () => {
     const user = data.startUser({ detached: true });
     await user.nextMessage<Ready>();
     process.kill(-user.pid, 'SIGINT');
@@ -50,7 +50,7 @@ describe('processes that share a data directory', () => {
 });
 
 describe('after a crash', () => {
-  test('of its only user the server stops by itself, and what was committed is there at the next start', async () => {
+  test('of its only user, the server stops by itself, and the next start finds the committed data', async () => {
     const user = data.startUser();
     const { url, dataDir: home } = await user.nextMessage<Ready>();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
@@ -63,7 +63,7 @@ describe('after a crash', () => {
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('of its only user the next one starts at once', async () => {
+  test('of its only user, the next start succeeds immediately', async () => {
     const user = data.startUser();
     const { url } = await user.nextMessage<Ready>();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
@@ -72,7 +72,7 @@ describe('after a crash', () => {
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('of the server it comes back on the same port while it has users', async () => {
+  test('of the server, it restarts on the same port while it has users', async () => {
     const { url } = await data.start();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
     const pid = await data.serverPid();
@@ -84,7 +84,7 @@ describe('after a crash', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'of everything but the server, that one is stopped and replaced',
+    'of everything but the server, the next start stops and replaces the server',
     async () => {
       const user = data.startUser();
       const { url } = await user.nextMessage<Ready>();
@@ -98,17 +98,17 @@ describe('after a crash', () => {
       expect(await query(url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
 
       const next = await data.start();
-      // Empty for a process that has ended, also while nobody has taken notice of it.
+      // Empty for a process that has ended, even if nobody has reaped it yet.
       expect(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).toBe('');
       expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
     },
   );
 
-  test('a lock file with the number of a living stranger does not prevent the start', async () => {
+  test('a lock file with the process ID of an unrelated process does not prevent the start', async () => {
     const { dataDir: home, stop } = await data.start();
     await stop();
     const { uid, gid } = await stat(home);
-    // PostgreSQL takes any living process of its own account for a server.
+    // PostgreSQL takes any live process of its own account for a server.
     const stranger = spawn('sleep', ['60'], { ...(isRoot() && { uid, gid }), stdio: 'ignore' });
     data.cleanUp(async () => stranger.kill());
     const lockFile = join(clusterOf(home), 'postmaster.pid');
@@ -120,7 +120,7 @@ describe('after a crash', () => {
     expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
   });
 
-  test('during the making of the database it is made again', async () => {
+  test('while the database is being created, the next start creates it again', async () => {
     const user = data.startUser();
     const home = join(data.path, 'postgres');
     const unfinished = async () => (await readdir(home)).filter((name) => name.startsWith('unfinished-'));

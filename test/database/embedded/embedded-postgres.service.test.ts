@@ -13,7 +13,7 @@ const REPOSITORY = resolve(import.meta.dirname, '../../..');
 const data = useDataDirectory();
 
 describe('a server', () => {
-  test('keeps its data, port and password across a clean stop, after which nothing runs', async () => {
+  test('keeps its data, port and password across a clean stop, and leaves nothing running', async () => {
     const first = await data.start();
     await query(first.url, 'CREATE TABLE note AS SELECT 7 AS number');
     const pid = await data.serverPid();
@@ -27,7 +27,7 @@ describe('a server', () => {
     expect(await query(second.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('is durable, checks its pages, speaks UTF-8 and listens on the loopback only', async () => {
+  test('is durable, checks its pages, uses UTF-8 and listens on the loopback interface only', async () => {
     const { url, dataDir: home } = await data.start();
     const [settings] = await query(
       url,
@@ -65,7 +65,7 @@ describe('a server', () => {
     expect(names).not.toContain('PGPORT');
   });
 
-  test('moves to another port while somebody else has its own', async () => {
+  test('moves to another port if its own is taken', async () => {
     const first = await data.start();
     await query(first.url, 'CREATE TABLE note AS SELECT 7 AS number');
     await first.stop();
@@ -79,16 +79,16 @@ describe('a server', () => {
     expect(await query(second.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('that cannot start says why', async () => {
+  test('that cannot start reports why', async () => {
     await expect(data.start({ settings: { shared_buffers: 'plenty' } })).rejects.toThrow(
       /does not start.*"shared_buffers": "plenty"/s,
     );
   });
 });
 
-describe('accounts and places', () => {
+describe('accounts and directories', () => {
   test.runIf(isRoot())(
-    'a directory that is closed to others sends the database elsewhere and links to it',
+    'if others cannot enter the data directory, the database is stored elsewhere and linked',
     async () => {
       await chmod(data.path, 0o700);
       const info = vi.fn();
@@ -105,7 +105,7 @@ describe('accounts and places', () => {
     },
   );
 
-  test.runIf(isRoot())('the server of root runs under an account without privileges', async () => {
+  test.runIf(isRoot())('if root starts the server, it runs under an unprivileged account', async () => {
     const { dataDir: home } = await data.start();
     const { uid } = await unprivilegedAccount();
     expect(uid).toBeGreaterThan(0);
@@ -113,7 +113,7 @@ describe('accounts and places', () => {
     if (process.platform === 'linux') expect((await stat(`/proc/${await data.serverPid()}`)).uid).toBe(uid);
   });
 
-  test('a normal user runs the server under his own account', async ({ skip }) => {
+  test("if a normal user starts the server, it runs under that user's account", async ({ skip }) => {
     const account = isRoot() ? await unprivilegedAccount() : undefined;
     if (!(await canEnter(account, REPOSITORY))) skip('no account but root can read this checkout');
     if (account) await chown(data.path, account.uid, account.gid);
@@ -125,12 +125,12 @@ describe('accounts and places', () => {
     await user.end('SIGTERM');
     if (!account) return;
 
-    // Root that comes later uses the account that the files belong to.
+    // If root starts it later, it uses the account that owns the files.
     const { url: laterUrl } = await data.start();
     expect(await query(laterUrl, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test.runIf(isRoot())('a user who may not open the database is told whose it is', async ({ skip }) => {
+  test.runIf(isRoot())('a user who cannot open the database gets an error that names the owner', async ({ skip }) => {
     const account = await unprivilegedAccount();
     if (!(await canEnter(account, REPOSITORY))) skip('no account but root can read this checkout');
     const home = join(data.path, 'postgres');

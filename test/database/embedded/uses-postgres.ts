@@ -1,6 +1,6 @@
 /**
  * A process that uses the embedded PostgreSQL of a data directory until SIGTERM or SIGINT. Prints `{url, dataDir}` when
- * it is ready; at the end it runs one more slow statement and prints its outcome before it lets go of the database.
+ * it is ready. Before it exits, it runs one more slow statement and prints the outcome.
  */
 import pg from 'pg';
 import pino from 'pino';

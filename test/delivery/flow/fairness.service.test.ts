@@ -46,7 +46,7 @@ describe('a destination that never responds', () => {
     stage.bus.publish(topics.deliveriesDue);
     await until(async () => (await stage.countBy('SUCCEEDED')) === 200);
     expect(blackHole.requests).toHaveLength(12);
-    // Six more have been claimed, and wait for the twelve.
+    // Six more are claimed and wait for these twelve.
     expect(await stage.countBy('RUNNING')).toBe(18);
   });
 });
@@ -61,7 +61,7 @@ describe('retries', () => {
       for (let count = 0; count < 10; count++) await stage.addDelivery(id, retry);
     }
     start({ maxInFlight: 40, perDestination: 10, maxPerDestination: 10, claimedAhead: 0, ...STUCK });
-    // Three quarters of the thirty slots that an account may have.
+    // Three quarters of the 30 slots that one account can use.
     await stuck.waitFor(22);
     const fresh = await stage.addWebhook(receiver.url);
     await stage.addDeliveries(fresh.id, 50);
@@ -80,12 +80,12 @@ describe('maxPerSecond', () => {
     const gaps = first.delays.slice(1).map((delay, index) => delay - first.delays[index]!);
     for (const gap of gaps) expect(gap).toBeCloseTo(0.01);
     expect(first.delays[0]).toBeCloseTo(0);
-    // The second begins where the first ends, less the time in between.
+    // The second starts where the first ends, minus the time in between.
     expect(second.delays[0]).toBeGreaterThan(0);
     expect(second.delays[0]).toBeLessThanOrEqual(0.1 + 0.001);
   });
 
-  test('grants slots only a moment ahead, and says when to ask again', async () => {
+  test('grants slots only shortly ahead, and reports when more are available', async () => {
     const pacing = createPacing({ db: stage.pool, log: stage.log });
     const first = await pacing.reserve('wh_1', 4, 3);
     expect(first.granted).toBe(1);
@@ -118,7 +118,7 @@ describe('maxPerSecond', () => {
     const webhook = await stage.addWebhook(receiver.url, { maxPerSecond: 20 });
     await stage.addDeliveries(webhook.id, 20);
     start(STUCK);
-    // As many as a quarter of a second has slots for are reserved at once.
+    // Slots for a quarter of a second are reserved at once.
     await receiver.waitFor(20);
   });
 
@@ -130,7 +130,7 @@ describe('maxPerSecond', () => {
     await stage.addDeliveries(free.id, 30);
     start();
     await receiver.waitFor(() => receiver.requests.filter(({ path }) => path === '/free').length === 30);
-    // At most a few have found a slot; the others wait in the queue, and say why.
+    // A few found a slot at most. The others wait in the queue with a reason.
     await until(async () => (await stage.countBy('RUNNING')) === 0);
     const { rows } = await stage.pool.query(
       `SELECT DISTINCT "status", "attemptCount", "reason" FROM "Delivery" WHERE "webhookId" = $1 AND "status" <> 'SUCCEEDED'`,

@@ -13,7 +13,7 @@ const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A gate, and the ids of the jobs that were let through or cleared. */
+/** Opens a gate that records the IDs of the jobs that were sent or cleared. */
 function openGate(most: number) {
   const gate = createGate(most);
   const sent: string[] = [];
@@ -29,7 +29,7 @@ function openGate(most: number) {
   };
 }
 
-test('a destination gets a limited number of requests at once, and the rest follow one by one in the order they came', async () => {
+test('a destination gets a limited number of requests at once, and the rest follow one by one in order', async () => {
   const gate = openGate(2);
   const [one, two, three] = ['1', '2', '3', '4'].map((id) => gate.enter(jobOf('wh_1', id))) as [Job, Job, Job, Job];
   const other = gate.enter(jobOf('wh_2', 'other'));
@@ -80,7 +80,7 @@ test('a job that leaves without having entered makes no room', async () => {
   expect(gate.sent).toEqual(['1']);
 });
 
-test('each job is sent once and never too many at once, whatever the order in which jobs come and end', async () => {
+test('each job is sent once and never too many at once, in whatever order jobs start and end', async () => {
   const steps = fc.array(
     fc.record({ isEnd: fc.boolean(), destination: fc.constantFrom('wh_1', 'wh_2', 'con_3'), pick: fc.nat() }),
     { maxLength: 200 },

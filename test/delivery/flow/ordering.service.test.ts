@@ -26,10 +26,10 @@ afterEach(async () => {
 const idOf = ({ headers }: ReceivedRequest) => String(headers['webhook-id']);
 const receivedIds = () => receiver.requests.map(idOf);
 
-/** A webhook that keeps order. */
+/** Adds an ordered webhook. */
 const addOrdered = async (values = {}) => (await stage.addWebhook(receiver.url, { ordering: 'PAYMENT', ...values })).id;
 
-/** Deliveries of a key in the order of their events. */
+/** Adds deliveries with one ordering key, in the order of their events. */
 async function addKey(webhookId: string, orderingKey: string, count: number) {
   const added: { id: string; eventId: string }[] = [];
   for (let index = 0; index < count; index++) {
@@ -43,7 +43,7 @@ const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => ev
 const claim = () =>
   claimDeliveries(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
 
-/** Holds requests back until `release` is called with an answer for all of them. */
+/** Holds all responses until the returned function is called with one for all of them. */
 function holdAnswers() {
   const { promise, resolve } = Promise.withResolvers<{ statusCode?: number }>();
   receiver.handle(() => promise);
@@ -69,7 +69,7 @@ describe('a claim', () => {
     },
   );
 
-  test('reports more deliveries when the ones it set aside had taken the room of others', async () => {
+  test('reports more deliveries when the ones it set aside took slots from others', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     const [other] = await addKey(webhookId, 'pay_2', 1);
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(keys).toHaveLength(20);
   });
 
-  test('does not set aside a delivery whose predecessor is just being written, and leaves it to the next claim', async () => {
+  test('leaves a delivery to the next claim while its predecessor is being written', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 hour' WHERE "id" = $1`, [
@@ -132,7 +132,7 @@ describe('deliveries with the same ordering key', () => {
     }
   });
 
-  test('skip ahead of one that failed too often, which is still retried', async () => {
+  test('skip ahead of one that failed too often, which continues to be retried', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
     const [stuck, next] = await addKey(webhookId, 'pay_1', 2);
     receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));
@@ -258,7 +258,7 @@ test('the order of every key is kept by four workers that keep getting killed an
     if (before.has(id) && !accepted.includes(before.get(id)!)) early.push(id);
     if (chance < 0.15) return { statusCode: 500 };
     accepted.push(id);
-    // Accepted, though nobody is told.
+    // Accepted, but the sender never learns of it.
     if (chance < 0.2) response.destroy();
     return chance < 0.2 ? undefined : {};
   });

@@ -22,7 +22,7 @@ async function receive(handler?: ReceiverHandler) {
   return receiver;
 }
 
-/** A receiver that answers nobody until they are released. */
+/** A receiver that holds its responses until they are released. */
 async function receiveAndHold() {
   const held: (() => void)[] = [];
   let isOpen = false;
@@ -36,7 +36,7 @@ async function receiveAndHold() {
   });
   return {
     ...receiver,
-    /** Answers the first so many, or everybody from now on. */
+    /** Responds to the first `count` requests, or without `count` to all from now on. */
     release(count?: number): void {
       isOpen = count === undefined;
       for (const answer of held.splice(0, count ?? held.length)) answer();
@@ -51,7 +51,7 @@ const start: Stage['startWorker'] = (...options) => {
   return worker;
 };
 
-/** The webhooks of an account of its own, each at a path of its own, with so much to deliver to each. */
+/** Adds a new account with webhooks at separate paths, and the same number of deliveries for each. */
 async function addAccount(url: string, webhooks: number, deliveries: number): Promise<void> {
   const projectId = await stage.addProject();
   for (let index = 0; index < webhooks; index++) {
@@ -70,7 +70,7 @@ const succeeded = (count: number) =>
 const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, pollMilliseconds: 100 };
 
 describe("an account's share", () => {
-  test('is three quarters of the slots while it is alone, and the rest serves other accounts', async () => {
+  test('is three quarters of the slots while it is alone, and the rest is left for other accounts', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     await addAccount(slow.url, 30, 10);
@@ -88,7 +88,7 @@ describe("an account's share", () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
-    // Three times as much as the others leave free: 48 of 64, 12 of 16, 3 of 4.
+    // Each takes three quarters of what the others leave: 48 of 64, 12 of 16, 3 of 4.
     for (const total of [48, 60, 63]) {
       await addAccount(slow.url, 10, 10);
       await slow.waitFor(total);
@@ -107,21 +107,21 @@ describe("an account's share", () => {
       await slow.waitFor(total);
     }
     slow.release(40);
-    // Both take up again most of what has become free.
+    // Both take most of the freed slots again.
     await slow.waitFor(60 + 30);
     await addAccount(receiver.url, 2, 20);
     await succeeded(40 + 40);
     expect(slow.mostAtOnce()).toBeLessThan(64);
   });
 
-  test('shrinks in favor of another account as soon as that one has something to send', async () => {
+  test('shrinks as soon as another account has deliveries to send', async () => {
     const slow = await receiveAndHold();
     start({ maxInFlight: 64, ...STUCK });
     await addAccount(slow.url, 10, 20);
     await slow.waitFor(48);
     await addAccount(slow.url, 10, 20);
     await slow.waitFor(60);
-    // The first has 40 then, and may have 36, three times the 12 that are free; the second takes up to 18.
+    // The first then has 40 but may only have 36, three times the 12 free ones. The second takes up to 18.
     slow.release(8);
     await slow.waitFor(66);
     const counts = [...Map.groupBy(slow.requests, ({ path }) => path.split('/')[1]).values()];

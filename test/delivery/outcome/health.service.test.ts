@@ -27,7 +27,7 @@ async function setFailingSince(webhookId: string, interval: string): Promise<voi
   ]);
 }
 
-/** Deliveries that have gone through the whole schedule in vain, the last time so long ago. */
+/** Adds deliveries that ran out of retries, each one the given interval ago. */
 async function addGivenUp(webhookId: string, ...intervals: string[]): Promise<void> {
   for (const interval of intervals) {
     const values = { status: 'FAILED', reason: 'exhausted', nextAttemptAt: null, retryStep: 3 };

@@ -23,7 +23,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** A project beside that of the stage, with a webhook. */
+/** Adds another project with a webhook. */
 async function addNeighbour() {
   const projectId = newId('Project');
   const id = newId('Webhook');
@@ -36,7 +36,7 @@ async function addNeighbour() {
   return { projectId, id };
 }
 
-test('while a project is being deleted, the results of other projects are written, and its own afterwards', async () => {
+test('while a project is being deleted, results of other projects are written, and its own afterward', async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
   const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();

@@ -8,7 +8,7 @@ import { openStage, type Stage, until } from '../support.ts';
 
 const config = z.strictObject({ url: textField({ title: 'URL', description: 'Where it goes.' }) });
 
-/** Takes what is answered with 200, and drops the rest for the reason in the answer. */
+/** Delivers on status 200, and drops everything else with the response body as the reason. */
 const strict = defineConnector<z.infer<typeof config>>({
   type: 'slack',
   title: 'Strict',
@@ -46,7 +46,7 @@ function startWorker() {
 const addConnector = () => stage.addConnector('slack', { url: receiver.url });
 const isPaused = async (id: string) => (await stage.connector(id)).pausedAt !== null;
 
-/** Sends one delivery after the other, each answered so; null is a success. */
+/** Sends one delivery per reason, in order. Null means that the delivery succeeds. */
 async function send(connectorId: string, ...reasons: (string | null)[]): Promise<void> {
   for (const reason of reasons) {
     receiver.answerNext(reason === null ? {} : { statusCode: 422, body: reason });
@@ -121,7 +121,7 @@ describe('a connector whose deliveries are rejected', () => {
     expect(await isPaused(id)).toBe(false);
   });
 
-  test('is not paused because of a config that has been replaced', async () => {
+  test('is not paused because of a rejection of its previous config', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(4, 'No such field.'));

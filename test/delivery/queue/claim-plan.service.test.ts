@@ -18,7 +18,7 @@ beforeAll(async () => {
     Array.from({ length: 100 }, async (_, index) => (await stage.addWebhook(`http://127.0.0.1:9/${index}`)).id),
   );
   [blackHole, ...others] = ids as [string, ...string[]];
-  // What has been is not what is to come: nothing was due when the worker's statements were planned.
+  // The worker's statements are planned while nothing is due, which says nothing about the backlog to come.
   await load('old', ids, 30, `'SUCCEEDED', NULL, 1`);
   await stage.pool.query('ANALYZE');
   clients.push(await prepare());
@@ -31,7 +31,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** Stores events with a delivery to each of the webhooks. */
+/** Stores events with a delivery to each webhook. */
 async function load(name: string, webhooks: string[], count: number, state: string): Promise<void> {
   await stage.pool.query(
     `INSERT INTO "Event" ("id", "projectId", "type", "data")
@@ -54,7 +54,7 @@ const EXECUTE = {
   around: (room: number) => `EXECUTE claim_around(${request(room)}, '', 256)`,
 };
 
-/** A connection with the statements of a claim, planned and used. */
+/** Opens a connection and prepares and runs the statements of a claim on it. */
 async function prepare(): Promise<pg.PoolClient> {
   const client = await queue.connect();
   await client.query(`PREPARE claim_oldest(${TYPES}) AS ${CLAIM_OLDEST}`);
@@ -66,7 +66,7 @@ async function prepare(): Promise<pg.PoolClient> {
 type Counts = { 'Rows Removed by Filter'?: number; 'Rows Removed by Index Recheck'?: number };
 type Node = { 'Actual Rows': number; 'Actual Loops': number; 'Relation Name'?: string; Plans?: Node[] } & Counts;
 
-/** The rows of tables that a plan has looked at, whether or not it had use for them. */
+/** Counts the table rows that a plan read, including those it filtered out. */
 function rowsRead(node: Node): number {
   const looked =
     node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
@@ -74,7 +74,7 @@ function rowsRead(node: Node): number {
   return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
 }
 
-/** Claims as the worker does, and takes it back. */
+/** Claims as the worker does, then rolls back. */
 async function claim(client: pg.PoolClient, statement: string) {
   await client.query('BEGIN');
   const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
@@ -94,7 +94,7 @@ describe.each([
 ])('a claim planned %s, with 100,000 deliveries due to one destination', (_, index) => {
   beforeAll(async () => {
     if (index === 0) return;
-    // Makes earlier plans void.
+    // Invalidates earlier plans.
     await stage.pool.query('ANALYZE');
     clients.push(await prepare());
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => stage?.close());
 
-test('a lease that could not be extended while the database was away is extended by the next call, before any claim', async () => {
+test('a lease that could not be extended while the database was down is extended by the next call, before any claim', async () => {
   const { id: webhookId } = await stage.addWebhook('https://a.example');
   const id = await stage.addDelivery(webhookId);
   const { deliveries } = await claimDeliveries(stage.pool, {
@@ -25,7 +25,7 @@ test('a lease that could not be extended while the database was away is extended
   const query = (...args: Parameters<Queryable['query']>) =>
     isAway ? Promise.reject(new Error('away')) : stage.pool.query(...args);
   const leases = createLeases({ db: { query } as Queryable, leaseSeconds: 0.3 });
-  // A process that has just been started.
+  // The process has just started.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
   leases.hold(deliveries);
   clock.mockReturnValue(101);

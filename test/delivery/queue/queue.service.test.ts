@@ -156,7 +156,7 @@ describe('claimDeliveries', () => {
     }
   });
 
-  test('continues around the destinations from where it stopped', async () => {
+  test('continues with the next destination where the last claim stopped', async () => {
     const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     const [first, second, third] = webhooks.map(({ id }) => id).sort();
     for (const id of [first!, second!, third!]) await stage.addDeliveries(id, 4);
@@ -229,7 +229,7 @@ describe('claimDeliveries', () => {
     );
     const id = await stage.addDelivery(other!.id);
     await stage.pool.query('ANALYZE "Delivery"');
-    // One connection, so that what it has read is counted before the next look.
+    // One connection, so that its reads are counted before the next query.
     const pool = new pg.Pool({ connectionString: stage.url, max: 1 });
     const rowsRead = async () => {
       await pool.query('SELECT pg_stat_force_next_flush()');
@@ -269,7 +269,7 @@ describe('a lease', () => {
   test('writes one new row version and no index entries', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDeliveries(webhookId, 20);
-    // A connection of its own: what others have counted within the last second is counted in.
+    // A separate connection, because the statistics include what a connection counted within the last second.
     const client = new pg.Client({ connectionString: stage.url });
     await client.connect();
     await client.query('BEGIN');
@@ -306,7 +306,7 @@ describe('a lease', () => {
     expect(await stage.attempts(id)).toHaveLength(1);
   });
 
-  test('can be extended only while it is ours', async () => {
+  test('can be extended only by the worker that holds it', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     const stale = await claimOne();
@@ -332,7 +332,7 @@ describe('a lease', () => {
 
 describe('requeue', () => {
   test.each(['SUCCEEDED', 'FAILED', 'SKIPPED', 'PENDING'])(
-    'makes a delivery that is %s due now, as a manual one',
+    'makes a %s delivery due now, as a manual one',
     async (status) => {
       const { id: webhookId } = await stage.addWebhook('https://a.example');
       const nextAttemptAt = status === 'PENDING' ? new Date(Date.now() + 60_000) : null;

@@ -34,7 +34,7 @@ async function startProcess(): Promise<void> {
   await process.nextMessage();
 }
 
-/** Deliveries that had been given up, and a replay of all of them to this webhook. */
+/** Adds failed deliveries and a replay of all of them to one webhook. */
 async function prepare(count: number, maxPerSecond: number) {
   const webhook = await stage.addWebhook(receiver.url);
   const failed = { status: 'FAILED', nextAttemptAt: null };
@@ -64,7 +64,7 @@ describe('a replay', () => {
       await until(async () => (await replay(id)).done >= killAt);
       await processes.shift()!.end('SIGKILL');
       expect((await replay(id)).status).toBe('RUNNING');
-      // The first time its lease is waited for, the second time it is over at once.
+      // The first lease has to expire by itself; the second one is expired here.
       if (killAt === 60) await stage.pool.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1`, [id]);
       await startProcess();
     }
@@ -95,7 +95,7 @@ describe('a replay', () => {
     for (const id of long) await until(async () => (await replay(id)).done > 0);
     const { id } = await prepare(3, 1_000);
     await until(isFinished(id), () => 'the replay');
-    // Those whose turn is over go on when it is theirs again.
+    // Replays that paused continue when it is their turn again.
     const done = await Promise.all(long.map(async (each) => (await replay(each)).done));
     for (const [index, each] of long.entries()) await until(async () => (await replay(each)).done > done[index]!);
     expect((await replay(long[0]!)).status).toBe('RUNNING');
@@ -108,7 +108,7 @@ describe('a replay', () => {
     const { id, webhookId } = await prepare(400, 1_000);
     const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
     runner.start();
-    // Nobody sends.
+    // No worker is running.
     await until(async () => (await replay(id)).done >= 100);
     const fresh = await stage.addDelivery(webhookId);
     const { rows } = await stage.pool.query(

@@ -32,7 +32,7 @@ const config = z.strictObject({
 type Config = z.infer<typeof config>;
 const KEY = 'key-0123456789abcdef';
 
-/** Posts the ids of the events. Status 200 delivers, 401 pauses, 404 disables, 422 drops, the rest is tried again. */
+/** Posts the IDs of the events. Status 200 delivers, 401 pauses, 404 disables, 422 drops, and others are retried. */
 const plain = defineConnector<Config>({
   type: 'slack',
   title: 'Plain',
@@ -94,7 +94,7 @@ describe('a connector delivery', () => {
     expect(await stage.attempts(id)).toMatchObject([{ number: 1, statusCode: 200, responseBody: 'ok ••••' }]);
   });
 
-  test('is retried as its type decides, and knows the attempt number', async () => {
+  test('is retried as its type decides, with the attempt number', async () => {
     receiver.answerNext({ statusCode: 500 });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
@@ -113,7 +113,7 @@ describe('a connector delivery', () => {
     expect(reason).toBe('Busy.');
   });
 
-  test('knows when the previous attempt may have arrived', async () => {
+  test('is marked if the previous attempt may have arrived', async () => {
     receiver.handle((_request, response, index) => {
       if (index > 0) return {};
       response.destroy();
@@ -149,7 +149,7 @@ describe('a connector delivery', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  test('whose connector type throws is our fault, and is retried', async () => {
+  test('whose connector type throws fails as an internal error, and is retried', async () => {
     const id = await stage.addDelivery(await addConnector());
     start({
       ...plain,
@@ -313,7 +313,7 @@ describe('a connector type with batches', () => {
     stage.bus.publish(topics.deliveriesDue);
     for (const id of ids) expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ attemptCount: 1 });
     expect(idsOf().flat()).toHaveLength(8);
-    // Two when the window ended while they were being added.
+    // Two if the window ended while the deliveries were being added.
     expect(receiver.requests.length).toBeLessThanOrEqual(2);
   });
 
@@ -331,7 +331,7 @@ describe('a connector type with batches', () => {
     ).toEqual([10, 10, 5]);
   });
 
-  test('gets the other events even if one of them is rejected', async () => {
+  test('still gets the other events if one of them is rejected', async () => {
     const connectorId = await addConnector();
     const createdAt = new Date(Date.now() - 60_000);
     const ids = await Promise.all(Array.from({ length: 8 }, () => stage.addDelivery(connectorId, { createdAt })));

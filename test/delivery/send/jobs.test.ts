@@ -19,14 +19,14 @@ const batched = defineConnector({
   classify: () => ({ kind: 'delivered' }),
 });
 
-/** A delivery that was created `ageSeconds` ago, seen at that second of its connector's first window. */
+/** A delivery that was created `ageSeconds` ago, seen at `second` of its connector's first window. */
 function delivery(
   id: string,
   second: number,
   ageSeconds: number,
   values: Partial<ClaimedDelivery> = {},
 ): ClaimedDelivery {
-  // The windows of a connector with an empty id begin at full tens of seconds.
+  // The windows of a connector with an empty ID start at multiples of ten seconds.
   return {
     ...{
       id,
@@ -54,7 +54,7 @@ function delivery(
   } as ClaimedDelivery;
 }
 
-/** What becomes of the deliveries: the groups that are sent, and how long the others are put off. */
+/** Returns the groups of deliveries that are sent together, and the waits of the others in seconds. */
 async function plan(...deliveries: ClaimedDelivery[]): Promise<{ sent: string[][]; waits: number[] }> {
   const sent: string[][] = [];
   const jobs = planJobs(deliveries, {

@@ -39,12 +39,12 @@ describe('isQuickFailure', () => {
     ['a timeout', { ...failure, errorClass: 'timeout' }, undefined, false],
     ['a name that does not resolve', { ...failure, errorClass: 'dns_error' }, undefined, false],
     ['a target that is not allowed', { ...failure, errorClass: 'target_not_allowed' }, undefined, false],
-    ['a fault of our own', { ...failure, errorClass: 'internal' }, undefined, false],
-  ])('after %s', (_, attempt, afterSeconds, expected) => {
+    ['an internal error', { ...failure, errorClass: 'internal' }, undefined, false],
+  ])('after %s is decided correctly', (_, attempt, afterSeconds, expected) => {
     expect(isQuickFailure(attempt, afterSeconds, true)).toBe(expected);
   });
 
-  test('leaves a request that may have arrived to the schedule if sending it twice would do harm', () => {
+  test('is false for a request that may have arrived, if it must not be sent twice', () => {
     expect(isQuickFailure({ ...failure, errorClass: 'connection_reset' }, undefined, false)).toBe(false);
     expect(isQuickFailure({ ...failure, errorClass: 'connection_refused' }, undefined, false)).toBe(true);
   });

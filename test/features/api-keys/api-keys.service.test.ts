@@ -37,7 +37,7 @@ beforeEach(async () => {
 type Page = { data: Resource[] };
 const as = (key: { key: string }): TestUser => app.caller(key.key);
 
-/** Everything that is stored, as text. */
+/** Returns all stored rows as text. */
 async function dump(): Promise<string> {
   const tables = [
     'Project',
@@ -55,7 +55,7 @@ async function dump(): Promise<string> {
 }
 
 describe('the value of a key', () => {
-  test('is shown when it is made and never again', async () => {
+  test('is shown once, when the key is created', async () => {
     const { key, ...shown } = await createKey(alice, base);
     expect(key).toMatch(/^tg_test_[0-9A-Za-z]{49}$/);
     expect(shown).toMatchObject({ prefix: 'tg_test_', last4: key.slice(-4) });
@@ -68,7 +68,7 @@ describe('the value of a key', () => {
     for (const text of [one.text, list.text, JSON.stringify(data)]) expect(text).not.toContain(key);
   });
 
-  test('is not in the database, nor any long part of it', async () => {
+  test('is not in the database, not even a long part of it', async () => {
     const { key, id } = await createKey(alice, base);
     const stored = await dump();
     expect(stored).toContain(id);
@@ -78,20 +78,20 @@ describe('the value of a key', () => {
   });
 });
 
-describe('the environment', () => {
+describe('the environment of an API key', () => {
   test.each([
     [{}, 'TEST', 'tg_test_'],
     [{ environment: null }, 'TEST', 'tg_test_'],
     [{ environment: 'TEST' }, 'TEST', 'tg_test_'],
     [{ environment: 'LIVE' }, 'LIVE', 'tg_live_'],
-  ])('of %j is %s', async (fields, environment, prefix) => {
+  ])('created with %j is %s', async (fields, environment, prefix) => {
     const key = await createKey(alice, base, fields);
     expect(key).toMatchObject({ environment, prefix });
     expect(key.key.startsWith(prefix)).toBe(true);
     expect((await rest.send(as(key), 'GET', base)).status).toBe(200);
   });
 
-  test('is production by default in production', async () => {
+  test('is LIVE by default in production', async () => {
     const production = await startTestApp({
       ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir },
       config: { production: true },
@@ -106,8 +106,8 @@ describe('the environment', () => {
   });
 });
 
-describe('revoking', () => {
-  test('ends the key with the next request, on this node and on others', async () => {
+describe('revoking an API key', () => {
+  test('takes effect with the next request, on all processes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const nodes = [rest, await openRest(other)];
@@ -123,7 +123,7 @@ describe('revoking', () => {
     }
   });
 
-  test('takes the key out of every list, and cannot be done twice or undone', async () => {
+  test('removes the key from every list, and cannot be done twice or undone', async () => {
     const [kept, revoked] = [await createKey(alice, base), await createKey(alice, base)];
     const path = `${base}/keys/${revoked.id}`;
     await rest.send(alice, 'DELETE', path);
@@ -137,15 +137,15 @@ describe('revoking', () => {
   });
 });
 
-describe('a key sees its own project and nothing beside it', () => {
-  test('as the only one in the list', async () => {
+describe('an API key', () => {
+  test('lists only its own project', async () => {
     await createProject(alice);
     const key = await createKey(alice, base);
     const { body } = await rest.send<Page>(as(key), 'GET', '/api/projects');
     expect(body).toMatchObject({ data: [{ id: projectId }], nextCursor: null });
   });
 
-  test('though the owner has others', async () => {
+  test('cannot access other projects of its owner', async () => {
     const other = await createProject(alice);
     const { id } = await createEndpoint(alice, other.base);
     const key = await createKey(alice, base);
@@ -160,7 +160,7 @@ describe('a key sees its own project and nothing beside it', () => {
     expect((await rest.send(as(key), 'PATCH', other.base, { body: { name: 'x' } })).status).toBe(404);
   });
 
-  test('and is told whose it is, and which project is its own', async () => {
+  test('can read its owner and its project', async () => {
     const key = await createKey(alice, base);
     const query = '{ viewer { projectId expiresAt tier user { subject } limits { maxConnectors } } }';
     const { data } = await as(key).graphql(query);
@@ -173,8 +173,8 @@ describe('a key sees its own project and nothing beside it', () => {
   });
 });
 
-describe('a key may do all there is under its project', () => {
-  test('but not what would outlive it, or redirect the money', async () => {
+describe('in its project, an API key', () => {
+  test('cannot manage projects and API keys, or change the wallet address', async () => {
     const key = await createKey(alice, base);
     const second = await createKey(alice, base);
     const forbidden: [string, string, object?][] = [
@@ -194,7 +194,7 @@ describe('a key may do all there is under its project', () => {
     expect((await rest.send(alice, 'GET', base)).body.walletAddress).toBe(GOOD.project.walletAddress);
   });
 
-  test('through GraphQL no more than through REST', async () => {
+  test('has the same restrictions in GraphQL as in REST', async () => {
     const key = await createKey(alice, base);
     const forbidden = [
       `createProject(input: { name: "x", walletAddress: "${GOOD.project.walletAddress}" }) { project { id } }`,
@@ -210,7 +210,7 @@ describe('a key may do all there is under its project', () => {
     }
   });
 
-  test('such as these', async () => {
+  test('can do everything else', async () => {
     const key = await createKey(alice, base);
     const user = as(key);
     const endpoint = await createEndpoint(user, base);
@@ -237,7 +237,7 @@ describe('a key may do all there is under its project', () => {
     }
   });
 
-  test('and nobody without a credential may do anything', async () => {
+  test('without a credential, every route returns 401', async () => {
     for (const { method, path } of ROUTES) {
       const answer = await rest.send(undefined, method, path.replaceAll(/:\w+/g, 'x'));
       expect(answer, `${method} ${path}`).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
@@ -246,7 +246,7 @@ describe('a key may do all there is under its project', () => {
   });
 });
 
-test('the last use is noted', async () => {
+test('the last use of an API key is recorded', async () => {
   const key = await createKey(alice, base);
   expect(key.lastUsedAt).toBeNull();
   await rest.send(as(key), 'GET', base);

@@ -40,7 +40,7 @@ const logOf = async (base: string, user: Pick<TestUser, 'token'> = alice) =>
 const accountLog = async (user: Pick<TestUser, 'token'> = alice) =>
   (await rest.send<Page>(user, 'GET', '/api/audit-log?limit=100')).body.data;
 
-test('every change of a resource leaves an entry that says who, what and to what', async () => {
+test('every change of a resource is logged with actor, action, target and changes', async () => {
   const { base, id: projectId } = await createProject(alice);
   const endpoint = await createEndpoint(alice, base);
   const key = await createKey(alice, base);
@@ -90,7 +90,7 @@ test('every change of a resource leaves an entry that says who, what and to what
   expect(changesOf('project.deleted')).toEqual({ name: 'Renamed' });
 });
 
-test('every mutation is known to leave an entry, or to change no resource', () => {
+test('every mutation is logged, or is known to change no resource', () => {
   const withoutEntry = ['resendDelivery', 'sendWebhookTestEvent', 'testConnector', 'testEventFilter'];
   const withEntry = ['Project', 'Endpoint', 'Webhook', 'Connector'].flatMap((name) =>
     ['create', 'update', 'delete'].map((verb) => `${verb}${name}`),
@@ -102,7 +102,7 @@ test('every mutation is known to leave an entry, or to change no resource', () =
   );
 });
 
-test('an API key is named as the actor, and reads the log of its project alone', async () => {
+test('an API key is logged as the actor, and reads only the log of its project', async () => {
   const { base, id: projectId } = await createProject(alice);
   await createProject(alice);
   const { id, key } = await createKey(alice, base, { name: 'deploy' });
@@ -119,14 +119,14 @@ test('an API key is named as the actor, and reads the log of its project alone',
   expect(new Set((await accountLog(program)).map((each) => each.projectId))).toEqual(new Set([projectId]));
 });
 
-test('the entries of others are not seen', async () => {
+test('users cannot see the audit logs of others', async () => {
   const mallory = await app.user('mallory');
   const { base } = await createProject(alice);
   expect((await rest.send(mallory, 'GET', `${base}/audit-log`)).status).toBe(404);
   expect(await accountLog(mallory)).toEqual([]);
 });
 
-test('a change that is refused or fails leaves no entry', async () => {
+test('a refused or failed change is not logged', async () => {
   const { base } = await createProject(alice);
   await createEndpoint(alice, base, { path: '/taken' });
   const before = (await logOf(base)).length;
@@ -137,7 +137,7 @@ test('a change that is refused or fails leaves no entry', async () => {
   expect(await logOf(base)).toHaveLength(before);
 });
 
-test('entries can be chosen by action and target, and paged', async () => {
+test('entries can be filtered by action and target, and paged', async () => {
   const { base } = await createProject(alice);
   const first = await createEndpoint(alice, base);
   await createEndpoint(alice, base);
@@ -151,7 +151,7 @@ test('entries can be chosen by action and target, and paged', async () => {
   expect((await read('limit=1')).data).toHaveLength(1);
 });
 
-test('neither secrets nor what could be used as one are written down', async () => {
+test('the audit log contains no secrets', async () => {
   const { base } = await createProject(alice, { walletAddress: WALLET });
   const { secret } = await createWebhook(alice, base);
   const { key } = await createKey(alice, base);

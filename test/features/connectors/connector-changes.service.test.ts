@@ -19,7 +19,7 @@ let base: string;
 let projectId: string;
 
 beforeAll(async () => {
-  // Nothing may be sent to vendors from here.
+  // Nothing may be sent to vendors.
   app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
@@ -41,7 +41,7 @@ const bodyOf = (type: ConnectorType, config: Config = sampleConfig(type)) => ({ 
 const secretsOf = (type: ConnectorType) =>
   describeFields(getConnector(type)).flatMap(({ name, secret }) => (secret ? [name] : []));
 
-/** The config as deliveries will use it. */
+/** Returns the config as deliveries use it. */
 async function storedConfig(id: string): Promise<Config> {
   const { rows } = await pool.query('SELECT "secretConfig" FROM "Connector" WHERE "id" = $1', [id]);
   const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
@@ -61,7 +61,7 @@ const SHOWN = {
   signingSecret: '••••with',
 };
 
-describe('changing a config', () => {
+describe('changing the config of a connector', () => {
   let id: string;
   beforeEach(async () => {
     const { body } = await post(bodyOf('n8n', CONFIG));
@@ -83,7 +83,7 @@ describe('changing a config', () => {
     expect(await storedConfig(id)).toEqual(expected);
   });
 
-  test('to nothing changes nothing', async () => {
+  test('with an empty config changes nothing', async () => {
     expect((await change({})).body.config).toEqual(SHOWN);
     expect(await shown()).toEqual(SHOWN);
     expect(await storedConfig(id)).toEqual(CONFIG);
@@ -115,7 +115,7 @@ describe('changing a config', () => {
   test.each([
     ['a required field that is null', { webhookUrl: null }, ['/config/webhookUrl']],
     ['an unknown field', { colour: 'red' }, ['/config/colour']],
-    ['an unknown field beside a valid one', { authHeaderName: 'X-Other', 'a/b': 1 }, ['/config/a~1b']],
+    ['an unknown field next to a valid one', { authHeaderName: 'X-Other', 'a/b': 1 }, ['/config/a~1b']],
     ['an invalid value', { authHeaderName: 'Host' }, ['/config/authHeaderName']],
     ['two errors', { authHeaderName: 'Host', colour: 1 }, ['/config/authHeaderName', '/config/colour']],
   ])('is refused with %s and changes nothing', async (_name, config, expected) => {
@@ -125,7 +125,7 @@ describe('changing a config', () => {
     expect(await storedConfig(id)).toEqual(CONFIG);
   });
 
-  test('several times at once loses no change', async () => {
+  test('several times at once keeps all changes', async () => {
     const changes = [
       { authHeaderName: 'X-Other' },
       { signingSecret: null },
@@ -175,7 +175,7 @@ describe('a connector', () => {
     expect((await patch(id, { eventTypes: ['endpoint.created', 'payment.settled'] })).status).toBe(200);
   });
 
-  test('can be disabled and enabled, which clears the reason why the service disabled it', async () => {
+  test('can be disabled and enabled, which clears the reason for disabling it', async () => {
     const { id } = (await post(bodyOf('slack'))).body;
     expect((await patch(id, { isActive: false })).body).toMatchObject({
       ...{ isActive: false, disabledReason: null },
@@ -192,7 +192,7 @@ describe('a connector', () => {
     });
   });
 
-  test('resumes with a new config and releases the deliveries that were held', async () => {
+  test('resumes with a new config and releases its held deliveries', async () => {
     const { id } = (await post(bodyOf('slack'))).body;
     await pool.query(`UPDATE "Connector" SET "pausedReason" = 'refused', "pausedAt" = now() WHERE "id" = $1`, [id]);
     await rest.send(alice, 'POST', `${base}/endpoints`, {
@@ -207,7 +207,7 @@ describe('a connector', () => {
   });
 });
 
-test('a disabled connector, and one that does not support the event type, has a skipped delivery with the reason', async () => {
+test('a connector that is disabled or does not support the event type gets a skipped delivery with the reason', async () => {
   const off = (await post(bodyOf('slack'))).body.id;
   await patch(off, { isActive: false });
   const other = (await post(bodyOf('xero'))).body.id;

@@ -17,7 +17,7 @@ let base: string;
 let projectId: string;
 
 beforeAll(async () => {
-  // Nothing may be sent to vendors from here.
+  // Nothing may be sent to vendors.
   app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
@@ -119,7 +119,7 @@ describe('the connector limit', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'CONNECTOR_LIMIT_REACHED' } }]);
   });
 
-  test('lets the tier PRO create five in all projects, counting those of API keys, and one more after a deletion', async () => {
+  test('lets the tier PRO create five in all projects, including by API keys, and one more after a deletion', async () => {
     const pro = await app.user('pro', 'PRO');
     const [one, two] = [await createProject(pro), await createProject(pro)];
     const key = app.caller((await createKey(pro, two.base)).key);
@@ -165,7 +165,7 @@ describe('the connector limit', () => {
     }
   });
 
-  test('drops with the tier, and existing connectors stay', async () => {
+  test('drops with the tier, but existing connectors stay', async () => {
     const pro = await app.user('falling', 'PRO');
     const project = await createProject(pro);
     const { id } = await createConnector(pro, project.base);

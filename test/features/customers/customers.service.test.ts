@@ -11,7 +11,7 @@ let rest: Rest;
 let books: TestLedger;
 let alice: TestUser;
 let shop: Resource & { base: string };
-/** Wallets and what they paid in all, in millionths, in the order of their last payment. */
+/** Wallets with the total they paid, in millionths of a US dollar, in the order of their last payment. */
 const paid: { wallet: string; total: number; count: number }[] = [];
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
     const total = amounts.reduce((sum, amount) => sum + amount, 0);
     paid.push({ wallet: getAddress(payer), total, count: amounts.length });
   }
-  // One that was verified and never paid is no customer yet.
+  // A wallet whose payment was only verified is not a customer yet.
   await books.ledger.verified(leaseOf(await claimed(books.ledger, newPayment(shop.id))));
 });
 
@@ -45,7 +45,7 @@ const list = async (query: string) => {
   return body;
 };
 
-test('are the wallets that have paid, the last one first', async () => {
+test('customers are the wallets that have paid, most recent payment first', async () => {
   const { data } = await list('');
   expect(data.map(({ walletAddress }) => walletAddress)).toEqual(paid.map(({ wallet }) => wallet).toReversed());
   expect(data.at(-2)).toEqual({
@@ -61,13 +61,13 @@ test('are the wallets that have paid, the last one first', async () => {
   });
 });
 
-test('are listed by what they paid, those who paid the same in a stable order', async () => {
+test('customers can be listed by total, and those with the same total keep their order', async () => {
   const { data } = await list('orderBy=TOTAL');
   expect(data.map(({ totalAtomic }) => totalAtomic)).toEqual(['900', '500', '500', '500', '200', '10']);
   expect((await list('orderBy=TOTAL')).data).toEqual(data);
 });
 
-test('page through in either order without loss or repeat, forwards and backwards', async () => {
+test('paging through customers skips and repeats none, in either order and direction', async () => {
   for (const orderBy of ['TOTAL', 'LAST_PAYMENT']) {
     const all = (await list(`orderBy=${orderBy}`)).data.map(({ id }) => id);
     for (const limit of [1, 2, 3, 5, 6]) {
@@ -98,7 +98,7 @@ test('page through in either order without loss or repeat, forwards and backward
   }
 });
 
-test('a page goes on where the last one ended, even when its last customer has paid meanwhile', async () => {
+test('a page of customers continues after the previous one, even if its last customer has paid again', async () => {
   const own = await createProject(alice);
   const payers = [hex(20), hex(20), hex(20), hex(20)];
   for (const payer of payers) await settled(books.ledger, newPayment(own.id, { payer }));
@@ -112,14 +112,14 @@ test('a page goes on where the last one ended, even when its last customer has p
   ]);
 });
 
-test('are found by their wallet, however it is spelled', async () => {
+test('customers are found by wallet address, in any letter case', async () => {
   const { wallet } = paid[2]!;
   for (const spelled of [wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`])
     expect((await list(`walletAddress=${spelled}`)).data.map(({ walletAddress }) => walletAddress)).toEqual([wallet]);
   expect((await list(`walletAddress=${hex(20)}`)).data).toEqual([]);
 });
 
-test('one customer is read by its identifier, with its payments', async () => {
+test('a customer and its payments are read by ID', async () => {
   const [customer] = (await list(`walletAddress=${paid[1]!.wallet}`)).data;
   const path = `${shop.base}/customers/${customer!.id}`;
   expect((await rest.send(alice, 'GET', path)).body).toEqual(customer);
@@ -132,13 +132,13 @@ test.each([
   ['walletAddress=0x12', '/walletAddress'],
   ['after=nonsense', '/after'],
   ['limit=0', '/limit'],
-])('refuse %s', async (query, pointer) => {
+])('listing customers with %s returns 422', async (query, pointer) => {
   const { status, body } = await rest.send(alice, 'GET', `${shop.base}/customers?${query}`);
   expect(status).toBe(422);
   expect(body.errors).toMatchObject([{ pointer }]);
 });
 
-test('a cursor of the one order is none of the other, and no text breaks the list', async () => {
+test('a cursor for another order returns 422, and no cursor breaks the list of customers', async () => {
   const { nextCursor } = await list('limit=1');
   const refused = await rest.send(alice, 'GET', `${shop.base}/customers?orderBy=TOTAL&after=${nextCursor}`);
   expect(refused.status).toBe(422);

@@ -27,7 +27,7 @@ beforeEach(async () => {
 const read = async (id: string) => (await rest.send<Delivery>(alice, 'GET', `${base}/deliveries/${id}`)).body;
 const resend = (id: string) => rest.send<Delivery>(alice, 'POST', `${base}/deliveries/${id}/resend`);
 
-/** One delivery of a real event, as far as it has come. */
+/** Records an event and returns its delivery, which may not have finished. */
 async function deliver(fields: object = {}): Promise<{ id: string; webhookId: string }> {
   const webhook = await createWebhook(alice, base, { url: `${receiver.url}/in`, ...fields });
   await createEndpoint(alice, base);

@@ -27,14 +27,14 @@ beforeEach(async () => {
   ({ base, id: projectId } = await createProject(alice));
 });
 
-/** The events of the project, oldest first. */
+/** Returns the events of the project, oldest first. */
 async function events(type?: string): Promise<Event[]> {
   const path = `${base}/events?limit=100${type ? `&eventType=${type}` : ''}`;
   return (await rest.send<{ data: Event[] }>(alice, 'GET', path)).body.data.toReversed();
 }
 const patch = (id: string, body: object) => rest.send<Resource>(alice, 'PATCH', `${base}/endpoints/${id}`, { body });
 
-describe('a price', () => {
+describe('the price of an endpoint', () => {
   test.each([
     ['0.01', '0.01'],
     ['0.010', '0.01'],
@@ -42,7 +42,7 @@ describe('a price', () => {
     ['1.000000', '1'],
     ['0.000001', '0.000001'],
     ['999999999999.999999', '999999999999.999999'],
-  ])('%s is kept to the millionth and shown as %s', async (written, shown) => {
+  ])('written as %s is stored exactly and shown as %s', async (written, shown) => {
     const created = await createEndpoint(alice, base, { priceUsd: written });
     expect(created.priceUsd).toBe(shown);
     const { body } = await rest.send(alice, 'GET', `${base}/endpoints/${created.id}`);
@@ -50,20 +50,20 @@ describe('a price', () => {
   });
 });
 
-describe('a path', () => {
+describe('the path of an endpoint', () => {
   test.each([
     ['/ab', '/%61b'],
     ['/~user', '/%7euser'],
     ['/caf%C3%A9', '/caf%c3%a9'],
     ['/same', '/same'],
-  ])('%s is taken for %s too', async (first, second) => {
+  ])('%s conflicts with %s', async (first, second) => {
     await createEndpoint(alice, base, { path: first });
     const answer = await rest.send(alice, 'POST', `${base}/endpoints`, { body: { ...GOOD.endpoint, path: second } });
     expect(answer).toMatchObject({ status: 409, body: { code: 'CONFLICT', errors: [{ pointer: '/path' }] } });
     expect(await events()).toHaveLength(1);
   });
 
-  test('cannot be changed to one that is taken, and then nothing of the change is made', async () => {
+  test('cannot be changed to one that is taken, and the rest of such a change is not applied either', async () => {
     await createEndpoint(alice, base, { path: '/taken' });
     const { id } = await createEndpoint(alice, base, { path: '/free', priceUsd: '1' });
     const answer = await patch(id, { path: '/taken', priceUsd: '2', description: 'x' });
@@ -73,7 +73,7 @@ describe('a path', () => {
     expect(await events('endpoint.pricing_changed')).toEqual([]);
   });
 
-  test('can be taken in another project, kept in a change, and used again after deletion', async () => {
+  test('can be used in another project, kept in a change, and used again after deletion', async () => {
     const { id } = await createEndpoint(alice, base, { path: '/x' });
     const other = await createProject(alice);
     await createEndpoint(alice, other.base, { path: '/x' });
@@ -82,7 +82,7 @@ describe('a path', () => {
     await createEndpoint(alice, base, { path: '/x' });
   });
 
-  test('is given once to twenty who ask at once', async () => {
+  test('is given to only one of twenty concurrent requests', async () => {
     const ask = () => rest.send(alice, 'POST', `${base}/endpoints`, { body: { ...GOOD.endpoint, path: '/wanted' } });
     const statuses = (await Promise.all(Array.from({ length: 20 }, ask))).map(({ status }) => status);
     expect(statuses.toSorted()).toEqual([201, ...Array(19).fill(409)]);
@@ -91,7 +91,7 @@ describe('a path', () => {
 });
 
 describe('endpoint.created', () => {
-  test('is recorded once, with what was created, and once for each subscriber', async () => {
+  test('is recorded once with the endpoint, and delivered to each subscribed webhook', async () => {
     const webhooks = [
       await createWebhook(alice, base),
       await createWebhook(alice, base, { eventTypes: ['endpoint.created'] }),
@@ -115,7 +115,7 @@ describe('endpoint.created', () => {
 });
 
 describe('endpoint.pricing_changed', () => {
-  test('is recorded once, with both prices', async () => {
+  test('is recorded once, with the old and the new price', async () => {
     const { id } = await createEndpoint(alice, base, { path: '/a', priceUsd: '0.5' });
     await patch(id, { priceUsd: '0.75', path: '/b' });
     expect(await events('endpoint.pricing_changed')).toMatchObject([
@@ -125,18 +125,18 @@ describe('endpoint.pricing_changed', () => {
 
   test.each<[string, object]>([
     ['the same price', { priceUsd: '0.5' }],
-    ['the same price in other digits', { priceUsd: '0.500000' }],
+    ['the same price with other digits', { priceUsd: '0.500000' }],
     ['another description', { description: 'x' }],
     ['another path', { path: '/elsewhere' }],
-    ['nothing at all', {}],
-    ['switched off', { isActive: false }],
+    ['an empty change', {}],
+    ['a disabled endpoint', { isActive: false }],
   ])('is not recorded for %s', async (_name, change) => {
     const { id } = await createEndpoint(alice, base, { priceUsd: '0.5' });
     expect((await patch(id, change)).status).toBe(200);
     expect(await events('endpoint.pricing_changed')).toEqual([]);
   });
 
-  test('of twenty changes at once each reports the price it replaced', async () => {
+  test('reports the price that each of twenty concurrent changes replaced', async () => {
     const { id } = await createEndpoint(alice, base, { priceUsd: '100' });
     const prices = Array.from({ length: 20 }, (_, index) => String(index + 1));
     const answers = await Promise.all(prices.map((priceUsd) => patch(id, { priceUsd })));
@@ -154,7 +154,7 @@ describe('endpoint.pricing_changed', () => {
   });
 });
 
-describe('the change and its event are one transaction', () => {
+describe('a change and its event are one transaction', () => {
   async function withTrigger<T>(table: string, run: () => Promise<T>): Promise<T> {
     await pool.query(`
       CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
@@ -172,7 +172,7 @@ describe('the change and its event are one transaction', () => {
     deliveries: (await rest.send<{ data: [] }>(alice, 'GET', `${base}/deliveries`)).body.data.length,
   });
 
-  test.each(['Event', 'Endpoint', 'Delivery'])('when the commit fails on %s, nothing of it is there', async (table) => {
+  test.each(['Event', 'Endpoint', 'Delivery'])('when the commit fails on %s, nothing is stored', async (table) => {
     await createWebhook(alice, base);
     const { id } = await createEndpoint(alice, base, { path: '/first', priceUsd: '1' });
     const before = await counts();
@@ -197,7 +197,7 @@ describe('the change and its event are one transaction', () => {
   });
 });
 
-test('null removes the description', async () => {
+test('null or spaces remove the description of an endpoint', async () => {
   const { id } = await createEndpoint(alice, base, { description: 'x' });
   expect((await patch(id, { description: null })).body.description).toBeNull();
   await patch(id, { description: 'y' });

@@ -8,7 +8,7 @@ function pathOf(text: string): string | undefined {
   return result.ok ? result.path : undefined;
 }
 
-describe('a path is brought into its one form', () => {
+describe('a path is stored in its canonical form', () => {
   test.each([
     ['/', '/'],
     ['/weather', '/weather'],
@@ -39,7 +39,7 @@ describe('a path is brought into its one form', () => {
   });
 });
 
-describe('a path that programs read differently is refused', () => {
+describe('a path that programs may read differently is refused', () => {
   test.each([
     ...['', 'weather', ' /weather', '?', '//', '/a//b', '/a/', '//host/a', 'https://host/a', '/a?b=c', '/a#b'],
     ...['/.', '/..', '/./a', '/a/../b', '/%2e', '/%2E%2e', '/.%2e/a', '/a/%2e%2E/b', '/..;/a', '/.;x', '/%2e%2e;x/a'],
@@ -81,14 +81,14 @@ describe('a path that programs read differently is refused', () => {
     expect(result).toEqual({ ok: false, message: expect.stringMatching(/^[A-Z"].*\.$/s) });
   });
 
-  test('2,048 bytes are the limit', () => {
+  test('a path can have up to 2,048 bytes', () => {
     expect(pathOf(`/${'a'.repeat(2047)}`)).toHaveLength(2048);
     expect(pathOf(`/${'a'.repeat(2048)}`)).toBeUndefined();
   });
 });
 
-describe('whatever is written, what is stored', () => {
-  /** Text that is nearly a path. */
+describe('the stored form of any path', () => {
+  /** Parts of texts that are almost paths. */
   const pieces = fc.constantFrom(
     ...[
       '/',
@@ -117,14 +117,14 @@ describe('whatever is written, what is stored', () => {
   const stored = texts.map(pathOf).filter((path) => path !== undefined);
   const options = { numRuns: 20_000 };
 
-  test('stays as it is when it is stored again', () => {
+  test('stays the same when it is stored again', () => {
     fc.assert(
       fc.property(stored, (path) => pathOf(path) === path),
       options,
     );
   });
 
-  test('has no dot, empty or slash-bearing segment, however often it is decoded', () => {
+  test('has no empty or dot segments and no escaped slashes, even when decoded repeatedly', () => {
     const property = fc.property(stored, (path) => {
       if (path === '/') return;
       for (const segment of path.slice(1).split('/')) {
@@ -137,7 +137,7 @@ describe('whatever is written, what is stored', () => {
     fc.assert(property, options);
   });
 
-  test('is read by URL parsers as it stands', () => {
+  test('is not changed by URL parsers', () => {
     const property = fc.property(stored, (path) => {
       const url = new URL(`https://gateway.example${path}`);
       expect([url.pathname, url.search, url.hash, url.host]).toEqual([path, '', '', 'gateway.example']);
@@ -146,8 +146,8 @@ describe('whatever is written, what is stored', () => {
   });
 });
 
-describe('a half escape, which could become a whole one once the rest is decoded', () => {
-  /** Whole, half and nested escapes with what can complete them. */
+describe('an incomplete escape, which decoding could complete', () => {
+  /** Complete, incomplete and nested escapes, and the characters that can complete them. */
   const PIECES = [
     '/',
     '.',
@@ -170,7 +170,7 @@ describe('a half escape, which could become a whole one once the rest is decoded
   ];
   const anyPath = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((parts) => `/${parts.join('')}`);
 
-  /** The escapes of a text resolved once, byte by byte. */
+  /** Decodes the escapes of a text once, byte by byte. */
   const resolved = (text: string) =>
     text.replace(/%([0-9A-Fa-f]{2})/g, (_escape, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
@@ -184,11 +184,11 @@ describe('a half escape, which could become a whole one once the rest is decoded
     '/%%32F',
     '/a%4%31',
     '/%',
-  ])('%s is refused', (text) => {
+  ])('is refused in %s', (text) => {
     expect(canonicalPath(text).ok).toBe(false);
   });
 
-  test('an accepted path decodes to the text it was made from, and is its own canonical form', () => {
+  test('is never in an accepted path, which decodes to the original text and is canonical', () => {
     const property = fc.property(anyPath, (text) => {
       const result = canonicalPath(text);
       if (!result.ok) return;

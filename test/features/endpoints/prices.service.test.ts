@@ -28,10 +28,10 @@ const change = (id: string, body: object) => rest.send(alice, 'PATCH', `${shop.b
 const add = (fields: object) =>
   rest.send<Resource>(alice, 'POST', `${shop.base}/endpoints`, { body: { ...GOOD.endpoint, ...fields } });
 
-describe('the price before a change', () => {
+describe('the previous price', () => {
   const previous = (endpointId: string) => db.prisma.previousPrice.findUnique({ where: { endpointId } });
 
-  test('stays known for as long as a payment for it may be under way', async () => {
+  test('is kept for as long as a payment with it may arrive', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
     expect(await previous(id)).toBeNull();
     await change(id, { description: 'New', priceUsd: '0.01' });
@@ -49,7 +49,7 @@ describe('the price before a change', () => {
     expect((await previous(id))!.priceAtomic.toFixed(0)).toBe('20000');
   });
 
-  test('is of the price really replaced, when several change it at once', async () => {
+  test('is the one that was replaced last when several requests change it at once', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
     await Promise.all(['2', '3', '4', '5'].map((priceUsd) => change(id, { priceUsd })));
     const events = await db.prisma.event.findMany({
@@ -65,7 +65,7 @@ describe('the price before a change', () => {
     expect(Number((await previous(id))!.priceAtomic) / 1e6).toBe(Number(last.previousPriceUsd));
   });
 
-  test('is gone with its endpoint', async () => {
+  test('is deleted with its endpoint', async () => {
     const { id } = await createEndpoint(alice, shop.base);
     await change(id, { priceUsd: '9' });
     await rest.send(alice, 'DELETE', `${shop.base}/endpoints/${id}`);
@@ -83,8 +83,8 @@ test('a price that most clients refuse to pay is accepted with a warning', async
   expect((await change(id, { priceUsd: '0.5' })).body.warnings).toEqual([]);
 });
 
-describe('paths that would be one route', () => {
-  test('are a conflict, whatever their parameters are called', async () => {
+describe('paths that match the same requests', () => {
+  test('conflict, even if their parameters have different names', async () => {
     const { id } = (await add({ path: '/users/:id/posts/:post' })).body;
     const taken = await add({ path: '/users/:name/posts/:p' });
     expect(taken.status).toBe(409);
@@ -96,15 +96,15 @@ describe('paths that would be one route', () => {
     expect((await change(id, { path: '/users/:user/posts/:post' })).status).toBe(200);
   });
 
-  test('are none in another project', async () => {
+  test('do not conflict in different projects', async () => {
     const other = await createProject(alice);
     await createEndpoint(alice, other.base, { path: '/a/:b' });
     expect((await add({ path: '/a/:c' })).status).toBe(201);
   });
 });
 
-describe('placeholders of an upstream URL', () => {
-  test('are those of the path', async () => {
+describe('a placeholder in an upstream URL', () => {
+  test('must be in the path', async () => {
     const good = { path: '/v1/:city/*', upstreamUrl: 'https://api.example.com:8443/weather/:city/*?q=:none' };
     const { id } = (await add(good)).body;
     const refused = await add({ path: '/v2/:city', upstreamUrl: 'https://api.example.com/weather/:town' });

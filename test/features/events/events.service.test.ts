@@ -12,29 +12,29 @@ import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
-/** The documented kinds, word by word. */
+/** The documented event types. */
 const DOCUMENTED = [
   ...['payment.verified', 'payment.settled', 'payment.failed', 'customer.first_payment', 'customer.milestone'],
   ...['endpoint.created', 'endpoint.pricing_changed', 'revenue.daily_summary'],
 ];
 
-test('the kinds are those of the documented interface, and `*` beside them', () => {
+test('the event types are the documented ones, and filters also accept `*`', () => {
   expect(EVENT_KINDS).toEqual(DOCUMENTED);
   expect(EVENT_TYPE_FILTERS).toEqual([...DOCUMENTED, '*']);
   for (const filter of EVENT_TYPE_FILTERS) expect(EVENT_KIND_DESCRIPTIONS[filter]).toMatch(/^[A-Z].*\.$/);
 });
 
-test.each(EVENT_KINDS)('the sample of %s is a payload of its kind, with nothing beside it', (kind) => {
+test.each(EVENT_KINDS)('the sample of %s is a valid payload without unknown fields', (kind) => {
   expect(EVENT_PAYLOADS[kind].strict().safeParse(SAMPLE_PAYLOADS[kind]).error).toBeUndefined();
 });
 
-test('`*` stands for all kinds, whatever stands beside it', () => {
+test('`*` means all event types, even next to others', () => {
   expect(expandEventTypes(['*'])).toEqual(new Set(EVENT_KINDS));
   expect(expandEventTypes(['payment.failed', '*'])).toEqual(new Set(EVENT_KINDS));
   expect(expandEventTypes(['payment.failed'])).toEqual(new Set(['payment.failed']));
 });
 
-test('a list of kinds is not empty, has no strangers, and each kind once', () => {
+test('a list of event types must not be empty or contain unknown types, and drops duplicates', () => {
   expect(eventTypesInput.parse(['*', 'payment.failed', '*'])).toEqual(['*', 'payment.failed']);
   for (const list of [[], ['nope'], ['*', 'PAYMENT.FAILED'], Array(51).fill('*'), '*', null]) {
     expect(eventTypesInput.safeParse(list).success).toBe(false);
@@ -62,7 +62,7 @@ describe('the events of a project', () => {
   const list = async (query = '') =>
     (await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/events${query}`)).body.data;
 
-  test('are listed newest first, and by kind', async () => {
+  test('are listed newest first, and can be filtered by type', async () => {
     const [created, changed] = ['endpoint.created', 'endpoint.pricing_changed'];
     expect((await list()).map(({ type }) => type)).toEqual([changed, created, changed, created]);
     expect((await list(`?eventType=${created}`)).map(({ type }) => type)).toEqual([created, created]);
@@ -70,7 +70,7 @@ describe('the events of a project', () => {
     expect(await list('?eventType=payment.settled')).toEqual([]);
   });
 
-  test('are read one by one, with the payload of their kind', async () => {
+  test('can be read one by one, with the payload of their type', async () => {
     for (const event of await list()) {
       const { body } = await rest.send(alice, 'GET', `${base}/events/${event.id}`);
       expect(body).toEqual(event);
@@ -79,7 +79,7 @@ describe('the events of a project', () => {
     }
   });
 
-  test('cannot be written', async () => {
+  test('are read-only', async () => {
     for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
       expect((await rest.send(alice, method, `${base}/events`, { body: {} })).status).toBe(405);
     }

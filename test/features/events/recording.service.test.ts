@@ -37,17 +37,17 @@ async function addConnector(values: object = {}): Promise<string> {
   return (await db.prisma.connector.create({ data: { id: newId('Connector'), ...common, ...values } })).id;
 }
 
-test('an event that nobody is subscribed to is recorded', async () => {
+test('an event without subscribed destinations is recorded', async () => {
   const { eventId, deliveryIds } = await record();
   expect(deliveryIds).toEqual([]);
   const { rows } = await db.pool.query(`SELECT "type", "version", "test", "data"::text FROM "Event" WHERE "id" = $1`, [
     eventId,
   ]);
-  // As it was written down, byte for byte: signatures are made of it.
+  // The stored bytes must not change, because signatures are computed from them.
   expect(rows).toEqual([{ type: event.type, version: 1, test: false, data: JSON.stringify(event.data) }]);
 });
 
-test('every subscriber has a delivery that says whether it is sent, and nobody else has one', async () => {
+test('exactly the subscribed destinations get a delivery, which says whether and why it is held or skipped', async () => {
   const wanted = new Map([
     [await addWebhook(), { status: 'PENDING', reason: null, isDue: true, isOver: false }],
     [await addWebhook({ isActive: false }), { status: 'SKIPPED', reason: 'disabled', isDue: false, isOver: true }],
@@ -77,7 +77,7 @@ test('every subscriber has a delivery that says whether it is sent, and nobody e
   expect(new Map(found as [string, object][])).toEqual(wanted);
 });
 
-test('it takes two statements, however many subscribers there are', async () => {
+test('recording an event takes two statements for any number of destinations', async () => {
   const statements: string[] = [];
   const { query } = pg.Client.prototype;
   const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {

@@ -56,7 +56,7 @@ async function carryOut({ input, outcome, repeats }: Plan): Promise<void> {
   await one.ledger.unknown(lease, { reason: 'timeout' });
   if (outcome === 'unpaid') await fail('SETTLE', reconciled);
   if (outcome === 'reconciled') {
-    // Some find it on the chain while another believes it has failed. The first one decides.
+    // Two find it on the chain while another considers it failed. The first one decides.
     const race = await Promise.allSettled([
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
@@ -78,7 +78,7 @@ async function checkBooks(projectId: string): Promise<void> {
   const events = await one.eventsOf(projectId);
   const settled = payments.filter(({ status }) => status === 'SETTLED');
   const failed = payments.filter(({ status }) => status === 'FAILED');
-  // Payments that failed before anything proved who sent them belong to nobody.
+  // Payments that failed before verification belong to no customer, because their sender is unproven.
   const booked = failed.filter(({ failureStage }) => failureStage !== 'VERIFY');
 
   // Totals by customer, by day and by endpoint match to the atomic unit.

@@ -140,7 +140,7 @@ describe('claiming a payment', () => {
   });
 });
 
-describe('the life of a payment', () => {
+describe('a payment', () => {
   test('goes from claim to settlement with the right times, response and events', async () => {
     const project = await one.project();
     const input = newPayment(project.id, { amountAtomic: 1_500_000n });
@@ -229,7 +229,7 @@ describe('the life of a payment', () => {
     await expect(one.ledger.verified(lease)).rejects.toThrow(LeaseLost);
   });
 
-  test('accepts any failure reason from third parties, in any words', async () => {
+  test('accepts any failure reason from third parties', async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     const reason = `\0bad\ud800${'x'.repeat(5000)}`;
     const payment = await one.ledger.failed(lease, { stage: 'VERIFY', reason, message: `\0${reason}` });
@@ -249,7 +249,7 @@ describe('the life of a payment', () => {
   });
 });
 
-describe('fencing', () => {
+describe('a payment lease', () => {
   test('keeps a process from writing to a payment that another has taken over', async () => {
     const payment = await claimed(one.ledger, newPayment((await one.project()).id));
     const old = leaseOf(payment);
@@ -293,7 +293,7 @@ describe('fencing', () => {
 });
 
 describe('an unknown settlement', () => {
-  test('keeps what is needed to look it up, waits for its next check, and is then taken over', async () => {
+  test('keeps the data to look it up, waits for its next check, and is then taken over', async () => {
     const lease = await sent(one.ledger, newPayment((await one.project()).id));
     const transactionHash = hex(32);
     const payment = await one.ledger.unknown(lease, { reason: 'timeout', transactionHash, nextCheckSeconds: 60 });
@@ -432,8 +432,8 @@ describe('deleting a project', () => {
   });
 });
 
-describe('the books', () => {
-  test('book a settlement on the day it becomes known, if that is a later day', async () => {
+describe('revenue days', () => {
+  test('count a settlement on the day it becomes known, if that is a later day', async () => {
     const project = await one.project();
     const lease = await sent(one.ledger, newPayment(project.id));
     const before = new Date();
@@ -444,7 +444,7 @@ describe('the books', () => {
     expect(payment.settledAt!.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1000);
   });
 
-  test('use UTC days in any server time zone', async () => {
+  test('are UTC days in any server time zone', async () => {
     const now = new Date('2031-05-01T23:30:00Z');
     const name = new URL(one.url).pathname.slice(1);
     await one.db.pool.query(`ALTER DATABASE ${name} SET TimeZone TO 'Pacific/Kiritimati'`);

@@ -75,7 +75,7 @@ describe('a payment', () => {
     expect((body.payer as string).toLowerCase()).toBe(payment.payer);
   });
 
-  test('that failed says at which stage and why, and has no explorer page', async () => {
+  test('that failed has the stage and the reason, and no explorer page', async () => {
     const { id } = await fail();
     const { body } = await rest.send(alice, 'GET', `${project.base}/payments/${id}`);
     expect(body).toMatchObject({
@@ -232,7 +232,7 @@ describe('payments', () => {
   });
 });
 
-describe('another tenant', () => {
+describe('another account', () => {
   test("can't see payments, customers and revenue, or tell whether they exist", async () => {
     const payment = await pay();
     const mallory = await app.user('mallory');

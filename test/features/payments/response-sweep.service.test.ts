@@ -14,7 +14,7 @@ afterAll(() => books?.close());
 
 type Made = { bytes: number; isSettled?: boolean; keepSeconds?: number };
 
-/** Pays and stores a response of this size. */
+/** Stores a response of this size for a new payment. */
 async function keptResponse(projectId: string, { bytes, isSettled = true, keepSeconds = 3600 }: Made): Promise<string> {
   const { ledger } = books;
   const claim = await ledger.claim(newPayment(projectId));
@@ -28,7 +28,7 @@ async function keptResponse(projectId: string, { bytes, isSettled = true, keepSe
   return lease.paymentId;
 }
 
-/** Which of these responses are still kept. */
+/** Returns for each payment whether its response is still kept. */
 async function keptOf(paymentIds: string[]): Promise<boolean[]> {
   return Promise.all(paymentIds.map(async (id) => (await books.ledger.keptResponse(id)) !== null));
 }
@@ -57,7 +57,7 @@ test("a project's excess responses are deleted, large ones first, then the oldes
   expect(await keptOf(others)).toEqual([false]);
 });
 
-test("responses that haven't been sent yet stay, and small ones don't count", async () => {
+test("responses of unsettled payments stay, and small ones don't count toward the limit", async () => {
   const project = await books.project();
   const ids = [
     await keptResponse(project.id, { bytes: 900 * KILOBYTE, isSettled: false }),

@@ -27,7 +27,7 @@ describe('a gateway host', () => {
     ['shop.localhost', 'shop.localhost'],
     ['1st.example', '1st.example'],
     [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
-  ])('%s is kept as %s', async (gatewayHost, kept) => {
+  ])('%s is stored as %s', async (gatewayHost, kept) => {
     const { status, body } = await create(alice, { gatewayHost });
     expect(status).toBe(201);
     expect(body.gatewayHost).toBe(kept);
@@ -55,13 +55,13 @@ describe('a gateway host', () => {
       'a\n.example',
     ],
     ...['127.0.0.1', '0x7f.1', '[::1]', '10.1', 'shop.1', `${'a'.repeat(64)}.example`, `${'a.'.repeat(126)}example`],
-  ])('%j is none', async (gatewayHost) => {
+  ])('%j is refused', async (gatewayHost) => {
     const { status, body } = await create(alice, { gatewayHost });
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer: '/gatewayHost' }]);
   });
 
-  test('cannot be the name under which the service itself is reached', () => {
+  test('cannot be the host name of the service itself', () => {
     const input = gatewayHostInput(new Set(['gate.example.com']));
     for (const host of ['gate.example.com', 'GATE.example.com'])
       expect(input.safeParse(host).error?.issues).toMatchObject([
@@ -70,7 +70,7 @@ describe('a gateway host', () => {
     expect(input.safeParse('shop.gate.example.com').success).toBe(true);
   });
 
-  test('is refused in production while the service does not know its own name', async () => {
+  test('is refused in production while PUBLIC_URL is not set', async () => {
     const nameless = await startTestApp({ config: { production: true, publicUrl: undefined } });
     try {
       const seller = await nameless.user('alice');
@@ -89,7 +89,7 @@ describe('a gateway host', () => {
     }
   });
 
-  test('leads to one project, whoever asks first and however it is spelled', async () => {
+  test('can belong to only one project, in any letter case, even if several claim it at once', async () => {
     const bob = await app.user('bob');
     const answers = await Promise.all(
       ['one.example', 'ONE.example', 'one.Example'].map((gatewayHost, index) =>
@@ -103,7 +103,7 @@ describe('a gateway host', () => {
     expect((await rest.send(bob, 'PATCH', other.base, { body: { gatewayHost: 'one.example' } })).status).toBe(409);
   });
 
-  test('is free again when it is removed, and when its project is deleted', async () => {
+  test('is available again after it is removed or its project is deleted', async () => {
     const first = await createProject(alice, { gatewayHost: 'free.example' });
     await rest.send(alice, 'PATCH', first.base, { body: { name: 'Renamed' } });
     expect((await rest.send(alice, 'GET', first.base)).body.gatewayHost).toBe('free.example');
@@ -116,7 +116,7 @@ describe('a gateway host', () => {
 });
 
 describe('milestones', () => {
-  test('are 1, 10, 100, 1000 and 10000 USD unless others are named', async () => {
+  test('default to 1, 10, 100, 1000 and 10000 USD, and can be changed', async () => {
     expect((await create(alice, {})).body.milestonesUsd).toEqual(['1', '10', '100', '1000', '10000']);
     const { body } = await create(alice, {
       milestonesUsd: ['250.50', '0.000001', '3', '250.5', '999999999999.999999'],
@@ -145,7 +145,7 @@ describe('milestones', () => {
   });
 });
 
-test('the secret of upstreams is for users, one a project, and never for API keys or others', async () => {
+test('each project has one upstream secret, which only its owner can read, not API keys', async () => {
   const project = await createProject(alice);
   const other = await createProject(alice);
   const query = 'query ($id: ID!) { project(id: $id) { id upstreamSecret } }';

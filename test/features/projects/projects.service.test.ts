@@ -28,7 +28,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-describe('the wallet', () => {
+describe('the wallet address of a project', () => {
   /** The examples of EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
   const CHECKSUMMED = [
     '0x52908400098527886E0F7030069857D2E4169EE7',
@@ -63,7 +63,7 @@ describe('the wallet', () => {
     }
   });
 
-  test('cannot be changed by an API key, which may still rename the project', async () => {
+  test('cannot be changed by an API key, which can still rename the project', async () => {
     const project = await createProject(alice, { walletAddress: CHECKSUMMED[4]! });
     const key = app.caller((await createKey(alice, project.base)).key);
     const renamed = await rest.send(key, 'PATCH', project.base, { body: { name: 'Store' } });
@@ -81,7 +81,7 @@ describe('the wallet', () => {
   });
 });
 
-describe('the name', () => {
+describe('the name of a project', () => {
   test('is trimmed and can be in any script', async () => {
     for (const name of ['Ωmega', '店舗', 'متجر', '🛒', 'a'.repeat(200)]) {
       expect(await createProject(alice, { name: ` ${name}\t` })).toMatchObject({ name });
@@ -125,7 +125,7 @@ describe('deleting a project', () => {
     return { ...counts, Attempt: (await pool.query(attempts, [projectId])).rows[0].count };
   }
 
-  test('deletes everything in it, ends its keys and leaves other projects alone', async () => {
+  test('deletes everything in it, revokes its API keys and leaves other projects unchanged', async () => {
     await using receiver = await startReceiver();
     const [doomed, other] = [await createProject(alice), await createProject(alice)];
     const keys = [];

@@ -47,7 +47,7 @@ const letDaysPass = (days: number) =>
   );
 
 describe('an API key', () => {
-  test('cannot let go of the host name that buyers pay under, so that no stranger can take it', async () => {
+  test('cannot release the host name of its project', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     const key = app.caller((await createKey(alice, shop.base)).key);
     for (const gatewayHost of [null, 'elsewhere.example', host]) {
@@ -72,7 +72,7 @@ describe('a host name that was released', () => {
     ['cleared', (base: string) => setHost(alice, base, null)],
     ['changed', (base: string) => setHost(alice, base, `new.${host}`)],
     ['released with its project', (base: string) => rest.send(alice, 'DELETE', base)],
-  ])('because it was %s is refused to other accounts, over REST and GraphQL', async (_how, release) => {
+  ])('because it was %s is refused to other accounts in REST and GraphQL', async (_how, release) => {
     const shop = await createProject(alice, { gatewayHost: host });
     expect((await release(shop.base)).status).toBeLessThan(300);
     const stall = await createProject(mallory, { walletAddress: STRANGERS_WALLET });
@@ -90,7 +90,7 @@ describe('a host name that was released', () => {
     expect(await holders()).toEqual([]);
   });
 
-  test('can be taken back by its project, and by another project of the same account', async () => {
+  test('can be claimed again by its project, and by another project of the same account', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     await setHost(alice, shop.base, null);
     expect((await setHost(alice, shop.base, host)).status).toBe(200);
@@ -101,7 +101,7 @@ describe('a host name that was released', () => {
     expect((await claim(mallory, host)).body.code).toBe('CONFLICT');
   });
 
-  test('is free for everybody after 30 days, and not before', async () => {
+  test('is available to everyone after 30 days, and not earlier', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     await setHost(alice, shop.base, null);
     await letDaysPass(29);
@@ -111,7 +111,7 @@ describe('a host name that was released', () => {
     expect(await holders()).toEqual([{ walletAddress: STRANGERS_WALLET }]);
   });
 
-  test('does not reserve what was refused: a change that fails releases nothing', async () => {
+  test('stays with its project if the change that would release it fails', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     await createProject(mallory, { gatewayHost: `taken.${host}` });
     expect((await setHost(alice, shop.base, `taken.${host}`)).status).toBe(409);
@@ -120,7 +120,7 @@ describe('a host name that was released', () => {
     expect(rows).toEqual([]);
   });
 
-  test('is one of at most 100 that an account keeps from others; more are refused until some are free', async () => {
+  test('counts toward the limit of 100 reserved names, at which an account cannot release more', async () => {
     const hoarder = await app.user('hoarder');
     const { base } = await createProject(hoarder, { gatewayHost: host });
     await sql.query(
@@ -137,8 +137,8 @@ describe('a host name that was released', () => {
   });
 });
 
-describe('at the same moment', () => {
-  test('a release and a stranger’s claim never give the host name to the stranger', async () => {
+describe('concurrently', () => {
+  test('releasing a host name never gives it to another account that claims it', async () => {
     for (let round = 0; round < 20; round += 1) {
       host = `race${round}.example`;
       const shop = await createProject(alice, { gatewayHost: host });
@@ -150,9 +150,9 @@ describe('at the same moment', () => {
     }
   }, 60_000);
 
-  test('a claim that waits for the release to be committed is refused once it is', async () => {
+  test('a claim that waits for a release to commit is then refused', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
-    // Holds the release between its two writes and its commit.
+    // Blocks the release before its commit.
     await sql.query('BEGIN');
     await sql.query('LOCK TABLE "AuditEntry" IN ACCESS EXCLUSIVE MODE');
     const release = setHost(alice, shop.base, null);
@@ -170,7 +170,7 @@ describe('at the same moment', () => {
     expect(await claimed).toMatchObject({ status: 409, body: { code: 'HOST_RESERVED' } });
   });
 
-  test('of many claims of a name that is free again, one succeeds', async () => {
+  test('if many claim a host name that is available again, one succeeds', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     await setHost(alice, shop.base, null);
     await letDaysPass(30);
@@ -180,7 +180,7 @@ describe('at the same moment', () => {
     expect(await holders()).toHaveLength(1);
   });
 
-  test('two projects that each ask for the other’s host name are both refused', async () => {
+  test('two projects that each claim the other’s host name are both refused', async () => {
     const one = await createProject(alice, { gatewayHost: host });
     const two = await createProject(mallory, { gatewayHost: `two.${host}` });
     for (let round = 0; round < 5; round += 1) {
@@ -190,7 +190,7 @@ describe('at the same moment', () => {
   });
 });
 
-test('reservations that are over are swept, others stay', async () => {
+test('expired reservations of host names are deleted, and others stay', async () => {
   const { sweepReleasedHosts } = await import('../../../src/features/projects/host-names.ts');
   const shop = await createProject(alice, { gatewayHost: host });
   await setHost(alice, shop.base, `kept.${host}`);

@@ -44,7 +44,7 @@ const finished = async (id: string) => {
   return read(id);
 };
 
-/** Real events, delivered. */
+/** Records events and waits until they are delivered. */
 async function deliver(count: number): Promise<void> {
   const before = receiver.requests.length;
   for (let index = 0; index < count; index++) await createEndpoint(alice, base);
@@ -82,7 +82,7 @@ describe('a replay', () => {
     expect(receiver.requests).toHaveLength(12);
   });
 
-  test('respects every kind of filter', async () => {
+  test('respects every filter', async () => {
     await deliver(3);
     const second = await createWebhook(alice, base, { url: receiver.url });
     await rest.send(alice, 'POST', `${base}/webhooks/${second.id}/test`, { body: { eventType: 'payment.settled' } });
@@ -136,7 +136,7 @@ describe('a replay', () => {
     expect(receiver.requests).toHaveLength(5);
   });
 
-  test('respects its rate limit, ignores later deliveries, and stops when cancelled', async () => {
+  test('respects its rate limit, ignores later deliveries, and stops when canceled', async () => {
     await deliver(6);
     const { replay: started } = await replay({ maxPerSecond: 1 });
     await receiver.waitFor(7);
@@ -151,7 +151,7 @@ describe('a replay', () => {
     expect((await rest.send<Replay>(alice, 'POST', `${base}/replays/${started!.id}/cancel`)).body).toMatchObject({
       status: 'CANCELLED',
     });
-    // The second time nothing was stopped.
+    // Canceling twice is logged once.
     const { body: log } = await rest.send<{ data: { action: string }[] }>(alice, 'GET', `${base}/audit-log?limit=2`);
     expect(log.data.map(({ action }) => action)).toEqual(['replay.cancelled', 'replay.created']);
   });

@@ -42,14 +42,14 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   moveTo(0);
-  // Days that an earlier test has left open belong to nobody else.
+  // Removes unsummarized days of earlier tests.
   await books.db.prisma.dailySummary.deleteMany();
   projectId = (await books.project()).id;
 });
 afterAll(() => books?.close());
 
 describe('a daily summary', () => {
-  test('says what the day came to', async () => {
+  test('has the totals and top endpoints of the day', async () => {
     const [weather, maps, payer] = [newId('Endpoint'), newId('Endpoint'), hex(20)];
     await pay({ endpointId: weather, payer, amountAtomic: 250_000n });
     await pay({ endpointId: weather, payer, amountAtomic: 1n });
@@ -73,7 +73,7 @@ describe('a daily summary', () => {
     ]);
   });
 
-  test('is not recorded before its day has ended, and then at once', async () => {
+  test('is recorded as soon as its day has ended, and not earlier', async () => {
     await pay();
     now = new Date(FIRST_DAY + DAY - 1);
     expect(await summaries().run()).toBe(0);
@@ -81,7 +81,7 @@ describe('a daily summary', () => {
     expect(await summaries().run()).toBe(1);
   });
 
-  test('names the ten endpoints that earned most', async () => {
+  test('lists the ten endpoints with the highest revenue', async () => {
     for (let amount = 1; amount <= 12; amount++)
       await pay({ endpointId: newId('Endpoint'), amountAtomic: BigInt(amount) });
     moveTo(1);
@@ -92,7 +92,7 @@ describe('a daily summary', () => {
     );
   });
 
-  test('is recorded once by however many processes, on however many days', async () => {
+  test('is recorded once per project and day by any number of processes', async () => {
     const others = [(await books.project()).id, (await books.project()).id];
     const two = await openTestLedger({ url: books.url });
     for (let day = 0; day < 5; day++) {
@@ -115,7 +115,7 @@ describe('a daily summary', () => {
     await two.close();
   });
 
-  test('is made up for after a downtime of many days, the oldest first, without days on which nothing happened', async () => {
+  test('is recorded late after a long downtime, oldest first and without days on which nothing happened', async () => {
     await pay();
     moveTo(3);
     await fail();
@@ -130,7 +130,7 @@ describe('a daily summary', () => {
     ]);
   });
 
-  test('covers more days than are taken at a time', async () => {
+  test('is recorded for more days than fit in one batch', async () => {
     const days = Array.from({ length: 430 }, (_, day) => new Date(FIRST_DAY + day * DAY));
     await books.db.prisma.dailySummary.createMany({ data: days.map((day) => ({ projectId, day })) });
     moveTo(430);
@@ -138,14 +138,14 @@ describe('a daily summary', () => {
     expect(await summaries().run()).toBe(0);
   });
 
-  test('of a project that is deleted is forgotten', async () => {
+  test('of a deleted project is not recorded', async () => {
     await pay();
     await books.db.prisma.project.delete({ where: { id: projectId } });
     moveTo(1);
     expect(await summaries().run()).toBe(0);
   });
 
-  test('leaves nothing behind when it cannot be recorded, and is recorded by the next look', async () => {
+  test('that cannot be recorded leaves nothing behind, and is recorded by the next run', async () => {
     await pay();
     moveTo(1);
     const broken = createDailySummaries({
@@ -166,8 +166,8 @@ describe('a daily summary', () => {
   });
 });
 
-describe('the day a payment is booked on', () => {
-  test('is the one it becomes known on, so that a day whose summary is recorded never changes', async () => {
+describe('the day of a payment', () => {
+  test('is the day its settlement becomes known, so that a summarized day never changes', async () => {
     const lease = await sent(books.ledger, newPayment(projectId));
     await books.ledger.unknown(lease, { reason: 'timeout' });
     const settledAt = now;
@@ -184,7 +184,7 @@ describe('the day a payment is booked on', () => {
     ]);
   });
 
-  test('is summarised only when all that was begun on it is booked, however late that is written', async () => {
+  test('is summarized only after all settlements that started on it are written', async () => {
     await pay();
     const entered = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -222,7 +222,7 @@ describe('the day a payment is booked on', () => {
   });
 });
 
-test('a service that runs records what is due, looks again, and stops', async () => {
+test('the daily summary service records due summaries until it is stopped', async () => {
   await pay();
   moveTo(1);
   const service = summaries();

@@ -7,18 +7,18 @@ const at = (text: string) => new Date(text);
 const span = (interval: RevenueInterval, from?: string, to?: string) =>
   toPeriod({ interval, ...(from && { from: at(from) }), ...(to && { to: at(to) }) }, now);
 
-describe('a period', () => {
+describe('a revenue period', () => {
   test.each([
     ['HOUR', '2026-03-14T14:00:00Z', '2026-03-15T14:00:00Z', 24],
     ['DAY', '2026-02-14T00:00:00Z', '2026-03-16T00:00:00Z', 30],
     ['MONTH', '2025-04-01T00:00:00Z', '2026-04-01T00:00:00Z', 12],
-  ] as const)('by %s without bounds ends with the running interval', (interval, from, to, count) => {
+  ] as const)('by %s without bounds ends with the current interval', (interval, from, to, count) => {
     const period = span(interval);
     expect(period).toEqual({ interval, from: at(from), to: at(to) });
     expect(bucketStarts(period)).toHaveLength(count);
   });
 
-  test('keeps bounds that are whole and widens those that are not', () => {
+  test('keeps bounds on interval boundaries and widens others', () => {
     const whole = span('DAY', '2026-01-01T00:00:00Z', '2026-01-03T00:00:00Z');
     expect(bucketStarts(whole)).toEqual([at('2026-01-01T00:00:00Z'), at('2026-01-02T00:00:00Z')]);
     expect(span('DAY', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00.001Z')).toEqual(whole);
@@ -28,24 +28,24 @@ describe('a period', () => {
     });
   });
 
-  test('has months of their own lengths, leap years included', () => {
+  test('has months of the correct length, including in leap years', () => {
     const starts = bucketStarts(span('MONTH', '2028-01-31T10:00:00Z', '2028-03-01T00:00:01Z'));
     expect(starts).toEqual([at('2028-01-01T00:00:00Z'), at('2028-02-01T00:00:00Z'), at('2028-03-01T00:00:00Z')]);
   });
 
   test.each([
-    ['an empty one', 'DAY', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00Z', '/to'],
-    ['one that ends before it begins', 'DAY', '2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z', '/to'],
-    ['too many hours', 'HOUR', '2026-01-01T00:00:00Z', '2026-03-01T00:00:00Z', '/from'],
-    ['the beginning of time', 'MONTH', '0001-01-01T00:00:00Z', '2026-01-01T00:00:00Z', '/from'],
-    ['the end of time', 'MONTH', '2026-01-01T00:00:00Z', '9999-12-31T00:00:00Z', '/to'],
+    ['empty', 'DAY', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00Z', '/to'],
+    ['reversed', 'DAY', '2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z', '/to'],
+    ['too many hours long', 'HOUR', '2026-01-01T00:00:00Z', '2026-03-01T00:00:00Z', '/from'],
+    ['from the year 1', 'MONTH', '0001-01-01T00:00:00Z', '2026-01-01T00:00:00Z', '/from'],
+    ['to the year 9999', 'MONTH', '2026-01-01T00:00:00Z', '9999-12-31T00:00:00Z', '/to'],
   ] as const)('cannot be %s', (_name, interval, from, to, pointer) => {
     expect(() => span(interval, from, to)).toThrow(
       expect.objectContaining({ fields: [expect.objectContaining({ pointer })] }),
     );
   });
 
-  test('covers what was asked for with intervals that follow each other without gap', () => {
+  test('covers the requested time with consecutive intervals', () => {
     const times = fc.date({ min: at('1970-01-01T00:00:00Z'), max: at('2200-01-01T00:00:00Z'), noInvalidDate: true });
     fc.assert(
       fc.property(

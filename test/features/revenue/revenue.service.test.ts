@@ -17,7 +17,7 @@ let now = new Date();
 const [weather, maps] = [newId('Endpoint'), newId('Endpoint')];
 const [ada, bob] = [hex(20), hex(20)];
 
-/** Settles a payment as it would have been at that time. */
+/** Settles a payment at the given time. */
 async function payAt(time: string, changes: Partial<NewPayment>) {
   now = new Date(time);
   return settled(books.ledger, newPayment(shop.id, changes), now);
@@ -40,7 +40,7 @@ beforeAll(async () => {
   );
   await books.ledger.verified(failing);
   await books.ledger.failed(failing, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
-  // Nothing proves who made this one.
+  // The payer of this one is unproven, so it does not count.
   const forged = leaseOf(await claimed(books.ledger, newPayment(shop.id, { endpointId: maps, endpointPath: '/maps' })));
   await books.ledger.failed(forged, { stage: 'VERIFY', reason: 'invalid_signature', message: 'Forged.' });
 });
@@ -68,7 +68,7 @@ async function read(query: string): Promise<Revenue> {
 }
 
 describe('revenue', () => {
-  test('by day has every day, with zeros where nothing was earned, and what they come to', async () => {
+  test('by day has every day, even without payments, and the totals', async () => {
     const revenue = await read('from=2026-01-31T12:00:00Z&to=2026-02-04T00:00:00Z');
     expect(revenue).toMatchObject({
       from: '2026-01-31T00:00:00.000Z',
@@ -96,7 +96,7 @@ describe('revenue', () => {
     });
   });
 
-  test('by month and by hour comes to the same', async () => {
+  test('by month and by hour has the same totals', async () => {
     const months = await read('interval=MONTH&from=2025-12-01T00:00:00Z&to=2026-03-01T00:00:00Z');
     expect(months.buckets.map(({ start, totalUsd }) => [start.slice(0, 7), totalUsd])).toEqual([
       ['2025-12', '0'],
@@ -120,7 +120,7 @@ describe('revenue', () => {
     expect(buckets.reduce((sum, { failedCount }) => sum + failedCount, 0)).toBe(1);
   });
 
-  test('names the endpoints and customers that brought most, of just that period', async () => {
+  test('has the top endpoints and customers of exactly that period', async () => {
     const top = { totalUsd: '1.120003', totalAtomic: '1120003', paymentCount: 4 };
     for (const interval of ['DAY', 'HOUR']) {
       const revenue = await read(`interval=${interval}&from=2026-01-31T00:00:00Z&to=2026-02-04T00:00:00Z`);
@@ -138,7 +138,7 @@ describe('revenue', () => {
     expect(day.topCustomers).toMatchObject([{ walletAddress: getAddress(bob) }, { walletAddress: getAddress(ada) }]);
   });
 
-  test('names an endpoint by the path it has now', async () => {
+  test('shows the current path of an endpoint', async () => {
     const endpoint = await alice.rest<Resource>('POST', `${shop.base}/endpoints`, {
       path: '/old',
       upstreamUrl: 'https://api.example.com/',
@@ -168,13 +168,13 @@ describe('revenue', () => {
     ['from=2026-02-01', '/from'],
     ['from=2026-02-01T00:00:00Z&to=2026-02-01T00:00:00Z', '/to'],
     ['interval=HOUR&from=2025-02-01T00:00:00Z', '/from'],
-  ])('refuses %s', async (query, pointer) => {
+  ])('with %s returns 422', async (query, pointer) => {
     const { status, body } = await rest.send(alice, 'GET', `${shop.base}/revenue?${query}`);
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer }]);
   });
 
-  test('over GraphQL takes how many of the top to name', async () => {
+  test('in GraphQL has the requested number of top endpoints and customers', async () => {
     const query = `query ($id: ID!, $first: Int!) { project(id: $id) {
       revenue(interval: MONTH, from: "2026-01-01T00:00:00Z", to: "2026-03-01T00:00:00Z") {
         totals { totalUsd customerCount } topEndpoints(first: $first) { path } topCustomers(first: $first) { totalUsd } } } }`;

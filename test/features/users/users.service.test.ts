@@ -24,7 +24,7 @@ const VIEWER =
 type Viewer = { viewer: { tier: Tier; limits: Record<string, number | null>; user: Record<string, string> } };
 const viewerOf = async (user: TestUser) => (await user.graphql<Viewer>(VIEWER)).data!.viewer;
 
-/** A token of this subject that says nothing of a tier. */
+/** Returns a caller whose token has no tier. */
 const plain = async (subject: string) => app.caller(await app.issuer.sign({ subject }));
 
 describe('a tier', () => {
@@ -33,7 +33,7 @@ describe('a tier', () => {
     ['PRO', 300, 5],
     ['BUSINESS', 1000, 15],
     ['ENTERPRISE', null, null],
-  ] as const)('%s allows %s requests a minute and %s connectors', async (tier, requestsPerMinute, maxConnectors) => {
+  ] as const)('%s allows %s requests per minute and %s connectors', async (tier, requestsPerMinute, maxConnectors) => {
     const user = await app.user(`user-${tier}`, tier);
     expect(await viewerOf(user)).toMatchObject({
       tier,
@@ -44,11 +44,11 @@ describe('a tier', () => {
     expect(headers.get('ratelimit-policy')).toBe(policy);
   });
 
-  test('is STARTER for a new user of whom nobody says anything', async () => {
+  test('is STARTER for a new user without a tier in the token', async () => {
     expect(await viewerOf(await plain('nobody'))).toMatchObject({ tier: 'STARTER' });
   });
 
-  test('stays what a trusted token said last', async () => {
+  test('stays as in the last trusted token with a tier', async () => {
     const user = await app.user('climber', 'PRO');
     expect((await viewerOf(user)).tier).toBe('PRO');
     expect((await viewerOf(await plain('climber'))).tier).toBe('PRO');
@@ -56,7 +56,7 @@ describe('a tier', () => {
     expect((await viewerOf(await plain('climber'))).tier).toBe('BUSINESS');
   });
 
-  test('that an operator sets counts with the next request, for keys too', async () => {
+  test('set by an operator applies from the next request, also for API keys', async () => {
     const user = await plain('promoted');
     const { base } = await createProject(user);
     const { key } = await createKey(user, base);
@@ -66,14 +66,14 @@ describe('a tier', () => {
     expect((await viewerOf(app.caller(key))).tier).toBe('BUSINESS');
   });
 
-  test('of an enterprise may carry a rate of its own', async () => {
+  test('ENTERPRISE can have a custom rate limit in the token', async () => {
     const user = app.caller(await app.issuer.sign({ subject: 'big', tier: 'ENTERPRISE', requestsPerMinute: 5000 }));
     expect((await viewerOf(user)).limits.requestsPerMinute).toBe(5000);
   });
 });
 
-describe('the rate', () => {
-  test('is one for the user and all keys of theirs, over REST and GraphQL', async () => {
+describe('the rate limit', () => {
+  test('is shared by a user and all their API keys, in REST and GraphQL', async () => {
     const user = await app.user('busy', 'STARTER');
     const { base } = await createProject(user);
     const key = app.caller((await createKey(user, base)).key);
@@ -85,7 +85,7 @@ describe('the rate', () => {
     const statuses: number[] = [];
     for (let index = 0; index < 90; index++) statuses.push(await send[index % 3]!());
     const refused = statuses.filter((status) => status === 429).length;
-    // Two requests went before; while these ran, at most a few more were earned.
+    // Two requests were sent earlier, and the limit refills slightly during the loop.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(58);
     expect(refused).toBeGreaterThanOrEqual(15);
 
@@ -97,8 +97,8 @@ describe('the rate', () => {
   });
 });
 
-describe('the account', () => {
-  test('is made with the first request and stays the same', async () => {
+describe('an account', () => {
+  test('is created by the first request and stays the same', async () => {
     const user = await app.user('newcomer');
     const first = await viewerOf(user);
     expect(first.user).toMatchObject({ subject: 'newcomer', issuer: app.issuer.config.issuer });
@@ -106,13 +106,13 @@ describe('the account', () => {
     expect((await viewerOf(await app.user('newcomer'))).user).toEqual(first.user);
   });
 
-  test('is made once when the first requests come at once', async () => {
+  test('is created once if many first requests arrive at once', async () => {
     const user = await app.user('twins');
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await viewerOf(user)).user.id));
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('counts the connectors of all its projects', async () => {
+  test('counts the connectors in all its projects', async () => {
     const user = await app.user('collector');
     for (let index = 0; index < 2; index++) {
       const { base } = await createProject(user);

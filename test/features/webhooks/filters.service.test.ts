@@ -35,7 +35,7 @@ const deliveriesOf = async (path: string) =>
 const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()));
 
 describe('a webhook with a filter', () => {
-  test('gets what fits; the rest is skipped, says so, and can be sent anyway', async () => {
+  test('gets matching events, and the others are skipped with the reason and can be resent', async () => {
     const { id, filter } = await createWebhook(alice, base, { url: receiver.url, filter: PAID });
     expect(filter).toEqual(PAID);
     await createEndpoint(alice, base, { priceUsd: '0.99' });
@@ -50,13 +50,13 @@ describe('a webhook with a filter', () => {
     expect(bodies()[1]).toMatchObject({ id: skipped!.eventId, data: { priceUsd: '0.99' } });
   });
 
-  test('gets test events whatever it filters', async () => {
+  test('gets test events even if they do not match', async () => {
     const { id } = await createWebhook(alice, base, { url: receiver.url, filter: { 'data.asset': 'EURC' } });
     await alice.rest('POST', `${base}/webhooks/${id}/test`, { eventType: 'payment.settled' });
     expect((await receiver.waitFor(1))[0]!.body.toString()).toContain('"asset":"USDC"');
   });
 
-  test('keeps it through other changes, takes another, and loses it by null', async () => {
+  test('keeps the filter until it is changed or set to null', async () => {
     const { id } = await createWebhook(alice, base, { filter: PAID });
     const patch = async (body: object) =>
       (await alice.rest<Resource>('PATCH', `${base}/webhooks/${id}`, body)).body.filter;
@@ -65,7 +65,7 @@ describe('a webhook with a filter', () => {
     expect(await patch({ filter: null })).toBeNull();
   });
 
-  test.each(['POST', 'PATCH'])('that cannot be is refused by %s with a pointer to the field', async (method) => {
+  test.each(['POST', 'PATCH'])('that is invalid is refused by %s with a pointer to the field', async (method) => {
     const { id, url, eventTypes } = await createWebhook(alice, base);
     const path = method === 'POST' ? `${base}/webhooks` : `${base}/webhooks/${id}`;
     const answer = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
@@ -74,7 +74,7 @@ describe('a webhook with a filter', () => {
   });
 });
 
-test('a connector filters alike, and what it could not carry keeps that reason', async () => {
+test('a connector can have a filter, which skips other events with the reason', async () => {
   const fields = { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/a' }, filter: PAID };
   const { id, filter } = await createConnector(alice, base, fields);
   expect(filter).toEqual(PAID);
@@ -85,12 +85,12 @@ test('a connector filters alike, and what it could not carry keeps that reason',
   expect((await alice.rest('PATCH', `${base}/connectors/${id}`, { filter: {} })).status).toBe(422);
 });
 
-describe('a filter is tried out', () => {
+describe('testing an event filter', () => {
   const QUERY = `mutation ($input: TestEventFilterInput!) {
     testEventFilter(input: $input) { results { eventType eventId matches } }
   }`;
 
-  test('on the sample of every kind, and sends nothing', async () => {
+  test('evaluates the sample of every event type, and sends nothing', async () => {
     await createWebhook(alice, base, { url: receiver.url });
     const filter = { 'data.stage': { exists: true } };
     const { status, body } = await alice.rest('POST', `${base}/events/test-filter`, { filter });
@@ -101,7 +101,7 @@ describe('a filter is tried out', () => {
     expect((await alice.rest<{ data: unknown[] }>('GET', `${base}/events`)).body.data).toEqual([]);
   });
 
-  test('on an event of the past, over GraphQL and REST', async () => {
+  test('evaluates a recorded event, in GraphQL and REST', async () => {
     await createEndpoint(alice, base, { priceUsd: '2' });
     const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${base}/events`)).body.data;
     for (const [filter, matches] of [
@@ -117,7 +117,7 @@ describe('a filter is tried out', () => {
     }
   });
 
-  test('only on events of the project', async () => {
+  test('with an event of another project returns 404', async () => {
     const other = await createProject(alice);
     await createEndpoint(alice, other.base);
     const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${other.base}/events`)).body.data;
@@ -126,7 +126,7 @@ describe('a filter is tried out', () => {
   });
 
   test.each([{}, { filter: null }, { filter: { 'data.nope': 1 } }, { filter: PAID, eventId: 'evt_nope' }])(
-    'not with %j',
+    'with %j is refused',
     async (body) => {
       const { status } = await alice.rest('POST', `${base}/events/test-filter`, body);
       expect(status).toBe('eventId' in body ? 404 : 422);

@@ -17,11 +17,11 @@ afterAll(async () => {
 const LIMIT_REACHED = { status: 403, body: { code: 'WEBHOOK_LIMIT_REACHED' } };
 const post = (user: TestUser, base: string) => user.rest<Resource>('POST', `${base}/webhooks`, GOOD.webhook);
 
-/** The same person, with a token that names another tier. */
+/** Returns the same user with a token for another tier. */
 const movedTo = async (subject: string, tier: 'STARTER') => app.caller(await app.issuer.sign({ subject, tier }));
 
-describe('the tier limits webhooks', () => {
-  test('of a starter to ten in a project, of which a deleted one makes room for another', async () => {
+describe('the webhook limit', () => {
+  test('lets the tier STARTER create ten per project, and one more after a deletion', async () => {
     const starter = await app.user('starter', 'STARTER');
     const { base } = await createProject(starter);
     const first = await createWebhook(starter, base);
@@ -38,7 +38,7 @@ describe('the tier limits webhooks', () => {
     expect((await post(starter, another.base)).status).toBe(201);
   });
 
-  test('also when fifteen are created at once, by a person and an API key', async () => {
+  test('holds for concurrent requests of a user and an API key', async () => {
     const racer = await app.user('racer', 'STARTER');
     const { base, id } = await createProject(racer);
     const key = app.caller((await createKey(racer, base)).key);
@@ -48,7 +48,7 @@ describe('the tier limits webhooks', () => {
     expect(rows).toEqual([{ n: 10 }]);
   });
 
-  test('also when they are aliases of one mutation', async () => {
+  test('holds for aliases of one mutation', async () => {
     const starter = await app.user('aliases', 'STARTER');
     const { id } = await createProject(starter);
     const field = `createWebhook(input: { projectId: "${id}", url: "https://hooks.example.com/in", eventTypes: ALL }) { webhook { id } }`;
@@ -58,7 +58,7 @@ describe('the tier limits webhooks', () => {
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual(Array(2).fill('WEBHOOK_LIMIT_REACHED'));
   });
 
-  test('and leaves a project those that it has: they can be changed, and no more can be added', async () => {
+  test('drops with the tier, but existing webhooks stay and can be changed', async () => {
     const pro = await app.user('moved', 'PRO');
     const { base } = await createProject(pro);
     const webhooks = [];
@@ -71,7 +71,7 @@ describe('the tier limits webhooks', () => {
     expect(JSON.stringify(body).match(/"wh_/g)).toHaveLength(12);
   });
 
-  test('to a number that the account can read', async () => {
+  test('can be read by the account', async () => {
     const query = '{ viewer { limits { maxWebhooksPerProject } } }';
     const read = async (tier: 'STARTER' | 'PRO' | 'BUSINESS' | 'ENTERPRISE') => {
       const user = await app.user(`reads-${tier}`, tier);
@@ -85,7 +85,7 @@ describe('the tier limits webhooks', () => {
   });
 });
 
-test('webhooks to one host have one origin, however their URLs are spelled', async () => {
+test('webhooks to one host have the same origin, however their URLs are written', async () => {
   const user = await app.user('speller');
   const { base } = await createProject(user);
   const originOf = async (id: string) =>

@@ -26,7 +26,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-test('deliveries of a payment have it for their key where the webhook keeps order, others have none', async () => {
+test('only deliveries of payments to an ordered webhook have an ordering key, and turning ordering off releases them', async () => {
   const ordered = await createWebhook(alice, base, { ordering: 'PAYMENT', orderingEscapeAfterAttempts: 7 });
   expect(ordered).toMatchObject({ ordering: 'PAYMENT', orderingEscapeAfterAttempts: 7 });
   const free = await createWebhook(alice, base);
@@ -53,7 +53,7 @@ test('deliveries of a payment have it for their key where the webhook keeps orde
   expect(await keysOf(ordered.id)).toEqual([data.paymentId, null, null]);
   expect(await keysOf(free.id)).toEqual([null, null, null]);
 
-  // What waits is let go when the order is given up.
+  // Changing the ordering releases the deliveries that wait for it.
   const held = `UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'ordering' WHERE "orderingKey" IS NOT NULL`;
   await pool.query(held);
   const waiting = async () =>

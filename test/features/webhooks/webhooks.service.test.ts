@@ -95,14 +95,14 @@ async function nextRequest(): Promise<ReceivedRequest> {
   return receiver.requests[before]!;
 }
 
-/** Which of these secrets verify the next event. */
+/** Returns for each secret whether it verifies the next event. */
 async function verifiedBy(...secrets: string[]): Promise<boolean[]> {
   const request = await nextRequest();
   return secrets.map((secret) => isSignedWith(secret, request));
 }
 
 describe('the signing secret', () => {
-  test('is shown when the webhook is created, never again, and is encrypted in the database', async () => {
+  test('is shown only when the webhook is created, and is encrypted in the database', async () => {
     const { secret, ...shown } = webhook;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(await read()).toEqual(shown);
@@ -153,7 +153,7 @@ describe('rotating the signing secret', () => {
     expect(await verifiedBy(webhook.secret, second, third)).toEqual([false, true, true]);
   });
 
-  test('without an overlap ends the old secret at once, even during an earlier overlap', async () => {
+  test('without an overlap ends all old secrets at once, even during an earlier overlap', async () => {
     const second = await rotate({ overlapHours: 24 });
     const { body } = await requestRotation({ overlapHours: 0 });
     expect(body.previousSecretExpiresAt).toBeNull();
@@ -306,7 +306,7 @@ describe('resending a delivery', () => {
 });
 
 describe('the event types of a webhook', () => {
-  test('keep their order, each listed once', async () => {
+  test('keep their order and lose duplicates', async () => {
     const eventTypes = ['payment.failed', 'payment.settled', 'payment.failed'];
     expect((await createWebhook(alice, base, { eventTypes })).eventTypes).toEqual(eventTypes.slice(0, 2));
   });

@@ -127,7 +127,7 @@ test.each([
 });
 
 // These run last because they move the chain's clock.
-test('an authorization is found among others, and many blocks back', async () => {
+test('an authorization is found among others and many blocks back', async () => {
   const signed = await sign(await rails.wallet());
   const others = await Promise.all([1, 2, 3].map(async () => sign(await rails.wallet())));
   for (const other of others) await use(other);

@@ -70,13 +70,13 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that is slow fails the verification, and its settlement is ambiguous', async () => {
+  test('that is slow fails the verification and leaves the settlement ambiguous', async () => {
     server.handle(() => undefined);
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', reason: 'facilitator_unavailable' });
   });
 
-  test('that drips its response counts as slow', async () => {
+  test('that sends its response too slowly fails the verification', async () => {
     server.handle((_request, response) => {
       response.writeHead(200).write('{');
       const drip = setInterval(() => response.write(' '), 50);
@@ -144,7 +144,7 @@ describe('a settle response', () => {
       'ambiguous',
     ],
     ['words', { success: false, errorReason: 'Execution reverted: something' }, 'ambiguous'],
-  ])('of %s is judged', (_what, answer, kind) => {
+  ])('with %s is classified correctly', (_what, answer, kind) => {
     expect(readSettlement(answer).kind).toBe(kind);
   });
 
@@ -180,12 +180,12 @@ describe("the gateway's facilitator credential", () => {
     ['Ed25519', raw.toString('base64'), ed25519.publicKey, 'EdDSA'],
     ['EC', ec.privateKey.export({ format: 'pem', type: 'sec1' }), ec.publicKey, 'ES256'],
     [
-      'EC on one line',
+      'EC (on one line)',
       String(ec.privateKey.export({ format: 'pem', type: 'sec1' })).replaceAll('\n', '\\n'),
       ec.publicKey,
       'ES256',
     ],
-  ])('may be a key, %s, that signs for one method and path', async (_kind, secret, publicKey, alg) => {
+  ])('can be an %s key that signs for one method and path', async (_kind, secret, publicKey, alg) => {
     const key = parseKeySecret(String(secret));
     const authorization = await authorizationOf({ kind: 'key', keyId: 'organizations/1/apiKeys/2', key });
     const { payload, protectedHeader } = await jwtVerify(

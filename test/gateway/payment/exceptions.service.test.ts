@@ -102,7 +102,7 @@ test('a 304 response is charged like any other', async () => {
   expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
 });
 
-describe('a repeated request with a settled payment gets the response again', () => {
+describe('a retry with a settled payment gets the response again', () => {
   test('after the authorization has expired', async () => {
     const payer = await rails.wallet(20_000n);
     // Accepted only with at least 15 seconds left.

@@ -59,7 +59,7 @@ test('of 600 forged payments sent at once through two processes, 60 are verified
 
   const answers = await Promise.all(forged.map((headers, index) => ask(index, headers)));
 
-  // One minute's quota at once, plus what refills meanwhile.
+  // The limit for one minute, plus what refills during the test.
   const comesBack = Math.ceil((performance.now() - startedAt) / 1000);
   expect(rails.facilitator.countOf('verify')).toBeLessThanOrEqual(60 + comesBack);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([402, 429]));

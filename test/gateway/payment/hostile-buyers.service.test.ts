@@ -215,7 +215,7 @@ describe('a buyer', () => {
     expect(upstream.requests.length).toBeLessThanOrEqual(1);
   });
 
-  test('can send trailers, which are never taken for headers', async () => {
+  test('can send trailers, which are never treated as headers', async () => {
     const headers = ['Host: a', 'Transfer-Encoding: chunked', 'Trailer: X-Late', ...(await pay())];
     const body = '2\r\nab\r\n0\r\nX-Late: 1\r\nTollgate-Payer: 0x0\r\n\r\n';
     const [answer] = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), body]);

@@ -106,7 +106,7 @@ describe('a paid request', () => {
   test.each([
     ['private="set-cookie, set-cookie2", max-age=60', 'max-age=60, private'],
     ['max-age=60, extension="nobody ends this', 'max-age=60, extension, private'],
-  ])('is kept from them whatever is quoted: %s', async (said, passed) => {
+  ])("isn't stored in shared caches even with quoted directives: %s", async (said, passed) => {
     upstream.handle(() => ({ headers: { 'cache-control': said }, body: 'x' }));
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
     expect(answer.headers.get('cache-control')).toBe(passed);
@@ -163,10 +163,10 @@ describe('an upstream failure', () => {
   });
 
   test.each([
-    ['a payment request of its own', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
-    ['a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
-    ['more than the limit', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
-  ])('by answering %s is 502 and costs nothing', async (_what, given) => {
+    ['with its own payment request', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
+    ['with a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
+    ['with more than the limit', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
+  ])('that responds %s is 502 and costs nothing', async (_what, given) => {
     upstream.handle(() => given);
     const buyer = await rails.wallet(10_000n);
 
@@ -180,11 +180,11 @@ describe('an upstream failure', () => {
   });
 
   test.each([
-    ['an invalid status', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
-    ['something other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
-    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-    ['too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
-  ])('by answering %s is 502 and costs nothing', async (_what, bytes) => {
+    ['with an invalid status', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
+    ['with something other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['with too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
+  ])('that responds %s is 502 and costs nothing', async (_what, bytes) => {
     upstream.handle((_request, response) => {
       response.socket!.end(bytes);
       return undefined;
@@ -195,7 +195,7 @@ describe('an upstream failure', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
-  test('by closing the connection is 502 and costs nothing', async () => {
+  test('that closes the connection is 502 and costs nothing', async () => {
     upstream.handle((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       response.destroy();
@@ -208,7 +208,7 @@ describe('an upstream failure', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('uses up the authorization: a repeated request is told to sign a new payment', async () => {
+  test('uses up the authorization, and a retry is told to sign a new payment', async () => {
     upstream.handle(() => ({ statusCode: 500 }));
     const headers = v2Headers(await sign(await rails.wallet(10_000n)));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(500);

@@ -44,7 +44,7 @@ test('memory that one request holds is unavailable to others until it is release
   expect([second.take(60), second.take(1)]).toEqual([true, false]);
 });
 
-test('one client address and the repeats of one payment each get only a part of the response memory', () => {
+test('one client address and the retries of one payment each get only a part of the response memory', () => {
   const open = createResponseMemory({ ...bounds, maxAddressBytes: 50, maxPaymentBytes: 20 });
   const ours = open('2001:db8::1');
   expect([ours.take(50), open('2001:db8::ffff').take(1), open('2001:db8:0:1::1').take(30)]).toEqual([
@@ -70,7 +70,7 @@ async function paidOnce(url: string): Promise<Record<string, string>> {
   return headers;
 }
 
-/** Repeats a paid request without reading the responses until one is refused. */
+/** Retries a paid request without reading the responses until one is refused. */
 async function askUnread(url: string, headers: Record<string, string>): Promise<Response[]> {
   const answers: Response[] = [];
   while (answers.length < 30 && answers.at(-1)?.status !== 503) answers.push(await fetch(url, { headers }));
@@ -101,7 +101,7 @@ test("unread responses are limited per payment and per address, and refused buye
   await expect.poll(later, { timeout: 10_000 }).toBe(10 * MEGABYTE);
 });
 
-test("a buyer who doesn't read is cut off, and can repeat the request", async () => {
+test("a buyer who doesn't read is cut off, and can retry the request", async () => {
   const url = await largeRoute(impatient);
   const headers = await paidOnce(url);
   const unread = await fetch(url, { headers });

@@ -78,7 +78,7 @@ describe('a buyer who disconnects', () => {
   test.each([
     ['a request without a body', undefined],
     ['an order', '{"order":1}'],
-  ])('after the upstream got %s is charged, and gets the response by repeating the request', async (_what, body) => {
+  ])('after the upstream got %s is charged, and gets the response by retrying the request', async (_what, body) => {
     const { promise: isGone, resolve: gone } = Promise.withResolvers<void>();
     upstream.handle(async () => {
       await isGone;
@@ -162,7 +162,7 @@ describe('forty requests at once, through two processes', () => {
       expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
       const refused = answers.filter(({ status }) => status !== 201);
-      // Once the money is gone, the facilitator says so.
+      // Once the money is spent, the facilitator refuses the payment.
       expect(refused.filter(({ status }) => status !== 402 && status !== 429)).toEqual([]);
       for (const { status, text, retryAfter } of refused) {
         if (status !== 429) continue;
@@ -180,7 +180,7 @@ describe('forty requests at once, through two processes', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 
-  test('are all refused except one while no node can tell the balance', {
+  test('are all refused except one while the balance is unknown', {
     timeout: TIMEOUT_MILLISECONDS,
   }, async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -206,7 +206,7 @@ describe('forty requests at once, through two processes', () => {
   });
 });
 
-/** Repeats requests until a response says to wait. False if none does. */
+/** Repeats requests until one gets 429. Returns false if none does. */
 async function untilStopped(round: () => Promise<(number | undefined)[]>): Promise<boolean> {
   for (let count = 0; count < 30; count++) {
     if ((await round()).includes(429)) return true;
@@ -248,7 +248,7 @@ test('a buyer whose settlements keep failing is rate limited', { timeout: TIMEOU
     response.end(JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' }));
   });
   const buyer = await rails.wallet(1_000n * CENT);
-  // Not the process that has just refused the address, and remembers it for a second.
+  // Uses the other process, because the first one remembers for a second that it refused the address.
   const seen = new Set<number | undefined>();
   const isStopped = await untilStopped(async () => {
     const asked = Array.from({ length: 10 }, async () =>

@@ -51,8 +51,8 @@ describe('the path of a request', () => {
     ['a delete byte', '/a%7f'],
     ['a control character beyond ASCII', '/a%c2%85'],
     ['an invalid escape', '/a%zz'],
-    ['an escape cut short', '/a%2'],
-    ['half an escape that the next one completes', '/%4%41'],
+    ['a truncated escape', '/a%2'],
+    ['an incomplete escape that the next one completes', '/%4%41'],
     ['a raw tab', '/a\tb'],
     ['a raw space', '/a b'],
     ['a raw byte outside ASCII', '/caf\u00e9'],
@@ -146,7 +146,7 @@ describe('for any request target', () => {
   });
 });
 
-/** How a server that decodes once too often reads it, if it can be decoded. */
+/** Decodes like a server that decodes twice, if that is possible. */
 function twiceDecoded(text: string): string {
   const once = decodeURIComponent(text);
   try {

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const deleteProject = () => alice.rest('DELETE', shop.base);
 
-/** Deletes the project directly, while the service still has its routes in memory. */
+/** Deletes the project without telling the service, which still has its routes in memory. */
 const deleteUntold = () => database.query('DELETE FROM "Project" WHERE id = $1', [shop.projectId]);
 
 async function pay() {

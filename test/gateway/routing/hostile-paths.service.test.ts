@@ -12,7 +12,7 @@ const HOST = 'shop.example';
 
 let rails: Rails;
 let app: TestApp;
-/** A service that knows its public URL, and its real address. */
+/** A service with a public URL, and its real address. */
 let published: TestApp;
 let publishedUrl: string;
 let database: pg.Client;

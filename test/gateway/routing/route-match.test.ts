@@ -3,7 +3,7 @@ import { createMatcher } from '../../../src/gateway/routing/route-match.ts';
 
 const routed = (path: string) => ({ path, pattern: path.slice(1).split('/') });
 
-/** The path that matches a request. */
+/** Returns the path that matches a request. */
 function answering(paths: string[], request: string): string | undefined {
   return createMatcher(paths.map(routed))(request.slice(1).split('/'))?.path;
 }

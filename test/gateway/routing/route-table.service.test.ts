@@ -50,7 +50,7 @@ function ask(
   return promise;
 }
 
-// With a hint on the bus this takes milliseconds. Without one, a node notices after a second.
+// With a hint on the bus, this takes milliseconds. Without one, a process notices after a second.
 const WHEN_TOLD = { timeout: 4_000, interval: 20 };
 
 test('a changed route takes effect in other processes through the bus', async () => {
@@ -119,7 +119,7 @@ test('the most specific endpoint serves a path', async () => {
   expect(await price('?q')).toBe('1000');
 });
 
-test("a project's own host leads to its routes only, and to nothing else of the service", async () => {
+test("a project's own host serves only its routes, and nothing else of the service", async () => {
   const shop = await createShop(app, alice, {
     '/weather': { upstreamUrl: upstream.url },
     '/api/projects': { upstreamUrl: upstream.url },
@@ -151,7 +151,7 @@ test.each([
   '/gateway/ep_01jc9x2v5qe3w8k4m6n7p9r0st/x',
   '/gateway/x/y',
   '/gateway',
-])('%s is 404 as a problem', async (path) => {
+])('%s returns 404 as problem+json', async (path) => {
   const answer = await fetch(app.url + path);
   expect(answer.status).toBe(404);
   expect(answer.headers.get('content-type')).toContain('application/problem+json');

@@ -187,7 +187,7 @@ describe('an upstream', () => {
     expect(result.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is never named in a response, whatever happens to the request', async () => {
+  test('never appears in a response, even if the request fails', async () => {
     const echo = `Location: http://127.0.0.1:${wild.port}/secret-path?key=of-the-seller`;
     const answers = [
       await payForWild((socket) => socket.end(`HTTP/1.1 307 Moved\r\n${echo}\r\nContent-Length: 0\r\n\r\n`)),

@@ -43,7 +43,7 @@ afterAll(async () => {
 const pay = async () => v2Headers(await sign(buyer));
 const paymentLine = async () => `PAYMENT-SIGNATURE: ${(await pay())['payment-signature']}`;
 
-/** Sends raw bytes and reads until the server closes the connection, or has sent this many responses. */
+/** Sends raw bytes and reads until the server closes the connection or has sent this many responses. */
 function exchange(text: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
@@ -127,7 +127,7 @@ describe('an ambiguous request', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('pipelined after others is one request each at the upstream', async () => {
+  test('in a pipeline reaches the upstream as exactly one request', async () => {
     const requests = await Promise.all(
       [1, 2, 3].map(
         async (n) =>

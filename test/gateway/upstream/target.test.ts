@@ -11,7 +11,7 @@ function target(upstreamUrl: string, path: string, request: string) {
   );
 }
 
-describe('the target at the upstream', () => {
+describe('the upstream path', () => {
   test.each([
     ['https://a.test/v1/now', '/weather', '/weather', '/v1/now'],
     ['https://a.test', '/weather', '/weather', '/'],
@@ -33,15 +33,15 @@ describe('the target at the upstream', () => {
     ['https://a.test/*/raw', '/files/*', '/files/', '/raw'],
     ['https://a.test/store/*/raw', '/files/*', '/files/a/', '/store/a/raw'],
     ['https://a.test/store/*', '/files/*', '/files/a/', '/store/a/'],
-  ])('%s behind %s is asked for %s as %s', (upstreamUrl, path, request, expected) => {
+  ])('of %s behind %s for %s is %s', (upstreamUrl, path, request, expected) => {
     expect(target(upstreamUrl, path, request)).toEqual({ ok: true, origin: 'https://a.test', path: expected });
   });
 
-  test("a request can't put a placeholder into the upstream path", () => {
+  test("can't get a placeholder from a request", () => {
     expect(target('https://a.test/:a/:b', '/:a/:b', '/:b/x')).toMatchObject({ path: '/:b/x' });
   });
 
-  test("the upstream's own query comes first, followed by the caller's, unchanged", () => {
+  test("has the upstream URL's query first, followed by the caller's, unchanged", () => {
     expect(target('https://a.test/x?key=s%20k', '/w', '/w?q=%61&r=a+b&&')).toMatchObject({
       path: '/x?key=s%20k&q=%61&r=a+b&&',
     });
@@ -52,7 +52,7 @@ describe('the target at the upstream', () => {
   test.each([
     ...['?key=mine', '?a=1&key=mine', '?KEY=mine', '?%6bey=mine', '?key', '?a=1;key=mine'],
     ...['?+key=mine', '?key%00x=mine'],
-  ])('a caller cannot set a parameter that the upstream URL sets: %s', (query) => {
+  ])("can't be given a query parameter that the upstream URL sets: %s", (query) => {
     expect(target('https://a.test/x?key=sellers', '/w', `/w${query}`)).toEqual({
       ok: false,
       message: 'The query parameter "key" is set by the seller.',
@@ -66,14 +66,14 @@ describe('the target at the upstream', () => {
     ['key=s', '?key[a][b]=mine', 'key[a][b]'],
     ['filter[tenant]=s', '?filter=mine', 'filter'],
     ['filter[tenant]=s', '?filter[tenant][]=mine', 'filter[tenant][]'],
-  ])('nor one that servers take for it: behind %s, %s', (query, request, name) => {
+  ])("can't be given a query parameter that servers treat as the same: %s, %s", (query, request, name) => {
     expect(target(`https://a.test/x?${query}`, '/w', `/w${request}`)).toEqual({
       ok: false,
       message: `The query parameter "${name}" is set by the seller.`,
     });
   });
 
-  test("a caller can set parameters next to the seller's", () => {
+  test("can have other query parameters next to the seller's", () => {
     expect(target('https://a.test/x?filter[tenant]=s', '/w', '/w?filter[city]=Bern&keys=1')).toMatchObject({
       path: '/x?filter[tenant]=s&filter[city]=Bern&keys=1',
     });

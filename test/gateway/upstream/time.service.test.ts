@@ -23,7 +23,7 @@ beforeAll(async () => {
   upstream = await startReceiver(({ path }, response) => {
     response.on('close', () => onEnds.get(path)?.());
     if (path.endsWith('headers')) response.socket!.write('HTTP/1.1 200 OK\r\nX-A: ');
-    if (path.endsWith('answer')) {
+    if (path.endsWith('response')) {
       response.writeHead(200);
       const timer = setInterval(() => response.write('.'), 200);
       response.on('close', () => clearInterval(timer));
@@ -49,7 +49,7 @@ test("an upstream's time limit leaves enough of the authorization's requested li
 });
 
 describe.concurrent('an upstream call is aborted before the authorization expires, and nothing is charged', () => {
-  test.each(['says nothing', 'stops in its headers', 'drips its response'])(
+  test.each(['says nothing', 'stops in its headers', 'sends a slow response'])(
     'when the upstream %s',
     { timeout: 60_000 },
     async (how) => {

@@ -47,7 +47,7 @@ describe('the curl command for a webhook', () => {
     );
     await fc.assert(
       fc.asyncProperty(text, async (value) => {
-        // As stored: JSON, whose text holds neither NUL characters nor half ones.
+        // Stored JSON contains no NUL characters and no lone surrogates.
         const body = `{"data":${JSON.stringify(value.toWellFormed())}}`;
         const { command } = webhookCurl({ method: 'POST', url: `${receiver.url}/in`, headers, body });
         const request = await received(command, { WEBHOOK_SECRET: secret });
@@ -71,7 +71,7 @@ describe('the curl command for a webhook', () => {
     );
   });
 
-  test('replaces a URL that may contain a secret by a variable', async () => {
+  test('replaces a URL that may contain a secret with a variable', async () => {
     const url = `${receiver.url}/in?token='1`;
     const { command, variables } = webhookCurl({ method: 'POST', url, headers, body: '{}' }, { hidesUrl: true });
     expect(variables.map(({ name }) => name)).toEqual(['WEBHOOK_URL', 'WEBHOOK_SECRET']);
@@ -98,7 +98,7 @@ describe('the curl command for a connector', () => {
   ];
   const values = secrets.map(({ value }) => value);
 
-  test('replaces each secret by a variable, wherever it occurs', async () => {
+  test('replaces each secret with a variable, wherever it occurs', async () => {
     const curl = connectorCurl(
       {
         method: 'PUT',

@@ -48,7 +48,7 @@ const read = async (id: string) => (await rest.send<Resource>(alice, 'GET', `${b
 const explain = async (id: string) =>
   (await rest.send<Explanation>(alice, 'GET', `${base}/deliveries/${id}/explain`)).body;
 
-/** The delivery of a real event to the subscriber. */
+/** Records an event and returns the ID of its delivery to a webhook or connector. */
 async function deliveryTo(kind: 'webhooks' | 'connectors', id: string, fields: object = {}): Promise<string> {
   await createEndpoint(alice, base, { ...fields });
   const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/${kind}/${id}/deliveries`);
@@ -197,7 +197,7 @@ describe('the explanation of a delivery', () => {
     expect(await explain(id)).toMatchObject(expected);
   });
 
-  test('whose worker was killed says that it will be sent again', async () => {
+  test('whose worker was killed says that it will be retried', async () => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
