@@ -58,12 +58,12 @@ test('a refused connection means that the database is unavailable', async () => 
 
 test('a connection closed during a statement or transaction means that the database is unavailable', async () => {
   const suicide = 'SELECT pg_terminate_backend(pg_backend_pid())';
-  for (const outcome of [
-    db.pool.query(suicide),
-    db.prisma.$queryRawUnsafe(suicide),
-    db.prisma.$transaction((tx) => tx.$queryRawUnsafe(suicide)),
+  for (const run of [
+    () => db.pool.query(suicide),
+    () => db.prisma.$queryRawUnsafe(suicide),
+    () => db.prisma.$transaction((tx) => tx.$queryRawUnsafe(suicide)),
   ]) {
-    expect(unavailability(await thrown(outcome))).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(unavailability(await thrown(run()))).toMatchObject({ code: 'UNAVAILABLE' });
   }
 });
 
