@@ -62,7 +62,6 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['database', 'client, migrations, partitions'],
   ['database/embedded', 'the PostgreSQL from the npm packages'],
   ['egress', 'all outgoing connections'],
-  ['heap-growth.ts', 'limiting how fast the heap grows'],
   ['operation.ts', 'work that a caller waits for, and its deadline'],
   ['request-context.ts', 'the ID of the current request'],
   ['retry-after.ts', 'parsing `Retry-After`'],

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { startApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
 import { startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
-import { growHeapSlowly } from './heap-growth.ts';
 import { createLog } from './log.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { startTracing } from './tracing/start.ts';
@@ -12,8 +11,6 @@ const SHUTDOWN_MILLISECONDS = 28_000;
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
-  // Callers of the other roles would wait while garbage is collected; destinations don't notice.
-  if (config.roles.size === 1 && config.roles.has('worker')) growHeapSlowly();
   const tracing = await startTracing(process.env);
   const log = createLog(config.logLevel);
   const postgres = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir: config.dataDir, log });

@@ -10,7 +10,6 @@ import { openDatabase } from '../../../src/database/client.ts';
 import { applyMigrations } from '../../../src/database/migrations.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
-import { growHeapSlowly } from '../../../src/heap-growth.ts';
 import { newId } from '../../../src/ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
@@ -113,7 +112,6 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
     },
 
     async start() {
-      growHeapSlowly();
       app = await startApp({ config, databaseUrl, log: createLog('info') });
     },
 
