@@ -168,11 +168,7 @@ async function countMiscounted({ pool }: World): Promise<number> {
   return rows[0].n;
 }
 
-function report(
-  ledger: readonly LedgerLine[],
-  done: readonly number[],
-  counts: { stuck: number; miscounted: number },
-) {
+function report(ledger: readonly LedgerLine[], done: readonly number[], counts: { stuck: number; miscounted: number }) {
   const accepted = ledger.filter(({ answer }) => answer === 'accepted' || answer === 'flooded');
   const received = new Set(accepted.map(({ path, operation }) => `${path} ${operation}`));
   const lost = done.flatMap((operation) => RECEIVERS.filter((path) => !received.has(`${path} ${operation}`))).length;
