@@ -13,12 +13,11 @@ describe('isPublicAddress', () => {
     'calls no address in %s public, in any IPv4-mapped or translated form',
     (cidr) => {
       fc.assert(
-        fc.property(addressIn(cidr), (address) => {
+        fc.property(addressIn(cidr), fc.constantFrom('', '::ffff:', '64:ff9b::', '::'), (address, prefix) => {
           const text = address.toString();
-          const forms = address.kind() === 'ipv4' ? [`::ffff:${text}`, `64:ff9b::${text}`, `::${text}`] : [];
-          return [text, ...forms].every((form) => !isPublicAddress(form));
+          return !isPublicAddress(address.kind() === 'ipv4' ? prefix + text : text);
         }),
-        { numRuns: 10_000 },
+        { numRuns: 4_000 },
       );
     },
   );
