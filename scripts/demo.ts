@@ -54,9 +54,9 @@ async function demo(): Promise<void> {
   });
   receiver.use(webhook.secret);
   for (const [path, priceUsd, description] of [
-    ['/weather', '0.01', 'The weather of a city'],
+    ['/weather', '0.01', 'The weather in a city'],
     ['/quotes/:symbol', '0.002', 'The price of a stock'],
-    ['/broken', '0.5', 'Never works'],
+    ['/broken', '0.5', 'Always fails'],
   ]) {
     await api('POST', `${base}/endpoints`, { path, upstreamUrl: sandbox.upstreamUrl + path!, priceUsd, description });
     line(`${path}  at ${priceUsd} USD, in front of ${sandbox.upstreamUrl}${path}`);
@@ -101,7 +101,7 @@ async function readSandbox(): Promise<SandboxFile> {
   });
   const sandbox = JSON.parse(file) as SandboxFile;
   if (sandbox.upstreamUrl === null)
-    throw new Error('The demo API is off: its port 4011 was in use when the server started.');
+    throw new Error('The demo API is off because port 4011 was in use when the server started.');
   return sandbox;
 }
 

@@ -107,7 +107,7 @@ function errorsPage(): string {
 # Errors
 
 Every error has a stable code. Use the code (or the status) in your program, show the message to people, and log the request
-ID. It is also in the \`X-Request-Id\` header and in Tollgate's log.
+ID, which is also in the \`X-Request-Id\` header and in Tollgate's log.
 
 REST returns \`application/problem+json\` (RFC 9457):
 
@@ -124,7 +124,7 @@ REST returns \`application/problem+json\` (RFC 9457):
 }
 \`\`\`
 
-\`title\` is the message of the code, and \`detail\` is the same or more specific. \`errors\` is empty unless fields are invalid.
+\`title\` is the code's message, and \`detail\` is the same message or a more specific one. \`errors\` is empty unless fields are invalid.
 
 In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` has the same details.
 

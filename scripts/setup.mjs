@@ -106,7 +106,7 @@ async function run([command, ...args], lock) {
 // Two setups at once, such as `npm start` and `npm run token`, would delete each other's files.
 if (!STEPS.every(isDone)) {
   const lock = await acquireLock(join(root, '.setup'), (pid) =>
-    process.stderr.write(`Waiting for the setup of process ${pid} …\n`),
+    process.stderr.write(`Waiting for process ${pid} to finish the setup …\n`),
   );
   for (const step of STEPS) {
     if (isDone(step)) continue;

@@ -7,7 +7,7 @@ export const ERRORS = {
   MALFORMED_JSON: { status: 400, message: 'The request body is not valid JSON in UTF-8. Send one JSON object.' },
   GRAPHQL_INVALID: {
     status: 400,
-    message: 'The GraphQL document does not match the schema. Fix what the message names.',
+    message: 'The GraphQL document does not match the schema. Fix it, then send it again.',
   },
   GRAPHQL_TOO_COMPLEX: {
     status: 400,
@@ -24,25 +24,28 @@ export const ERRORS = {
   FORBIDDEN: { status: 403, message: 'API keys cannot do this. Use the project owner’s user token.' },
   CONNECTOR_LIMIT_REACHED: {
     status: 403,
-    message: 'You have reached the connector limit of your tier. Delete a connector or upgrade.',
+    message: 'You have reached the connector limit for your tier. Delete a connector or upgrade.',
   },
   WEBHOOK_LIMIT_REACHED: {
     status: 403,
-    message: 'This project has reached the webhook limit of your tier. Delete a webhook or upgrade.',
+    message: 'This project has reached the webhook limit for your tier. Delete a webhook or upgrade.',
   },
   NOT_FOUND: { status: 404, message: 'Not found. Check the path and the IDs in it.' },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    message: 'Method not allowed. See the `Allow` header for the methods of this path.',
+    message: 'Method not allowed. See the `Allow` header for the methods this path supports.',
   },
   NOT_ACCEPTABLE: {
     status: 406,
     message: 'No response format matches the `Accept` header. Accept `application/json`.',
   },
-  REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again without pausing.' },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    message: 'The request took too long to arrive. Check your connection, then send it again.',
+  },
   CONFLICT: {
     status: 409,
-    message: 'This change conflicts with an existing resource. Read its current state, then decide.',
+    message: 'This change conflicts with an existing resource. Check its current state before you retry.',
   },
   HOST_RESERVED: {
     status: 409,

@@ -45,11 +45,11 @@ export function startOperation(milliseconds: number): Operation {
     refusal() {
       if (changes > 0) {
         return new AppError('OUTCOME_UNCERTAIN', {
-          detail: `The request was stopped after ${seconds} seconds. Some of its changes were applied: check the current state, then send what is missing.`,
+          detail: `The request was stopped after ${seconds} seconds. Some of its changes were applied: check the current state before you retry.`,
         });
       }
       return new AppError('UNAVAILABLE', {
-        detail: `The request was stopped after ${seconds} seconds. Nothing was changed. Request less at once, or retry.`,
+        detail: `The request was stopped after ${seconds} seconds. Nothing was changed. Send a smaller request, or retry.`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     },

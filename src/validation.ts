@@ -71,9 +71,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   int: 'a whole number',
 };
 
-const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  string: ['character', 'characters'],
-  array: ['entry', 'entries'],
+const UNITS: Readonly<Record<string, readonly [verb: string, one: string, many: string]>> = {
+  string: ['be', 'character', 'characters'],
+  array: ['have', 'entry', 'entries'],
 };
 
 /** The message for rules that have none of their own. Undefined falls back to Zod's message. */
@@ -93,10 +93,10 @@ export function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
 const oneOf = (values: string[]) => `Must be ${values.length === 1 ? '' : 'one of '}${values.join(', ')}.`;
 
 function bound(which: string, limit: number | bigint, origin: string): string {
-  const [one, many] = UNITS[origin] ?? [];
-  return one === undefined
+  const [verb, one, many] = UNITS[origin] ?? [];
+  return verb === undefined
     ? `Must be ${which} ${limit}.`
-    : `Must have ${which} ${limit} ${Number(limit) === 1 ? one : many}.`;
+    : `Must ${verb} ${which} ${limit} ${Number(limit) === 1 ? one : many}.`;
 }
 
 /** Writes a path as an RFC 6901 JSON pointer. */
@@ -110,7 +110,7 @@ export function lineOfText(maxLength: number) {
     .string()
     .trim()
     .min(1, "Can't be empty.")
-    .max(maxLength, `Must have at most ${maxLength} characters.`)
+    .max(maxLength, `Must be at most ${maxLength} characters.`)
     .regex(/^\P{Cc}*$/u, 'Must not contain control characters.')
     .refine((text) => text.isWellFormed(), 'Must be valid Unicode.');
 }
@@ -120,7 +120,7 @@ export function optionalText(maxLength: number) {
   return z
     .string()
     .trim()
-    .max(maxLength, `Must have at most ${maxLength} characters.`)
+    .max(maxLength, `Must be at most ${maxLength} characters.`)
     .regex(/^[\t\n\r\P{Cc}]*$/u, 'Must not contain control characters.')
     .refine((text) => text.isWellFormed(), 'Must be valid Unicode.')
     .transform((text) => text || null)

@@ -85,7 +85,7 @@ describe('an error message says what a value must be', () => {
     ['Must be 2.', z.literal(2), 1],
     ['Must have at least 1 entry.', z.array(z.string()).min(1), []],
     ['Must have at most 2 entries.', z.array(z.string()).max(2), ['a', 'b', 'c']],
-    ['Must have at least 16 characters.', z.string().min(16), 'x'],
+    ['Must be at least 16 characters.', z.string().min(16), 'x'],
     ['Must be text.', z.string('Must be text.'), 1],
   ])('%s', (sentence, schema, input) => {
     expect(sentences(schema, input)).toEqual([sentence]);

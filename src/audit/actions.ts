@@ -2,7 +2,7 @@
 export const AUDIT_ACTION_DESCRIPTIONS = {
   'project.created': 'A project was created.',
   'project.updated': 'A project was changed, for example its wallet.',
-  'project.deleted': 'A project was deleted with everything in it.',
+  'project.deleted': 'A project and everything in it were deleted.',
   'endpoint.created': 'An endpoint was created.',
   'endpoint.updated': 'An endpoint was changed.',
   'endpoint.deleted': 'An endpoint was deleted.',
@@ -11,7 +11,7 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
   'webhook.created': 'A webhook was created.',
   'webhook.updated': 'A webhook was changed, enabled or disabled.',
   'webhook.deleted': 'A webhook was deleted.',
-  'webhook.secret_rotated': 'The signing secret of a webhook was replaced.',
+  'webhook.secret_rotated': 'A webhook’s signing secret was rotated.',
   'connector.created': 'A connector was created.',
   'connector.updated': 'A connector was changed, enabled or disabled.',
   'connector.deleted': 'A connector was deleted.',

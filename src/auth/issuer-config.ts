@@ -53,7 +53,7 @@ const issuerSchema = z
       .record(
         text,
         z.union([claimValue, z.array(claimValue).min(1)]),
-        'Must be an object with claims and their values.',
+        'Must be an object that maps claims to their values.',
       )
       .optional(),
     algorithms: z
@@ -65,7 +65,7 @@ const issuerSchema = z
   })
   .refine(
     ({ audience, requiredClaims = {} }) => audience !== undefined || Object.keys(requiredClaims).length > 0,
-    'Requires `audience`, or `requiredClaims` for providers that set no audience. Otherwise, tokens for other services would be accepted.',
+    'Requires `audience`, or `requiredClaims` for providers that don’t set an audience. Otherwise, tokens for other services would be accepted.',
   );
 
 const issuersSchema = z
@@ -86,7 +86,7 @@ export function parseAuthIssuers(json: string): IssuerConfig[] {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new Error(`Must be JSON: ${(error as Error).message}`);
+    throw new Error(`Must be valid JSON: ${(error as Error).message}`);
   }
   const result = issuersSchema.safeParse(value);
   if (result.success) return result.data;

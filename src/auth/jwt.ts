@@ -139,7 +139,7 @@ function checkRequiredClaims(payload: JWTPayload, { requiredClaims = {} }: Issue
 function readClaims(payload: JWTPayload, config: IssuerConfig): TokenClaims {
   const { sub: subject, exp } = payload;
   const expiresAt = new Date(Number(exp) * 1000);
-  if (Number.isNaN(expiresAt.getTime())) throw badCredential('The token’s exp claim is not a time.');
+  if (Number.isNaN(expiresAt.getTime())) throw badCredential('The token’s exp claim is not a valid time.');
   if (typeof subject !== 'string' || !isSubject(subject)) {
     throw badCredential(`The token’s sub claim must be 1 to ${MAX_SUBJECT_LENGTH} printable characters.`);
   }
@@ -158,7 +158,7 @@ export function isSubject(text: string): boolean {
 
 const DETAILS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: 'The token has expired.',
-  ERR_JOSE_ALG_NOT_ALLOWED: 'The token’s signature algorithm is not accepted from its issuer.',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'The token’s signature algorithm is not allowed for its issuer.',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'The token’s signature is invalid.',
   ERR_JWKS_NO_MATCHING_KEY: 'The token does not match any key of its issuer.',
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'The token matches more than one key of its issuer.',

@@ -76,7 +76,7 @@ export function createAuthenticator(options: {
   async function authenticate(authorization: string | undefined): Promise<Viewer> {
     if (!authorization) throw noCredential();
     const credential = BEARER_PATTERN.exec(authorization)?.[1];
-    if (!credential) throw badCredential('The Authorization header must be Bearer, a space and the credential.');
+    if (!credential) throw badCredential('The Authorization header must have the form `Bearer <credential>`.');
     return looksLikeApiKey(credential) ? viewerOfApiKey(credential) : viewerOfToken(credential);
   }
 
@@ -151,7 +151,7 @@ export function createAuthenticator(options: {
         [id, currentHash],
       )
       .then(() => {})
-      .catch((error) => log.warn({ err: error, apiKeyId: id }, 'could not store the last use of an API key'))
+      .catch((error) => log.warn({ err: error, apiKeyId: id }, 'could not record when an API key was last used'))
       .finally(() => notes.delete(id));
     notes.set(id, note);
   }

@@ -14,5 +14,5 @@ export async function confirm(question: string, signal: AbortSignal): Promise<vo
   } finally {
     lines.close();
   }
-  throw new Failure('usage', 'Canceled: nothing was changed. Reply y, or pass --yes.');
+  throw new Failure('usage', 'Canceled. Nothing was changed. To continue, enter y or pass --yes.');
 }

@@ -31,7 +31,7 @@ export function connectionFailure(error: unknown, url: string, signal?: AbortSig
 
 function reasonOf(error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: Error & { code?: string; errors?: { code?: string }[] } };
-  if (name === 'TimeoutError') return 'no response in time';
+  if (name === 'TimeoutError') return 'the request timed out';
   const code = cause?.code ?? cause?.errors?.[0]?.code ?? '';
   return REASONS[code] ?? (cause?.message || message).replace(/\.$/, '');
 }

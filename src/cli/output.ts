@@ -50,7 +50,7 @@ export function timeOf(text: string, option: string): string {
   if (Number.isNaN(milliseconds)) {
     throw new Failure(
       'usage',
-      `${option} must be an age such as 30m, 2h or 7d, or a time such as 2026-01-02T03:04:05Z.`,
+      `${option} must be a duration such as 30m, 2h or 7d, or a timestamp such as 2026-01-02T03:04:05Z.`,
     );
   }
   return new Date(milliseconds).toISOString();

@@ -96,7 +96,7 @@ function parse<Result>(text: string, status: number, url: string): GraphQLResult
 }
 
 function notTollgate(url: string, status: number): Failure {
-  const message = `${url} returned status ${status}, but not a Tollgate response. Check --url or TOLLGATE_URL.`;
+  const message = `${url} returned a response that isn't from Tollgate (status ${status}). Check --url or TOLLGATE_URL.`;
   return new Failure('unreachable', message, { isTransient: status >= 500 });
 }
 

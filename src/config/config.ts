@@ -155,7 +155,8 @@ function unsafeInProduction(config: Config, variables: VariableValues): string[]
   if (config.sandbox) problems.push('SANDBOX: must be off in production');
   if (config.roles.has('gateway')) {
     for (const name of ['FACILITATOR_URL', 'NETWORK'] as const)
-      if (variables[name] === undefined) problems.push(`${name}: required in production with the role gateway`);
+      if (variables[name] === undefined)
+        problems.push(`${name}: required in production for processes with the gateway role`);
     for (const [name, address] of [
       ['FACILITATOR_URL', config.facilitatorUrl],
       ['RPC_URL', config.rpcUrl],

@@ -37,12 +37,12 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 export const VARIABLES = {
   NODE_ENV: {
     schema: z.enum(['development', 'production', 'test']).default('development'),
-    help: '`production` refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, or no facilitator.',
+    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, or no facilitator.',
   },
   PORT: { schema: wholeNumber(0, 65535).default(4000), help: 'TCP port to listen on.' },
   HOST: {
     schema: z.string().optional(),
-    help: 'Address to listen on. Default: `127.0.0.1`, in production `0.0.0.0`.',
+    help: 'Address to listen on. Default: `127.0.0.1` in development, `0.0.0.0` in production.',
   },
   DATA_DIR: {
     schema: z.string().min(1).default('.data'),
@@ -54,7 +54,7 @@ export const VARIABLES = {
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Maximum number of PostgreSQL connections of this process. `LISTEN` uses one more, and the role `worker` four more for the queue.',
+    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, and the `worker` role uses four more for the queue.',
   },
   ROLES: {
     schema: z
@@ -62,11 +62,11 @@ export const VARIABLES = {
       .default(ROLES.join(','))
       .transform(list)
       .pipe(z.array(z.enum(ROLES)).min(1)),
-    help: 'What this process does: any of `api`, `gateway` and `worker`, separated by commas.',
+    help: 'The roles of this process: one or more of `api`, `gateway` and `worker`, separated by commas.',
   },
   PUBLIC_URL: {
     schema: url.optional(),
-    help: 'URL at which users reach this service. Used in links, for example in connector messages, so set it for workers too. Default: the address it listens on; in production, or in a process without the role `api`, messages then have no links. Production needs it before projects can have their own host names, so that no project can take this one.',
+    help: 'Public URL of this service. Used in links, for example in connector messages, so set it for workers too. Default: the address the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can only have custom domains if this is set, so that no project can take this service’s host name.',
   },
   AUTH_ISSUERS: {
     schema: z.string().optional(),
@@ -74,7 +74,7 @@ export const VARIABLES = {
   },
   SECRET_KEYS: {
     schema: z.string().optional(),
-    help: 'Keys that encrypt stored secrets: `id:base64` of 32 bytes, newest first, separated by commas. Development generates one on first start.',
+    help: 'Keys that encrypt stored secrets, newest first, separated by commas. Each is `id:base64`, with 32 bytes in base64. In development, a key is generated on first start.',
   },
   EGRESS_ALLOW: {
     schema: z.string().optional(),
@@ -91,7 +91,7 @@ export const VARIABLES = {
   },
   FACILITATOR_URL: {
     schema: url.optional(),
-    help: 'Base URL of the x402 facilitator that verifies and settles payments. Default outside production: the sandbox, or `https://x402.org/facilitator` without it.',
+    help: 'Base URL of the x402 facilitator that verifies and settles payments. Default outside production: the sandbox, or `https://x402.org/facilitator` if the sandbox is off.',
   },
   FACILITATOR_TOKEN: {
     schema: z.string().optional(),
@@ -103,15 +103,15 @@ export const VARIABLES = {
   },
   FACILITATOR_KEY_SECRET: {
     schema: z.string().optional(),
-    help: 'Secret of that key: Ed25519 in base64, or an EC key in PEM.',
+    help: 'Secret for that key: Ed25519 in base64, or an EC key in PEM.',
   },
   RPC_URL: {
     schema: url.optional(),
-    help: 'JSON-RPC node of the network. Used to look up settlements whose outcome is unclear. Default: a public node of the network.',
+    help: 'URL of a JSON-RPC node for the network. Used to look up settlements whose outcome is unclear. Default: a public node.',
   },
   SANDBOX: {
     schema: z.enum(['on', 'off']).optional(),
-    help: 'Whether to run a local chain, token, facilitator, demo API and funded wallet next to the service. Default: `on` in development, unless `FACILITATOR_URL` is set or `NETWORK` uses real money.',
+    help: 'Whether to run a local chain, token, facilitator, demo API and funded wallet alongside the service. Default: `on` in development, unless `FACILITATOR_URL` is set or `NETWORK` uses real money.',
   },
   CONSOLE_CLIENT_ID: {
     schema: z.string().optional(),
@@ -131,7 +131,7 @@ export const VARIABLES = {
   },
   CONSOLE_ISSUER_ORIGINS: {
     schema: checkedList(isOrigin, 'an origin such as https://login.example'),
-    help: 'Additional origins of the issuer, for example of its token endpoint, separated by commas.',
+    help: 'Additional origins that belong to the issuer, for example for its token endpoint, separated by commas.',
   },
   RETENTION_DAYS: {
     schema: wholeNumber(7, 3650).default(90),
@@ -147,7 +147,7 @@ export const VARIABLES = {
   },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-    help: 'Lowest level of log lines to write.',
+    help: 'Lowest log level to write.',
   },
 } as const;
 

@@ -16,7 +16,7 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
     try {
       zero = await measure();
     } catch (error) {
-      log.debug({ err: error }, 'could not read the time of the database; retrying');
+      log.debug({ err: error }, 'could not read the database time; retrying');
     }
   }, MEASURE_EVERY_MILLISECONDS).unref();
 

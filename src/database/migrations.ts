@@ -112,8 +112,8 @@ function compare(migrations: Migration[], recorded: Map<string, RecordedMigratio
 function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logger): void {
   if (failed[0]) {
     throw new Error(
-      `The migration ${failed[0]} failed earlier. Undo its changes manually, then mark it with ` +
-        `UPDATE "_prisma_migrations" SET "rolled_back_at" = now() WHERE "migration_name" = '${failed[0]}', and start again.`,
+      `The migration ${failed[0]} failed earlier. Undo its changes manually, run ` +
+        `UPDATE "_prisma_migrations" SET "rolled_back_at" = now() WHERE "migration_name" = '${failed[0]}', then start again.`,
     );
   }
   if (edited[0]) {
@@ -123,7 +123,7 @@ function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logg
     );
   }
   if (unknown.length > 0) {
-    log.warn({ migrations: unknown }, 'the database is newer than this version: it has unknown migrations');
+    log.warn({ migrations: unknown }, 'the database was upgraded by a newer version: it has unknown migrations');
   }
 }
 

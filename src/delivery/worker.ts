@@ -195,7 +195,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (deliveries.length === 0) return;
     leases.release(deliveries);
     await releaseLeases(db.pool, deliveries, errorClass).catch((error) =>
-      log.warn({ err: error, deliveries: deliveries.length }, "couldn't give back leases; they will expire"),
+      log.warn({ err: error, deliveries: deliveries.length }, "couldn't release leases; they will expire"),
     );
   }
 

@@ -84,7 +84,7 @@ export function createEgress(options: EgressOptions): Egress {
       return check.url;
     }
     // Only the host, because paths and queries of webhook URLs are secrets.
-    log.debug({ host: URL.parse(text)?.host, reason: check.message }, 'refused an egress target');
+    log.debug({ host: URL.parse(text)?.host, reason: check.message }, 'blocked an outgoing connection');
     throw new EgressError('target_not_allowed');
   }
 

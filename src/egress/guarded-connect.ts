@@ -52,7 +52,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
     const addresses = await resolve(target, opening);
     const refused = addresses.filter((address) => !isPermitted(address, target, allow));
     if (refused.length === 0) return addresses;
-    log.debug({ ...target, addresses, refused }, 'refused an egress target');
+    log.debug({ ...target, addresses, refused }, 'blocked an outgoing connection');
     throw new EgressError('target_not_allowed');
   }
 

@@ -26,7 +26,7 @@ export const eventFilterInput = z
     });
     // Not earlier: writing out a filter with unchecked nesting could overflow the stack.
     if (isFine && Buffer.byteLength(JSON.stringify(value)) > FILTER_LIMITS.bytes) {
-      context.addIssue({ code: 'custom', message: `Must have at most ${FILTER_LIMITS.bytes} bytes.` });
+      context.addIssue({ code: 'custom', message: `Must be at most ${FILTER_LIMITS.bytes} bytes.` });
     }
     return value as Prisma.InputJsonObject;
   })
@@ -103,8 +103,10 @@ export function readFilter(value: unknown, report: Report = () => {}): FilterNod
 /** Why a field can't be compared like this, or undefined if it can. */
 function faultOf(field: EventField, operator: Operator, operand: unknown): string | undefined {
   if (operator === 'exists') return typeof operand === 'boolean' ? undefined : 'Must be true or false.';
-  if (OF_TEXT.has(operator) && (field.type !== 'text' || field.choices)) return 'This field is not free text.';
-  if (ORDERED.has(operator) && field.choices) return 'The values of this field have no order.';
+  if (OF_TEXT.has(operator) && (field.type !== 'text' || field.choices))
+    return 'Text operators can’t be used with this field.';
+  if (ORDERED.has(operator) && field.choices)
+    return 'This field can’t be compared with greater-than or less-than operators.';
   if (operator !== 'in') return valueFault(field, operator, operand);
   if (!Array.isArray(operand) || operand.length === 0) return 'Must be a list of at least one value.';
   return operand.map((item) => valueFault(field, operator, item)).find((fault) => fault !== undefined);
@@ -112,7 +114,7 @@ function faultOf(field: EventField, operator: Operator, operand: unknown): strin
 
 function valueFault({ type, choices }: EventField, operator: Operator, value: unknown): string | undefined {
   if (type === 'integer') return Number.isSafeInteger(value) ? undefined : 'Must be a whole number.';
-  if (value === null) return 'Must not be null. Use exists.';
+  if (value === null) return 'Must not be null. Use the exists operator instead.';
   if (typeof value !== 'string') {
     return type === 'decimal' ? 'Must be a decimal string, for example "1.00".' : 'Must be a string.';
   }

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * The event types and their payloads in `data`. Amounts are decimal strings (`amountUsd`) and whole atomic units
  * (`amountAtomic`), never floats. Within a version, fields may be added, but never renamed or removed.
  */
-const usd = z.string().describe('Decimal USD, for example "0.01".');
+const usd = z.string().describe('USD as a decimal string, for example "0.01".');
 const atomic = z.string().describe('Whole atomic units of the asset (millionths for USDC).');
 const wallet = z.string().describe('EVM address with an EIP-55 checksum.');
 
@@ -31,7 +31,7 @@ export const EVENT_PAYLOADS = {
     stage: z.enum(['verify', 'upstream', 'settle']),
     reason: z.string().describe('Stable code, for example "insufficient_funds".'),
     message: z.string(),
-    upstreamStatusCode: z.int().optional().describe('Status of the upstream’s response. Missing if it sent none.'),
+    upstreamStatusCode: z.int().optional().describe('Status of the upstream’s response. Missing if there was none.'),
     transactionHash: z.string().nullable(),
   }),
   'customer.first_payment': z.object({
@@ -100,8 +100,8 @@ export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   'customer.first_payment': 'A new customer made their first payment.',
   'customer.milestone': 'A customer reached a spending milestone.',
   'endpoint.created': 'An endpoint was created.',
-  'endpoint.pricing_changed': 'The price of an endpoint was changed.',
-  'revenue.daily_summary': 'The revenue of one UTC day.',
+  'endpoint.pricing_changed': 'An endpoint’s price was changed.',
+  'revenue.daily_summary': 'The revenue for one UTC day.',
   '*': 'All events.',
 };
 

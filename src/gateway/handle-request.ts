@@ -153,7 +153,7 @@ function holderOf(request: FastifyRequest): string {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
   if (key.length > MAX_KEY_CHARACTERS) {
-    throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key can have at most ${MAX_KEY_CHARACTERS} characters.` });
+    throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key must be at most ${MAX_KEY_CHARACTERS} characters.` });
   }
   return `key ${key}`;
 }

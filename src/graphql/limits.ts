@@ -76,7 +76,7 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
     const requested = Math.ceil(priceOf(args));
     if (requested <= MAX_COST) return requested;
     throw tooComplex(
-      `The document costs ${requested} points and ${MAX_COST} are allowed. Lower \`first\` or split it.`,
+      `The document costs ${requested} points, but only ${MAX_COST} are allowed. Lower \`first\` or split it.`,
     );
   };
 

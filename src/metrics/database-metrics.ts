@@ -23,7 +23,7 @@ export function createDatabaseMetrics(pool: pg.Pool) {
   });
   const oldestDue = new Gauge({
     name: 'tollgate_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due but not claimed. The same on every process. If above a minute, workers are down or too few.',
+    help: 'Age of the oldest delivery that is due but not claimed. The same on every process. If it stays above a minute, workers are down or there are too few.',
     registers,
   });
   const payments = new Gauge({
@@ -34,18 +34,18 @@ export function createDatabaseMetrics(pool: pg.Pool) {
   });
   const oldestUnknown = new Gauge({
     name: 'tollgate_payment_oldest_unknown_seconds',
-    help: 'Time since the upstream responded to the oldest payment with an unknown settlement, or 0. The same on every process. If above 10 minutes, check that gateways can reach RPC_URL.',
+    help: 'Time since the upstream responded to the oldest payment with an unknown settlement, or 0. The same on every process. If it exceeds 10 minutes, check that gateways can reach RPC_URL.',
     registers,
   });
   const subscribers = new Gauge({
     name: 'tollgate_subscribers',
-    help: 'Webhooks and connectors with problems. The same on every process. failing: the last delivery failed; paused: a connector waits for a new credential; disabled: turned off by the service. If there are many at once, check your own network.',
+    help: 'Webhooks and connectors with problems. The same on every process. failing: the last delivery failed; paused: a connector waits for new credentials; disabled: turned off by the service. If many have problems at the same time, check your own network.',
     labelNames: ['kind', 'state'],
     registers,
   });
   const partitionsAhead = new Gauge({
     name: 'tollgate_partitions_ahead_seconds',
-    help: 'How far ahead partitions for events and deliveries exist, usually three weeks. The same on every process. If below two weeks, no worker creates new ones.',
+    help: 'How far ahead partitions for events and deliveries exist, usually three weeks. The same on every process. If it drops below two weeks, no worker is creating new ones.',
     registers,
   });
   let running: Promise<string> | undefined;

@@ -20,7 +20,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   });
   const results = new Counter({
     name: 'tollgate_delivery_results_total',
-    help: 'Results of claimed deliveries, by kind of destination and status. PENDING is retried later, or held. FAILED is not retried: the seller has to act.',
+    help: 'Results of claimed deliveries, by kind of destination and status. PENDING is retried later, or held. FAILED is not retried: the seller must act.',
     labelNames: ['kind', 'status'],
     registers,
   });
@@ -32,7 +32,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   });
   const queueErrors = new Counter({
     name: 'tollgate_delivery_queue_errors_total',
-    help: 'Failed statements of the worker, which are retried: claim takes deliveries, record writes results. Check the log and the database.',
+    help: 'Database statements of the worker that failed and are retried: claim takes deliveries, record writes results. Check the log and the database.',
     labelNames: ['operation'],
     registers,
   });

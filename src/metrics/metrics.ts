@@ -13,23 +13,23 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const WATCHED = {
   liveStreams: {
     name: 'tollgate_live_streams',
-    help: 'Open WebSockets and event streams of this process. Role api only.',
+    help: 'Open WebSockets and event streams of this process. Only on processes with the `api` role.',
   },
   liveSubscriptions: {
     name: 'tollgate_live_subscriptions',
-    help: 'Live subscriptions of this process. Each one reads the database when its project changes, and every 2 s. Role api only.',
+    help: 'Live subscriptions of this process. Each one reads the database when its project changes, and every 2 s. Only on processes with the `api` role.',
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',
-    help: 'Bytes that wait for clients of WebSockets and event streams to read them, at most about 64 MiB. Role api only.',
+    help: 'Bytes that clients of WebSockets and event streams have not read yet, at most about 64 MiB. Only on processes with the `api` role.',
   },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',
-    help: 'Deliveries in progress in this worker, at most 2048. Role worker only. If it stays at the maximum while deliveries are late, start more workers.',
+    help: 'Deliveries in progress in this worker, at most 2048. Only on processes with the `worker` role. If it stays at the maximum while deliveries are late, start more workers.',
   },
   failingDestinations: {
     name: 'tollgate_delivery_failing_destinations',
-    help: 'Destinations that this worker pauses for up to a minute at a time because 5 deliveries in a row failed. Role worker only. If there are many at once, check your own network.',
+    help: 'Destinations that this worker pauses for up to a minute at a time because 5 deliveries in a row failed. Only on processes with the `worker` role. If there are many at the same time, check your own network.',
   },
 } as const;
 
@@ -47,18 +47,18 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
 
   new Gauge({
     name: 'tollgate_build_info',
-    help: 'Always 1. If there are several versions for a long time, an upgrade is incomplete.',
+    help: 'Always 1. If processes keep reporting different versions, an upgrade is incomplete.',
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version: VERSION, node_version: process.versions.node }, 1);
   const partitionsKept = new Gauge({
     name: 'tollgate_retention_last_success_timestamp_seconds',
-    help: 'When this worker last created and dropped partitions, which it does every hour, or 0. If more than 3 hours ago on every worker, search the log for "could not maintain partitions".',
+    help: 'When this worker last created and dropped partitions, which it does every hour, or 0. If that was more than 3 hours ago on every worker, search the log for "could not maintain partitions".',
     registers,
   });
   const databaseUp = new Gauge({
     name: 'tollgate_database_up',
-    help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics read from it are missing; see the log and /readyz.',
+    help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics that are read from it are missing; see the log and /readyz.',
     registers,
   });
 

@@ -22,7 +22,7 @@ export function createRequestMetrics(registry: Registry) {
   });
   const errors = new Counter({
     name: 'tollgate_graphql_errors_total',
-    help: 'Errors of GraphQL operations, including those of REST routes, by code. INTERNAL is a failure of the service: search the log for it.',
+    help: 'Errors of GraphQL operations, including those of REST routes, by code. INTERNAL is a failure in the service: search the log for it.',
     labelNames: ['code'],
     registers,
   });
@@ -35,7 +35,7 @@ export function createRequestMetrics(registry: Registry) {
   });
   const dropped = new Counter({
     name: 'tollgate_live_streams_dropped_total',
-    help: 'WebSockets and event streams dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If there are many of process, start more processes.',
+    help: 'WebSockets and event streams dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If many have the reason "process", start more processes.',
     labelNames: ['reason'],
     registers,
   });

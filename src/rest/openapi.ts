@@ -78,7 +78,7 @@ function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json
     responses: {
       [success]:
         route.kind === 'delete'
-          ? { description: 'Done.' }
+          ? { description: 'Success.' }
           : {
               description: 'The result.',
               headers: answerHeaders(route),
@@ -127,7 +127,7 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
   const idempotency = {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Makes retries safe: the first response is stored for 24 hours and returned again.',
+    description: 'Makes retries safe: the response is stored for 24 hours, and a retry with the same key returns it.',
     schema: { type: 'string', maxLength: 255 },
   };
   return [

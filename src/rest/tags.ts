@@ -2,20 +2,20 @@ import type { RestRoute } from './routes/route.ts';
 
 /** Descriptions of the OpenAPI tags. The linter rejects a tag without one. */
 export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  projects: 'The top-level container, with the wallet that receives payments.',
+  projects: 'Top-level containers, each with a wallet that receives payments.',
   endpoints: 'Paid routes: a public path, the API behind it, and a price per request.',
-  keys: 'API keys: credentials for programs, scoped to one project.',
+  keys: 'Credentials for programs, each scoped to one project.',
   connectors: 'Third-party services that receive events in their own format.',
   'connector-types': 'Connector types and their config fields.',
   webhooks: 'Your own servers, which receive events as signed requests.',
-  deliveries: 'Delivery of an event to a webhook or connector, with its attempts.',
-  replays: 'Resending all deliveries that match a filter.',
+  deliveries: 'Deliveries of events to webhooks and connectors, with their attempts.',
+  replays: 'Jobs that resend all deliveries that match a filter.',
   events: 'Everything that happened in a project.',
-  payments: 'Payments that buyers sent with requests, and their outcome.',
+  payments: 'Payments that buyers sent with requests, and their outcomes.',
   customers: 'Wallets that have paid a project.',
   revenue: 'Settled payments over time.',
   'delivery-stats': 'Counts and response times of deliveries over time.',
-  'audit-log': 'Who changed what.',
+  'audit-log': 'Who changed what, and when.',
 };
 
 /** The tag of a route: the resource after the project in its path. */

@@ -39,10 +39,10 @@ export const builder = new SchemaBuilder<{
     cursorType: 'String',
     clientMutationId: 'omit',
     ...RELAY_DESCRIPTIONS,
-    nodesOnConnection: { description: 'The items of this page.' },
+    nodesOnConnection: { description: 'The items on this page.' },
     edgesFieldOptions: {
       nullable: { list: false, items: false },
-      description: 'The items of this page with their cursors.',
+      description: 'The items on this page, with their cursors.',
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
     mutationInputArgOptions: { description: 'The input of the mutation.' },

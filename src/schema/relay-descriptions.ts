@@ -1,7 +1,9 @@
 /** Descriptions of the types and arguments that the Relay plugin generates. */
 export const RELAY_DESCRIPTIONS = {
   nodeTypeOptions: { description: 'An object with an ID.' },
-  idFieldOptions: { description: 'Unique ID: a prefix that names the type, and a part that sorts by creation time.' },
+  idFieldOptions: {
+    description: 'Unique ID: a prefix that names the type, followed by a part that sorts by creation time.',
+  },
   pageInfoTypeOptions: { description: 'The position of a page in its list.' },
   hasNextPageFieldOptions: { description: 'Whether there are more items after this page.' },
   hasPreviousPageFieldOptions: { description: 'Whether there are more items before this page.' },

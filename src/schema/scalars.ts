@@ -90,13 +90,13 @@ export const TierEnum = builder.enumType('Tier', {
   values: {
     STARTER: { value: Tier.STARTER, description: '60 requests per minute, no connectors.' },
     PRO: { value: Tier.PRO, description: '300 requests per minute, 5 connectors.' },
-    BUSINESS: { value: Tier.BUSINESS, description: '1000 requests per minute, 15 connectors.' },
-    ENTERPRISE: { value: Tier.ENTERPRISE, description: 'Requests as agreed, unlimited connectors.' },
+    BUSINESS: { value: Tier.BUSINESS, description: '1,000 requests per minute, 15 connectors.' },
+    ENTERPRISE: { value: Tier.ENTERPRISE, description: 'Custom rate limit, unlimited connectors.' },
   },
 });
 
 export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
-  description: 'The environment a key is for.',
+  description: 'The environment that an API key is for.',
   values: {
     LIVE: { value: KeyEnvironment.LIVE, description: 'Production. The key starts with `tg_live_`.' },
     TEST: { value: KeyEnvironment.TEST, description: 'Development. The key starts with `tg_test_`.' },

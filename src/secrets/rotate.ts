@@ -86,7 +86,7 @@ export async function rotateSecrets(options: {
     try {
       resealed = secretBox.seal(secretBox.open(sealed, context), context);
     } catch (error) {
-      log.error({ err: error, table, column, rowId: id }, 'cannot open a stored secret; leaving it unchanged');
+      log.error({ err: error, table, column, rowId: id }, 'cannot decrypt a stored secret; leaving it unchanged');
       report.unreadable.push({ table, column, rowId: id });
       return;
     }

@@ -78,5 +78,5 @@ function associatedData(keyId: string, { table, column, rowId, projectId }: Seal
 
 function failure(context: SealContext | undefined, reason: string): Error {
   const where = context ? ` of ${context.table}.${context.column} in row ${context.rowId}` : '';
-  return new Error(`The stored secret${where} cannot be opened: ${reason}.`);
+  return new Error(`The stored secret${where} cannot be decrypted: ${reason}.`);
 }

@@ -27,7 +27,7 @@ describe('AUTH_ISSUERS', () => {
   });
 
   test.each([
-    ['invalid JSON', '{', /^Must be JSON: /],
+    ['invalid JSON', '{', /^Must be valid JSON: /],
     ['an object', '{}', 'Must be a list of issuers.'],
     ['no issuer', [{ ...GOOD, issuer: undefined }], '[0].issuer: Must be a string.'],
     ['an empty issuer', [{ ...GOOD, issuer: '' }], "[0].issuer: Can't be empty."],

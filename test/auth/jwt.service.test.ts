@@ -146,7 +146,7 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['no exp', () => signed({ exp: undefined }), 'The token has no exp claim.'],
   ['exp 31 s ago', () => signed({ exp: NOW_SECONDS - 31 }), 'The token has expired.'],
   ['exp as a string', () => signed({ exp: String(NOW_SECONDS + 300) }), /exp/],
-  ['exp beyond the largest date', () => signed({ exp: 1e300 }), 'The token’s exp claim is not a time.'],
+  ['exp beyond the largest date', () => signed({ exp: 1e300 }), 'The token’s exp claim is not a valid time.'],
   ['nbf in 31 s', () => signed({ nbf: NOW_SECONDS + 31 }), 'The token is not valid yet.'],
   ['no iat', () => signed({ iat: undefined }), 'The token has no iat claim.'],
   ['iat as a string', () => signed({ iat: 'now' }), /iat/],

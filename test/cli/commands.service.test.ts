@@ -120,7 +120,7 @@ describe('an error before a command starts', () => {
   test('exits with 3 if the service is unreachable or is not Tollgate', async () => {
     const other = await startReceiver(() => ({ body: '<html>' }));
     const at = (url: string) => runCli(['trigger', 'payment.settled'], { TOLLGATE_URL: url, TOLLGATE_API_KEY: 'x' });
-    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('not a Tollgate response') });
+    expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining("isn't from Tollgate") });
     await other.close();
     expect(await at(other.url)).toMatchObject({ code: 3, stderr: expect.stringContaining('connection refused') });
   });

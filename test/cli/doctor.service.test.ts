@@ -177,7 +177,7 @@ describe('doctor reports a database', () => {
     );
     const { troubles } = await examine({ DATABASE_URL: other.url });
     expect(troubles).toEqual([
-      ...only('database clock', 'failed', /differs by 600 s/),
+      ...only('database clock', 'failed', /differs from this machine's clock by 600 s/),
       ...only('database LISTEN', 'failed', /did not arrive/),
     ]);
     await other.drop();
@@ -221,7 +221,7 @@ describe('doctor reports', () => {
       '/supported',
       () => json({ kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }] }),
       'facilitator',
-      /does not settle "exact" on eip155:84532; it offers exact on eip155:8453/,
+      /does not settle "exact" payments on eip155:84532. It offers exact on eip155:8453/,
     ],
     ['a facilitator that returns 500', '/supported', () => ({ statusCode: 500 }), 'facilitator', /status 500/],
     [

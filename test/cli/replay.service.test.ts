@@ -60,7 +60,7 @@ test('replay counts the deliveries, asks for confirmation, and sends them after 
     code: 0,
     stderr: expect.stringContaining('Resend 3 deliveries, up to 50 per second? [y/N]'),
   });
-  expect(stdout).toMatch(/^rpl_\w+ {2}COMPLETED {2}3 of 3 queued again\n$/);
+  expect(stdout).toMatch(/^rpl_\w+ {2}COMPLETED {2}3 of 3 requeued\n$/);
   await receiver.waitFor(3);
 });
 
@@ -70,7 +70,7 @@ test('replay sends nothing after a no, or without an interactive terminal', asyn
     expect(await runCli(['replay'], env, input)).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('Canceled: nothing was changed. Reply y, or pass --yes.'),
+      stderr: expect.stringContaining('Canceled. Nothing was changed. To continue, enter y or pass --yes.'),
     });
   }
   const { rows } = await database.query('SELECT count(*)::int FROM "Replay" WHERE "projectId" = $1', [project.id]);
@@ -100,7 +100,7 @@ test('replay shows its progress, and Ctrl-C cancels it', async () => {
   cli.signal('SIGINT');
   const { code, stdout } = await cli.ended;
   expect(code).toBe(130);
-  const [, id, done] = /^(rpl_\w+) {2}CANCELLED {2}(\d) of 4 queued again\n$/.exec(stdout) ?? [];
+  const [, id, done] = /^(rpl_\w+) {2}CANCELLED {2}(\d) of 4 requeued\n$/.exec(stdout) ?? [];
   expect(Number(done)).toBeLessThan(4);
   const { rows } = await database.query('SELECT status FROM "Replay" WHERE id = $1', [id]);
   expect(rows).toEqual([{ status: 'CANCELLED' }]);

@@ -77,7 +77,7 @@ describe.skipIf(!executablePath)('a seller who uses only the console', () => {
     await page.route('**/graphql', (route) => route.abort());
     await page.reload();
     await page.getByText('Can’t reach the server').first().waitFor();
-    await page.getByText('Check your connection and that the service is running').first().waitFor();
+    await page.getByText('Check your connection, and make sure the service is running').first().waitFor();
     // The page must not claim that there are no projects.
     expect(await page.getByText('Create your first project').count()).toBe(0);
     await expectAccessible(page);

@@ -95,7 +95,7 @@ const linesOf = async (name: string) =>
 const npmRuns = async () => (await linesOf('npm.log')).map(Number);
 const npmHasRun = (times: number) => expect.poll(npmRuns).toHaveLength(times);
 const hasToWait = (setup: Setup) =>
-  expect.poll(() => setup.output() || setup.process.exitCode).toMatch(/Waiting for the setup of process \d+/);
+  expect.poll(() => setup.output() || setup.process.exitCode).toMatch(/Waiting for process \d+ to finish the setup/);
 
 /** Expects that everything was generated once, in order, and that no lock is left. */
 async function expectMadeOnce(): Promise<void> {

@@ -29,7 +29,7 @@ describe('the secret box', () => {
     fc.assert(
       fc.property(context, context, (place, other) => {
         fc.pre(JSON.stringify(place) !== JSON.stringify(other));
-        expect(() => box.open(box.seal('secret', place), other)).toThrow('cannot be opened');
+        expect(() => box.open(box.seal('secret', place), other)).toThrow('cannot be decrypted');
       }),
     );
   });
@@ -63,7 +63,7 @@ describe('the secret box', () => {
         const at = position % sealed.length;
         const flipped = String.fromCharCode(sealed.charCodeAt(at) ^ (1 << bit));
         const altered = sealed.slice(0, at) + flipped + sealed.slice(at + 1);
-        expect(() => box.open(altered, CONTEXT)).toThrow('cannot be opened');
+        expect(() => box.open(altered, CONTEXT)).toThrow('cannot be decrypted');
       }),
       { numRuns: 2000 },
     );
@@ -79,14 +79,14 @@ describe('the secret box', () => {
     ['the plaintext', () => 'whsec_plain'],
     ['nothing', () => ''],
   ])('refuses %s', (_what, alter) => {
-    expect(() => box.open(alter(box.seal('secret', CONTEXT)), CONTEXT)).toThrow('cannot be opened');
+    expect(() => box.open(alter(box.seal('secret', CONTEXT)), CONTEXT)).toThrow('cannot be decrypted');
   });
 
   test('names the cell in errors, but neither the plaintext nor the ciphertext', () => {
     const sealed = box.seal('hunter2', CONTEXT);
     for (const altered of [`${sealed}x`, sealed.slice(0, -2)]) {
       expect(() => box.open(altered, CONTEXT)).toThrow(
-        /^The stored secret of Webhook\.secret in row wh_1 cannot be opened: [^.]*\.$/,
+        /^The stored secret of Webhook\.secret in row wh_1 cannot be decrypted: [^.]*\.$/,
       );
     }
   });
@@ -115,7 +115,7 @@ describe('during a key rotation', () => {
     expect(() => impostor.open(before.seal('secret', CONTEXT), CONTEXT)).toThrow('altered');
   });
 
-  test('a ciphertext relabeled with another key ID cannot be opened', () => {
+  test('a ciphertext relabeled with another key ID cannot be decrypted', () => {
     const relabelled = before.seal('secret', CONTEXT).replace('v1.old.', 'v1.new.');
     expect(() => during.open(relabelled, CONTEXT)).toThrow('altered');
   });

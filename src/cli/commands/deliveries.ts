@@ -25,12 +25,15 @@ export function addDeliveries(program: Command): void {
     .description('print deliveries as they change')
     .option('--status <list>', `only deliveries with these statuses: ${STATUSES.join(', ').toLowerCase()}`)
     .option('--event-type <list>', 'only these event types, such as payment.settled')
-    .option('--since <time>', 'start with deliveries since then: an age such as 30m or 2h, or a time')
+    .option(
+      '--since <time>',
+      'start with deliveries created since this time: a duration such as 30m or 2h, or a timestamp',
+    )
     .action((_options, command: Command) => tail(openSession(command), command.opts<FilterOptions>()));
 
   addServiceOptions(deliveries.command('show'))
     .argument('<id>', 'dlv_…')
-    .description('print a delivery with its attempts, the reason for its status, and what to do')
+    .description('print a delivery with its attempts, why it has its status, and what to do about it')
     .option('--curl', 'print only curl commands that resend its request')
     .action((id: string, _options, command: Command) =>
       show(openSession(command), id, command.opts<{ curl?: boolean }>().curl === true),
@@ -87,7 +90,7 @@ function explanationLines(explanation: ShownDelivery['explanation']): string[] {
 
 /** Prints the commands to standard output, so that you can save them, and explains their variables on stderr. */
 function printCurl({ id, explanation: { curl, curlVariables } }: ShownDelivery): void {
-  if (curl === null) throw new Failure('refused', `The request of ${id} cannot be shown without exposing secrets.`);
+  if (curl === null) throw new Failure('refused', `The request for ${id} cannot be shown without exposing secrets.`);
   for (const { name, description } of curlVariables) note(`${name}: ${description}`);
   print(curl);
 }

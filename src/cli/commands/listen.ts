@@ -17,9 +17,9 @@ const FORWARD_TIMEOUT_MILLISECONDS = 15_000;
 export function addListen(program: Command): void {
   addServiceOptions(program.command('listen'))
     .description('forward live events to a local port, signed like webhooks')
-    .option('--forward-to <address>', 'where to send them, such as localhost:3000/hook (default: only print them)')
+    .option('--forward-to <address>', 'where to send events, such as localhost:3000/hook (default: print them only)')
     .option('--events <types>', 'only these event types, separated by commas, such as payment.settled,payment.failed')
-    .option('--webhook <id>', 'only the event types of this webhook')
+    .option('--webhook <id>', 'only the event types this webhook is subscribed to')
     .option('--print-secret', 'print the signing secret and exit')
     .action(async (_options, command: Command) => listen(openSession(command), command.opts<Options>()));
 }

@@ -33,15 +33,18 @@ const PATIENCE_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
   addServiceOptions(program.command('replay'))
-    .description('resend many deliveries: count them, confirm, and show progress; Ctrl-C cancels it')
-    .option('--status <list>', `deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
+    .description('count matching deliveries, then confirm to resend them and follow the progress; Ctrl-C cancels')
+    .option('--status <list>', `only deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
     .option('--event-type <list>', 'only these event types, such as payment.settled')
-    .option('--since <time>', 'created at or after: an age such as 30m or 2h, or a time')
-    .option('--until <time>', 'created before: an age or a time')
-    .option('--webhook <id>', 'only to this webhook')
-    .option('--connector <id>', 'only to this connector')
-    .option('--max-per-second <number>', 'how many to queue per second, 1 to 1000', '50')
-    .option('--dry-run', 'only count them')
+    .option(
+      '--since <time>',
+      'only deliveries created at or after this time: a duration such as 30m or 2h, or a timestamp',
+    )
+    .option('--until <time>', 'only deliveries created before this time: a duration or a timestamp')
+    .option('--webhook <id>', 'only deliveries to this webhook')
+    .option('--connector <id>', 'only deliveries to this connector')
+    .option('--max-per-second <number>', 'deliveries to queue per second, 1 to 1,000', '50')
+    .option('--dry-run', 'count the deliveries without resending them')
     .option('--yes', 'skip the confirmation')
     .action((_options, command: Command) => replay(openSession(command), command.opts<ReplayOptions>()));
 }
@@ -112,7 +115,7 @@ async function watch({ client, signal }: Session, started: CliReplayFragment): P
 
 function resultOf({ id, status, total, done, skipped }: CliReplayFragment): string {
   const passed = skipped > 0 ? `, ${skipped} skipped` : '';
-  return `${id}  ${status}  ${done} of ${total} queued again${passed}`;
+  return `${id}  ${status}  ${done} of ${total} requeued${passed}`;
 }
 
 function deliveries(count: number): string {

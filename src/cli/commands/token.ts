@@ -18,7 +18,7 @@ export function addToken(program: Command): void {
     .option('--tier <tier>', `move the user to this tier: ${tierNames()} (default: unchanged; starter for new users)`)
     .option(
       '--requests-per-minute <n>',
-      `rate limit of an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`,
+      `rate limit for an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`,
     )
     .option('--expires <time>', 'lifetime, such as 90s, 30m, 8h, 7d', '8h')
     .action(async (_options, command: Command) => print(await makeToken(command.opts<Options>())));

@@ -9,7 +9,7 @@ export function addTrigger(program: Command): void {
   addServiceOptions(program.command('trigger'))
     .argument('<type>', 'event type, such as payment.settled')
     .description('send a test event and show the results')
-    .option('--webhook <ids>', 'only these webhooks, separated by commas (default: all active webhooks of the project)')
+    .option('--webhook <ids>', 'webhook IDs, separated by commas (default: all active webhooks in the project)')
     .option('--timeout <seconds>', 'how long to wait for results', '30')
     .action(async (kind: string, _options, command: Command) => {
       const { webhook, timeout } = command.opts<{ webhook?: string; timeout: string }>();

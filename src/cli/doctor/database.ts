@@ -19,16 +19,19 @@ export async function checkMigrations({ db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database migrations');
   const { pending, failed: broken, edited, unknown } = await readMigrationState(db.pool, MIGRATIONS);
   if (broken.length > 0) {
-    return failed(`Migration ${broken[0]} failed.`, 'Start the service. Its error message says how to repair it.');
+    return failed(`Migration ${broken[0]} failed.`, 'Start the service. Its error message says how to fix it.');
   }
   if (edited.length > 0) {
     return failed(
       `Migration ${edited[0]} was changed after it was applied.`,
-      'Restore the original file of the installed version.',
+      'Restore the original migration file from the installed version.',
     );
   }
   if (unknown.length > 0) {
-    return warning(`The database is newer than this version: it has ${unknown.join(', ')}.`, 'Upgrade this process.');
+    return warning(
+      `The database was upgraded by a newer version. Migrations this version doesn't have: ${unknown.join(', ')}.`,
+      'Upgrade this process.',
+    );
   }
   if (pending.length > 0) {
     return warning(`${pending.length} pending: ${pending.join(', ')}.`, 'Start the service to apply them.');
@@ -43,9 +46,9 @@ export async function checkClock({ db }: Patient): Promise<Finding> {
   const [row] = await rowsOf<{ time: Date }>(db, 'SELECT clock_timestamp() AS time');
   const after = Date.now();
   const seconds = Math.abs(row!.time.getTime() - (before + after) / 2) / 1000;
-  if (seconds <= MAX_CLOCK_SECONDS.ok) return ok('matches the clock of this machine');
-  const message = `It differs by ${Math.round(seconds)} s from the clock of this machine.`;
-  const advice = 'Synchronize both machines with NTP. Webhooks are signed with the database time.';
+  if (seconds <= MAX_CLOCK_SECONDS.ok) return ok("matches this machine's clock");
+  const message = `It differs from this machine's clock by ${Math.round(seconds)} s.`;
+  const advice = "Synchronize both machines with NTP. Webhooks are signed with the database's time.";
   return seconds <= MAX_CLOCK_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 
@@ -62,7 +65,7 @@ export async function checkNotifications({ db }: Patient): Promise<Finding> {
     if (await arrived.promise) return ok('notifications arrive');
     return failed(
       `A notification did not arrive within ${NOTIFY_MILLISECONDS / 1000} s.`,
-      'Point DATABASE_URL at the primary server, not at a pooler in transaction mode. Otherwise deliveries start late.',
+      'Point DATABASE_URL at the primary server, not a pooler in transaction mode. Otherwise deliveries start late.',
     );
   } finally {
     clearTimeout(timer);
@@ -81,7 +84,7 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
   const { limit, used } = row!;
   const needed = config.databasePoolSize + 1;
   const advice =
-    'Lower DATABASE_POOL_SIZE or raise max_connections. Every process needs its pool and a connection for LISTEN.';
+    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs its pool plus one connection for LISTEN.';
   if (needed > limit) return failed(`A process needs ${needed} connections, but the server allows ${limit}.`, advice);
   const free = limit - used;
   if (needed > free) return warning(`A process needs ${needed} connections; ${free} of ${limit} are free now.`, advice);

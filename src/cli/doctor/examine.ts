@@ -76,7 +76,7 @@ async function* withDatabase(
       const { hostname, port, pathname } = new URL(url);
       yield failed(
         `${hostname}:${port || 5432}${pathname}: ${(error as Error).message || (error as { code?: string }).code}`,
-        'Check DATABASE_URL and its password, and that the server accepts connections from this machine.',
+        'Check DATABASE_URL and its password, and make sure the server accepts connections from this machine.',
       );
       return;
     }
@@ -97,7 +97,7 @@ function checkEgressAllow({ egressAllow, production }: Config): Finding {
   if (privateEntries.length === 0) return ok('allows public addresses only');
   const wide = privateEntries.filter((entry) => entry.endsWith(':*') || Number(/\/(\d+):/.exec(entry)![1]) < 24);
   if (wide.length > 0) {
-    return warning(`${wide.join(', ')} allows a whole network or every port.`, 'List single addresses and ports.');
+    return warning(`${wide.join(', ')} allows a whole network or every port.`, 'List individual addresses and ports.');
   }
   return ok(`allows ${privateEntries.join(', ')}${production ? '' : ', for development'}`);
 }

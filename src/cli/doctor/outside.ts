@@ -65,7 +65,7 @@ async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroun
   } catch (error) {
     return warning(
       `${url}: ${messageOf(error)}`,
-      'If the provider has no such page, ignore this. Otherwise check `issuer`.',
+      "If the provider doesn't support discovery, ignore this. Otherwise, check `issuer`.",
     );
   }
   if (found.issuer !== issuer) {
@@ -95,7 +95,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
     return [
       failed(
         `${url}: ${messageOf(error)}`,
-        'Check FACILITATOR_URL and its credentials, and that this machine can reach it.',
+        'Check FACILITATOR_URL and its credentials, and make sure this machine can reach it.',
       ),
     ];
   }
@@ -103,7 +103,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
     const offered = [...new Set(kinds.map((kind) => `${kind.scheme} on ${kind.network}`))].join(', ') || 'nothing';
     return [
       failed(
-        `It does not settle "exact" on ${network.id}; it offers ${offered}.`,
+        `It does not settle "exact" payments on ${network.id}. It offers ${offered}.`,
         'Change FACILITATOR_URL or NETWORK.',
       ),
     ];
@@ -145,7 +145,7 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
   } catch (error) {
     return failed(
       `${new URL(rpcUrl).origin}: ${messageOf(error)}`,
-      'Check RPC_URL, and that this machine can reach it.',
+      'Check RPC_URL, and make sure this machine can reach it.',
     );
   }
 }
@@ -176,7 +176,8 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
 const ADVICE: Readonly<Record<string, string>> = {
   dns_error: 'Check the host name and the DNS resolver of this machine (/etc/resolv.conf).',
   target_not_allowed: 'It resolves to a non-public address. In development, add that to EGRESS_ALLOW.',
-  tls_error: 'Its certificate is invalid. Check its name and date, or set NODE_EXTRA_CA_CERTS for your own CA.',
+  tls_error:
+    'Its certificate is invalid. Check its host name and expiration date, or set NODE_EXTRA_CA_CERTS for your own CA.',
 };
 
 function skewOf({ headers }: EgressResponse): Finding {
@@ -185,9 +186,9 @@ function skewOf({ headers }: EgressResponse): Finding {
   if (Number.isNaN(theirs)) return ok('skipped: no external server returned the time');
   const seconds = Math.round(Math.abs(Date.now() - theirs) / 1000);
   if (seconds <= MAX_SKEW_SECONDS.ok) return ok('matches the external server');
-  const message = `It differs by ${seconds} s from the external server.`;
+  const message = `It differs from the external server by ${seconds} s.`;
   const advice =
-    'Synchronize this machine with NTP. Otherwise tokens are rejected, and destinations reject webhooks 300 s off.';
+    'Synchronize this machine with NTP. Otherwise tokens are rejected, and destinations reject webhooks that are off by more than 300 s.';
   return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 

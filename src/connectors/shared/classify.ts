@@ -38,7 +38,7 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
   if (statusCode === 404 || statusCode === 410) {
     return {
       kind: 'disable',
-      reason: because(`${service} can't find what this connector sends to; check its settings`),
+      reason: because(`${service} can't find this connector's destination; check its settings`),
     };
   }
   return { kind: 'drop', reason: because(`${service} rejected the event`) };

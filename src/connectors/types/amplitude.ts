@@ -35,7 +35,7 @@ export const amplitude = defineConnector({
   type: 'amplitude',
   title: 'Amplitude',
   category: 'Analytics',
-  description: 'Sends every event to Amplitude, with the payer as the user. Settled payments carry revenue.',
+  description: 'Sends every event to Amplitude, with the payer as the user. Settled payments include revenue.',
   documentationUrl: 'https://amplitude.com/docs/apis/authentication',
   config,
   carries: () => true,
@@ -86,7 +86,7 @@ export const amplitude = defineConnector({
       case 429: {
         const overDailyQuota = Object.keys(Object(valueAt(json, 'exceeded_daily_quota_users'))).length > 0;
         const seconds = overDailyQuota ? DAILY_QUOTA_SECONDS : THROTTLE_SECONDS;
-        return retry('Amplitude is throttling events of this payer.', retryAfterSeconds(response, now) ?? seconds);
+        return retry('Amplitude is throttling events for this payer.', retryAfterSeconds(response, now) ?? seconds);
       }
       default:
         return classifyByStatus('Amplitude', response, { expected: [200], detail, now });

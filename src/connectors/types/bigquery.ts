@@ -36,7 +36,7 @@ const COLUMNS = [
 const config = z.strictObject({
   projectId: textField({
     title: 'Project ID',
-    description: 'The Google Cloud project that holds the dataset.',
+    description: 'The Google Cloud project that contains the dataset.',
     example: 'my-project-123',
     pattern: /^(?:[a-z0-9][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/,
     hint: 'Must be the ID of a Google Cloud project, not its name or number.',
@@ -50,14 +50,15 @@ const config = z.strictObject({
   }),
   tableId: textField({
     title: 'Table ID',
-    description: 'The table that gets one row per event. Create it first with the SQL statement in the documentation.',
+    description:
+      'The table that receives one row per event. Create it first with the SQL statement in the documentation.',
     example: 'events',
     pattern: /^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd} ]{1,1024}$/u,
     hint: "Can't contain dots, quotes or slashes.",
   }),
   accessToken: headerSecretField({
     title: 'Access token',
-    description: 'An OAuth access token with the scope bigquery.insertdata. It expires after about an hour.',
+    description: 'An OAuth access token with the bigquery.insertdata scope. It expires after about an hour.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -109,7 +110,7 @@ export const bigquery = defineConnector<Config>({
       const missing = COLUMNS.filter((column) => !names.has(column));
       if (missing.length > 0)
         return { ok: false, message: `The table is missing these columns: ${missing.join(', ')}.` };
-      return { ok: true, message: 'BigQuery found the table, and it has all columns.' };
+      return { ok: true, message: 'BigQuery found the table, and it has all the columns.' };
     },
   },
 });

@@ -44,7 +44,7 @@ const config = z.strictObject({
   }).optional(),
   table: textField({
     title: 'Table',
-    description: `The table that gets one row per event. Created if it doesn't exist. Default: ${DEFAULT_TABLE}.`,
+    description: `The table that receives one row per event. It is created if it doesn't exist. Default: ${DEFAULT_TABLE}.`,
     example: DEFAULT_TABLE,
     pattern: NAME,
     hint: 'Use letters, digits and underscores only, starting with a letter.',
@@ -122,7 +122,7 @@ function createTable(namespace: string, config: Config): ConnectorRequest {
     body: JSON.stringify({
       namespace,
       table_name: config.table ?? DEFAULT_TABLE,
-      description: 'Payment events of a paid API, one row per event.',
+      description: 'Payment events from a paid API, one row per event.',
       is_private: config.visibility !== 'public',
       schema: SCHEMA,
     }),

@@ -42,7 +42,7 @@ const config = z.strictObject({
   }),
   region: choiceField(['global', 'eu'], {
     title: 'Region',
-    description: 'Choose eu to have Google collect the data in the European Union. Default: global.',
+    description: 'Choose eu to collect the data in the European Union. Default: global.',
     decidesAddress: true,
   }).optional(),
 });
@@ -53,7 +53,7 @@ export const ga4 = defineConnector({
   type: 'ga4',
   title: 'Google Analytics 4',
   category: 'Analytics',
-  description: 'Sends every event to Google Analytics. A settled payment is a purchase.',
+  description: 'Sends every event to Google Analytics. Settled payments are sent as purchases.',
   documentationUrl: 'https://developers.google.com/analytics/devguides/collection/protocol/ga4/sending-events',
   config,
   carries: () => true,

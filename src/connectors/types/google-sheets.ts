@@ -34,11 +34,11 @@ const config = z.strictObject({
   }),
   accessToken: headerSecretField({
     title: 'Access token',
-    description: 'An OAuth access token with the scope spreadsheets. It expires after about an hour.',
+    description: 'An OAuth access token with the spreadsheets scope. It expires after about an hour.',
   }),
   sheetName: textField({
     title: 'Sheet name',
-    description: `The sheet (tab) that gets one row per event. Default: ${DEFAULT_SHEET}.`,
+    description: `The sheet (tab) that receives one row per event. Default: ${DEFAULT_SHEET}.`,
     example: DEFAULT_SHEET,
     maxLength: 100,
   }).optional(),
@@ -98,7 +98,7 @@ export const googleSheets = defineConnector<Config>({
         return failedProbe('Google Sheets', classifyError(response, config, new Date(0)));
       }
       if (!tabsOf(response).has(sheetName(config))) return { ok: false, message: noSuchTab(config) };
-      return { ok: true, message: 'Google Sheets found the spreadsheet and its sheet.' };
+      return { ok: true, message: 'Google Sheets found the spreadsheet and the sheet.' };
     },
   },
 });
@@ -178,7 +178,7 @@ function classifyError(response: ConnectorResponse, config: Config, now: Date): 
     return { kind: 'pause', reason: reason(noSuchTab(config)) };
   }
   if (response.statusCode === 400 && /limit of .*cells/i.test(message)) {
-    return { kind: 'pause', reason: 'The spreadsheet is full. Set the connector to a new one.' };
+    return { kind: 'pause', reason: 'The spreadsheet is full. Point the connector to a new one.' };
   }
   return classifyGoogleError(response, config.accessToken, now);
 }

@@ -30,7 +30,7 @@ const config = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'A service key or private app token with the scopes crm.objects.contacts.write and crm.schemas.contacts.write.',
+      'A service key or private app token with the crm.objects.contacts.write and crm.schemas.contacts.write scopes.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -40,7 +40,8 @@ export const hubspot = defineConnector<Config>({
   type: 'hubspot',
   title: 'HubSpot',
   category: 'CRM',
-  description: 'Keeps a contact for each paying customer, with first payment, total spend and latest milestone.',
+  description:
+    'Maintains a contact for each paying customer, with their first payment, total spend and latest milestone.',
   documentationUrl:
     'https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/account-service-keys',
   config,

@@ -38,7 +38,8 @@ const config = z.strictObject({
   }),
   teamId: textField({
     title: 'Team ID',
-    description: 'The UUID of the team that gets the issues: "Copy model UUID" in Linear\'s command menu.',
+    description:
+      'The UUID of the team to create issues in. To get it, use "Copy model UUID" in Linear\'s command menu.',
     example: '9cfb482a-81e3-4154-b5b9-2c805e70a02d',
     pattern: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
     hint: 'Must be the UUID of the team, not its key.',
@@ -112,7 +113,7 @@ function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
   if (event.type === 'payment.failed') {
     lines.push(
       '',
-      "This is today's first failure with this reason at this endpoint. More of them won't open another issue today.",
+      "This is today's first failure with this reason at this endpoint. Further ones won't open another issue today.",
     );
   }
   if (message.url) lines.push('', `[Open the event](<${message.url}>)`);

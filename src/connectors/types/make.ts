@@ -49,7 +49,7 @@ export const make = defineConnector({
     if (statusCode >= 200 && statusCode < 300) {
       return {
         kind: 'delivered',
-        note: 'Make accepted the event. Check the history of the scenario to see whether it ran.',
+        note: 'Make accepted the event. Check the scenario history to see whether it ran.',
       };
     }
     if (statusCode === 400 && /queue is full/i.test(body)) {

@@ -28,7 +28,7 @@ export const mixpanel = defineConnector({
   type: 'mixpanel',
   title: 'Mixpanel',
   category: 'Analytics',
-  description: 'Sends every event to Mixpanel, with the payer as the user. Settled payments carry the amount.',
+  description: 'Sends every event to Mixpanel, with the payer as the user. Settled payments include the amount.',
   documentationUrl: 'https://docs.mixpanel.com/docs/orgs-and-projects/managing-projects#find-your-project-tokens',
   config,
   carries: () => true,

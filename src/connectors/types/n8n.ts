@@ -13,7 +13,7 @@ const RESERVED_HEADERS =
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The Production URL of a Webhook node with the HTTP method POST, in an active workflow.',
+    description: 'The Production URL of a Webhook node that accepts POST, in an active workflow.',
     secret: true,
     example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
     // n8n is often self-hosted, so any public host, port and path is allowed.
@@ -29,7 +29,7 @@ const config = z.strictObject({
     example: 'X-Api-Key',
     maxLength: 64,
     pattern: new RegExp(`^(?!(?:${RESERVED_HEADERS})$)[\\w!#$%&'*+.^\`|~-]+$`, 'i'),
-    hint: "Must be a header name that HTTP and this connector don't use.",
+    hint: "Must be a header name that HTTP and this connector don't already use.",
   }).optional(),
   authHeaderValue: secretField({
     title: 'Authentication header value',
@@ -39,7 +39,8 @@ const config = z.strictObject({
   }).optional(),
   signingSecret: secretField({
     title: 'Signing secret',
-    description: 'A secret of your choice. Requests then carry X-Event-Signature, the HMAC-SHA256 of the body.',
+    description:
+      'A secret of your choice. If set, requests have an X-Event-Signature header with the HMAC-SHA256 of the body.',
     pattern: /^.{16,}$/u,
     hint: 'Must be at least 16 characters.',
   }).optional(),

@@ -86,7 +86,7 @@ export const opsgenie = defineConnector<Config>({
     const remember = { ...(settings.region ? {} : { region }), ...alertMemory(event, memory, closedAt) };
     const { statusCode } = response;
     if (statusCode === 202) {
-      if (!valueAt(parseJson(response.body), 'requestId')) return retry('Opsgenie returned 202 without a request id.');
+      if (!valueAt(parseJson(response.body), 'requestId')) return retry('Opsgenie returned 202 without a request ID.');
       if (event?.test && action !== 'test-close') {
         const request = close(testAlertKey(connectorId), settings, region);
         return { kind: 'next', request: { ...request, step: `test-close:${region}` } };

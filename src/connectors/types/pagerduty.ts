@@ -54,7 +54,7 @@ export const pagerduty = defineConnector<Config>({
   title: 'PagerDuty',
   category: 'Monitoring',
   description:
-    'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment resolves it. New endpoints and prices are change events.',
+    'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment resolves it. New endpoints and prices are sent as change events.',
   documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
   config,
   carries: (kind, selected) => CHANGES.has(kind) || carriesAlert(kind, selected),
@@ -75,7 +75,7 @@ export const pagerduty = defineConnector<Config>({
       }
       case 'endpoint.created':
       case 'endpoint.pricing_changed':
-        if (isRulesetKey(settings)) return { skip: "Integration keys of event rules don't accept change events." };
+        if (isRulesetKey(settings)) return { skip: "Integration keys for event rules don't accept change events." };
         return change(event, settings, context);
       default:
         return { skip: `${event.type} events aren't sent to PagerDuty.` };

@@ -18,7 +18,7 @@ const THROTTLE_WAIT_SECONDS = 60;
 
 const HOLDING: Readonly<Record<string, string>> = {
   3200: 'QuickBooks rejected the access token. Tokens expire after an hour: save a new one.',
-  3100: 'The access token has no access to this company. Check the company ID and the environment.',
+  3100: "The access token doesn't have access to this company. Check the company ID and the environment.",
   6190: 'The QuickBooks subscription has ended or is suspended. Renew it, then save this connector.',
 };
 

@@ -23,7 +23,7 @@ const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income 
 const config = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
-    description: 'An OAuth 2.0 access token with the scope com.intuit.quickbooks.accounting. It expires after an hour.',
+    description: 'An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour.',
   }),
   realmId: textField({
     title: 'Company ID',
@@ -34,7 +34,7 @@ const config = z.strictObject({
   }),
   environment: choiceField(['production', 'sandbox'], {
     title: 'Environment',
-    description: 'Choose sandbox for a test company of an Intuit developer account. Default: production.',
+    description: 'Choose sandbox for a test company in an Intuit developer account. Default: production.',
     decidesAddress: true,
   }).optional(),
 });
@@ -212,7 +212,7 @@ function afterFault(response: ConnectorResponse, context: Context): Outcome {
   const code = faultOf(response)?.code;
   if (step === 'send' && code === DUPLICATE_NUMBER && attemptNumber < 3) {
     return retry(
-      `QuickBooks already has a document ${booking.number}. The next attempt checks whether it is this receipt.`,
+      `QuickBooks already has a document numbered ${booking.number}. The next attempt checks whether it is this receipt.`,
       60,
     );
   }

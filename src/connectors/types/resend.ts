@@ -20,7 +20,7 @@ const MONTHLY_QUOTA_RETRY_SECONDS = 24 * 60 * 60;
 
 const toMeta = {
   title: 'To',
-  description: 'One or more recipients, as a list or separated by commas. They can see each other.',
+  description: 'One or more recipients, as a list or separated by commas. They can see each other’s addresses.',
   example: 'team@example.com',
 };
 
@@ -42,7 +42,7 @@ const config = z.strictObject({
       mailboxListField(toMeta, MAX_RECIPIENTS),
       z
         .string()
-        .max(MAX_LIST_LENGTH, `Must have at most ${MAX_LIST_LENGTH} characters.`)
+        .max(MAX_LIST_LENGTH, `Must be at most ${MAX_LIST_LENGTH} characters.`)
         .refine((list) => {
           const mailboxes = splitMailboxes(list);
           return (

@@ -59,7 +59,7 @@ const config = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth access token of a user who can create X402 events. It expires with the session, after 2 hours by default.',
+      'An OAuth access token for a user who can create X402 events. It expires with the session, after 2 hours by default.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -103,11 +103,13 @@ export const salesforce = defineConnector<Config>({
     }),
     classify(response, config) {
       if (response.statusCode === 404)
-        return { ok: false, message: `Salesforce can't find the object ${OBJECT}. Create it first.` };
+        return { ok: false, message: `Salesforce can't find the ${OBJECT} object. Create it first.` };
       if (response.statusCode !== 200) {
         return failedProbe('Salesforce', classify(response, config, new Date(0)));
       }
-      return describeProblem(response.body) ?? { ok: true, message: 'The token works and the object has all fields.' };
+      return (
+        describeProblem(response.body) ?? { ok: true, message: 'The token works and the object has all the fields.' }
+      );
     },
   },
 });
@@ -127,7 +129,7 @@ function classify(response: ConnectorResponse, { accessToken }: Config, now: Dat
       reason: reason(`Salesforce can't store events. Fix the object or free up storage: ${detail}`),
     };
   if (response.statusCode === 300) {
-    return { kind: 'pause', reason: `Several records have the same event id. Make ${ID_FIELD} unique in Salesforce.` };
+    return { kind: 'pause', reason: `Several records have the same event ID. Make ${ID_FIELD} unique in Salesforce.` };
   }
   if (response.statusCode === 401) {
     return { kind: 'pause', reason: 'The Salesforce session has expired. Save a new access token.' };

@@ -46,7 +46,7 @@ export const segment = defineConnector({
   type: 'segment',
   title: 'Segment',
   category: 'Analytics',
-  description: 'Sends every event to a Segment source as a track call. A settled payment is an Order Completed.',
+  description: 'Sends every event to a Segment source as a track call. Settled payments are sent as Order Completed.',
   documentationUrl: 'https://segment.com/docs/connections/find-writekey/',
   config,
   carries: () => true,

@@ -12,7 +12,7 @@ const FACTS_PER_SECTION = 5;
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The URL of an incoming webhook of your Slack app. Anyone who has it can post to the channel.',
+    description: 'The URL of an incoming webhook in your Slack app. Anyone with this URL can post to the channel.',
     secret: true,
     example: 'https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX',
     host: /^hooks\.slack(-gov)?\.com$/,

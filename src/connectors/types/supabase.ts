@@ -30,7 +30,7 @@ const config = z.strictObject({
   }),
   table: textField({
     title: 'Table',
-    description: `The table in the public schema that gets one row per event. Default: ${DEFAULT_TABLE}.`,
+    description: `The table in the public schema that receives one row per event. Default: ${DEFAULT_TABLE}.`,
     example: DEFAULT_TABLE,
     pattern: /^[A-Za-z_]\w{0,62}$/,
     hint: 'Use letters, digits and underscores only.',

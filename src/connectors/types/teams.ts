@@ -14,7 +14,7 @@ const TONE_STYLES: Readonly<Record<Tone, string>> = {
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Workflow URL',
-    description: 'The URL of a Teams workflow with the trigger "When a Teams webhook request is received".',
+    description: 'The URL of a Teams workflow with the "When a Teams webhook request is received" trigger.',
     secret: true,
     example:
       'https://default0123.45.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0123/triggers/manual/paths/invoke?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=…',

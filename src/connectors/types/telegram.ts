@@ -17,7 +17,7 @@ const config = z.strictObject({
     description: 'The bot token from BotFather. The bot must be a member of the chat.',
     example: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1',
     pattern: /^\d+:[\w-]{30,}$/,
-    hint: 'Must be the whole token from BotFather, such as 110201543:AAHdqTcv….',
+    hint: 'Must be the full token from BotFather, such as 110201543:AAHdqTcv….',
   }),
   chatId: textField({
     title: 'Chat ID',
@@ -39,7 +39,7 @@ const REFUSALS: readonly { says: RegExp; outcome: Outcome }[] = [
     says: /chat not found|group chat was deleted|PEER_ID_INVALID|CHANNEL_(INVALID|PRIVATE)/i,
     outcome: {
       kind: 'disable',
-      reason: "Telegram can't find the chat. Check the chat ID, and that the bot is a member.",
+      reason: "Telegram can't find the chat. Check the chat ID, and make sure the bot is a member.",
     },
   },
   {

@@ -39,7 +39,7 @@ const config = z.strictObject({
   }),
   to: textField({
     title: 'To',
-    description: 'The mobile number that gets the SMS, with its country code.',
+    description: 'The mobile number that receives the SMS, with its country code.',
     example: '+15558675310',
     pattern: /^\+[1-9]\d{6,14}$/,
     hint: 'Must be a number with its country code, such as +15558675310.',

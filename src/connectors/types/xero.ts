@@ -26,7 +26,7 @@ const config = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth 2.0 access token with the scope accounting.invoices (accounting.transactions for older apps). It expires after 30 minutes.',
+      'An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes.',
   }),
   tenantId: textField({
     title: 'Tenant ID',
@@ -172,7 +172,7 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if (messages.some((message) => /not subscribed to currency/i.test(message))) {
     return {
       kind: 'pause',
-      reason: "The organization doesn't have the currency USD. Add it in Xero, then save this connector.",
+      reason: "The organization doesn't have USD as a currency. Add it in Xero, then save this connector.",
     };
   }
   return { kind: 'drop', reason: reason(`Xero rejected the invoice: ${detail || 'no reason given'}`) };
@@ -197,7 +197,7 @@ function classifyError(response: ConnectorResponse, { accessToken }: Config, now
   if (statusCode === 403) {
     return {
       kind: 'pause',
-      reason: 'The access token has no access to this organization. Check the tenant ID and the scopes.',
+      reason: "The access token doesn't have access to this organization. Check the tenant ID and the scopes.",
     };
   }
   const json = parseJson(response.body);

@@ -7,7 +7,7 @@ import { eventEnvelope } from '../shared/envelope.ts';
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The URL of a Zap with the trigger Webhooks by Zapier > Catch Hook.',
+    description: 'The URL of a Zap with the Webhooks by Zapier > Catch Hook trigger.',
     secret: true,
     example: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/',
     host: /^hooks\.zapier\.com$/,

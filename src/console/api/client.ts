@@ -59,6 +59,6 @@ export const ApiContext = createContext<Api | undefined>(undefined);
 
 export function useApi(): Api {
   const api = use(ApiContext);
-  if (!api) throw new Error('useApi() needs a signed-in session.');
+  if (!api) throw new Error('useApi() must be called in a signed-in session.');
   return api;
 }

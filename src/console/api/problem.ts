@@ -27,7 +27,7 @@ export function toProblem(error: CombinedError): Problem {
 }
 
 /** Shown when a request gets no response. */
-export const UNREACHABLE = 'Can’t reach the server. Check your connection and that the service is running.';
+export const UNREACHABLE = 'Can’t reach the server. Check your connection, and make sure the service is running.';
 
 const NO_RESPONSE = { code: 'NO_RESPONSE', message: UNREACHABLE, requestId: undefined, fields: [], retryable: true };
 

@@ -136,7 +136,7 @@ function TokenSignIn({ session }: { session: TokenSession }) {
       <Stack gap="md">
         <Text size="sm" c="dimmed">
           No identity provider is configured for the console (<Code>CONSOLE_CLIENT_ID</Code>). Paste a token from a
-          trusted issuer. It’s kept in this tab only.
+          trusted issuer. It’s kept only in this tab.
         </Text>
         <TextInput
           label="Token"

@@ -8,6 +8,6 @@ export const CurrentProjectContext = createContext<CurrentProject | undefined>(u
 /** The project of the current page. Only pages in `routes.tsx` have one. */
 export function useProject(): CurrentProject {
   const project = use(CurrentProjectContext);
-  if (!project) throw new Error('useProject() needs a page of a project.');
+  if (!project) throw new Error('useProject() must be called on a project page.');
   return project;
 }

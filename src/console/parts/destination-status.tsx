@@ -12,7 +12,7 @@ type Status = { word: string; color: string; why?: string };
 
 /** Why the service disabled a destination, and what to do about it. */
 const REASONS: Readonly<Record<string, string>> = {
-  gone: 'Disabled because it returned 410 Gone, which asks to stop sending. Enable it when it’s back.',
+  gone: 'Disabled because it returned 410 Gone, which means that it no longer wants events. Enable it to resume sending.',
   failing: 'Disabled after five days of failures. Fix the cause, then enable it.',
 };
 

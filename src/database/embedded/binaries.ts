@@ -23,7 +23,7 @@ export async function providePostgresBinaries(
   if (!(await exists(copy))) await copyBinaries(packaged, copy);
   if (await canRun(copy, account)) return copy;
   throw new Error(
-    `The PostgreSQL programs in ${copy} do not start on this machine. Set DATABASE_URL to a PostgreSQL server.`,
+    `The PostgreSQL binaries in ${copy} do not run on this machine. Set DATABASE_URL to a PostgreSQL server.`,
   );
 }
 
@@ -35,7 +35,7 @@ function packagedBinaries(): string {
     return join(dirname(require.resolve(name)), '../native');
   } catch (cause) {
     throw new Error(
-      `The package ${name} with the PostgreSQL programs is not installed. Run \`npm install\` without omitting ` +
+      `The package ${name}, which contains the PostgreSQL binaries, is not installed. Run \`npm install\` without omitting ` +
         'optional packages, or set DATABASE_URL to a PostgreSQL server.',
       { cause },
     );

@@ -54,14 +54,14 @@ const MAX_LOG_BYTES = 10_000_000;
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options;
   if (process.platform === 'win32') {
-    throw new Error('The embedded PostgreSQL runs on Linux and macOS. Set DATABASE_URL to a PostgreSQL server.');
+    throw new Error('The embedded PostgreSQL runs only on Linux and macOS. Set DATABASE_URL to a PostgreSQL server.');
   }
   const place = await choosePlace(dataDir);
   const database = await ensureCluster(place);
   const password = await readFile(join(database, 'password'), 'utf8');
   const { attachment, port } = await attachToServer(place, database, password, options);
 
-  const reason = place.isRelocated ? `PostgreSQL's account cannot enter ${dataDir}` : undefined;
+  const reason = place.isRelocated ? `PostgreSQL's account cannot access ${dataDir}` : undefined;
   log.info({ directory: place.home, port, reason }, 'embedded PostgreSQL is ready');
 
   let stopping: Promise<void> | undefined;
@@ -105,7 +105,7 @@ async function attachToServer(
       await delay(FAILED_START_PAUSE_MILLISECONDS);
     }
   }
-  throw new Error(`PostgreSQL does not start in ${home}. Its log:\n${await readLogFrom(home, logStart)}`);
+  throw new Error(`PostgreSQL did not start in ${home}. Its log:\n${await readLogFrom(home, logStart)}`);
 }
 
 async function serverCommand(place: Place, database: string, options: EmbeddedPostgresOptions): Promise<string[]> {

@@ -86,7 +86,7 @@ async function sharedDirectory(account: Account): Promise<string> {
     if (await canEnter(account, directory)) return directory;
   }
   throw new Error(
-    `PostgreSQL does not run as root, and no other account can enter the data directory, ${SHARED_DIRECTORIES.join(' or ')}. ` +
+    `PostgreSQL cannot run as root, and no other account can access the data directory, ${SHARED_DIRECTORIES.join(' or ')}. ` +
       'Start as a normal user, choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL server.',
   );
 }

@@ -42,7 +42,7 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
   function carry(job: ReplayJob): void {
     const running = run(job)
       // Its lease expires, and the next process that checks continues it.
-      .catch((error) => log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will be continued'))
+      .catch((error) => log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will resume'))
       .finally(() => {
         jobs.delete(running);
         signal.notify();

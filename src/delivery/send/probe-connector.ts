@@ -38,7 +38,7 @@ export function createConnectorProbe(options: { egress: Pick<Egress, 'send'>; us
         if (!('next' in outcome)) return { ok: outcome.ok, message: storedMessage(outcome.message, secrets) };
         request = outcome.next;
       }
-      return { ok: false, message: 'The check needs too many calls.' };
+      return { ok: false, message: 'The check requires too many calls.' };
     } catch (error) {
       if (error instanceof EgressError) return { ok: false, message: storedMessage(error.message, secrets) };
       throw error;

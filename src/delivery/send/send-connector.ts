@@ -173,7 +173,7 @@ function toTry(
 }
 
 function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
-  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery needs too many calls.' };
+  if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery requires too many calls.' };
   if (outcome.kind === 'delivered') {
     return { kind: 'delivered', ...(outcome.note && { reason: storedMessage(outcome.note, secrets) }) };
   }

@@ -44,14 +44,14 @@ builder.objectFields(Project, (t) => ({
   apiKey: t.prismaField({
     type: ApiKey,
     nullable: true,
-    description: 'One API key of the project. Revoked keys can’t be read.',
+    description: 'An API key in the project. Revoked keys can’t be read.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `key_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.apiKeys.find(viewer, id, project.id, query),
   }),
   apiKeys: t.connection(
     {
       type: ApiKey,
-      description: 'The API keys of the project, without revoked keys.',
+      description: 'The project’s API keys, excluding revoked ones.',
       resolve: (project, args, context, info) =>
         resolvePage('ApiKey', args, { context, info }, (query) =>
           context.services.apiKeys.list(context.viewer, project.id, query),
@@ -96,7 +96,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Revokes an API key permanently, effective immediately. API keys can’t do this.',
+    description: 'Permanently revokes an API key, effective immediately. API keys can’t do this.',
     authScopes: { user: true },
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.apiKeys.revoke(viewer, input.id, input.projectId);

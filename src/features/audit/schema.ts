@@ -16,7 +16,7 @@ declare module '../../schema/context.ts' {
 }
 
 const AuditActionEnum = builder.enumType('AuditAction', {
-  description: 'What was done.',
+  description: 'The action that was taken.',
   values: Object.fromEntries(
     AUDIT_ACTIONS.map((action) => [
       enumName(action),
@@ -42,7 +42,7 @@ const AuditEntry = builder.prismaNode('AuditEntry', {
     projectId: t.exposeID('projectId', { description: 'The project. It may have been deleted.' }),
     action: t.field({
       type: AuditActionEnum,
-      description: 'What was done.',
+      description: 'The action that was taken.',
       resolve: ({ action }) => action as AuditAction,
     }),
     targetId: t.exposeID('targetId', { description: 'The resource that was changed. It may have been deleted.' }),
@@ -52,7 +52,7 @@ const AuditEntry = builder.prismaNode('AuditEntry', {
     }),
     actorId: t.exposeID('actorId', { description: 'The user, `usr_…`, or API key, `key_…`, that made the change.' }),
     actorName: t.exposeString('actorName', {
-      description: 'The name at the time: the subject of the token or the name of the key.',
+      description: 'The name at the time of the change: the token’s subject or the key’s name.',
     }),
     changes: t.field({
       type: 'JSON',
@@ -95,7 +95,7 @@ builder.objectFields(Project, (t) => ({
   auditEntry: t.prismaField({
     type: AuditEntry,
     nullable: true,
-    description: 'One entry of the project’s audit log.',
+    description: 'An entry in the project’s audit log.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `aud_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.audit.find(viewer, id, project.id, query),
   }),

@@ -20,7 +20,7 @@ export function createAuditService({ db }: { db: Database }) {
     async list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
       const { projectId, actions, targetId } = filter;
       if (targetId && !typeOfId(targetId)) {
-        throw invalidField('/targetId', 'Must be the id of a resource: a prefix such as proj_ and 26 characters.');
+        throw invalidField('/targetId', 'Must be a resource ID: a prefix such as proj_ followed by 26 characters.');
       }
       return db.prisma.auditEntry.findMany({
         ...query,

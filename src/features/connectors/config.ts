@@ -15,7 +15,7 @@ export function parseConfig(
   const parsed = parseInput(definition.config, config, '/config');
   for (const [name, value] of Object.entries(parsed)) {
     // If a masked value replaced the secret, nobody would notice until deliveries fail.
-    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is a masked secret. Send it in full.');
+    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is a masked secret. Send the full secret.');
   }
   for (const name of urlFields(definition)) {
     const target = checkTargetUrl(String(parsed[name]), allow);

@@ -29,7 +29,7 @@ export const Connector = builder.prismaNode('Connector', {
     config: t.field({
       type: 'JSON',
       description:
-        'The configuration, with the fields of the connector type. Secrets are masked as `••••` and their last four characters.',
+        'The configuration, with the fields of the connector type. Secrets are masked as `••••` followed by their last four characters.',
       resolve: ({ config }) => config,
     }),
     pausedReason: t.exposeString('pausedReason', {
@@ -63,7 +63,7 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
     secret: t.boolean({ description: 'Whether the field is write-only (a secret).' }),
     decidesAddress: t.boolean({
       description:
-        'Whether the field determines where events are sent. To change it, send every secret of the config again.',
+        'Whether the field determines where events are sent. To change it, send every secret in the config again.',
     }),
     choices: t.stringList({ description: 'The allowed values of a `choice`.' }),
     example: t.string({ nullable: true, description: 'An example value.' }),
@@ -73,11 +73,11 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
 const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
   description: 'A connector type and the fields of its config.',
   fields: (t) => ({
-    type: t.field({ type: ConnectorTypeEnum, description: 'The type.' }),
+    type: t.field({ type: ConnectorTypeEnum, description: 'The connector type.' }),
     title: t.string({ description: 'The name of the service.' }),
     category: t.field({ type: ConnectorCategoryEnum, description: 'The category of the service.' }),
-    description: t.string({ description: 'What the service receives.' }),
-    documentationUrl: t.string({ description: 'The vendor’s documentation on getting the credentials.' }),
+    description: t.string({ description: 'What the connector does.' }),
+    documentationUrl: t.string({ description: 'The vendor’s documentation on how to get credentials.' }),
     fields: t.field({ type: [ConnectorFieldType], description: 'The config fields, in display order.' }),
     eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types it can deliver.' }),
     canProbe: t.boolean({ description: 'Whether the credentials can be verified without sending anything.' }),
@@ -107,14 +107,14 @@ builder.objectFields(Project, (t) => ({
   connector: t.prismaField({
     type: Connector,
     nullable: true,
-    description: 'One connector of the project.',
+    description: 'A connector in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `con_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.connectors.find(viewer, id, project.id, query),
   }),
   connectors: t.connection(
     {
       type: Connector,
-      description: 'Connectors of the project.',
+      description: 'The project’s connectors.',
       resolve: (project, args, context, info) =>
         resolvePage('Connector', args, { context, info }, (query) =>
           context.services.connectors.list(context.viewer, project.id, query),
@@ -157,7 +157,7 @@ builder.relayMutationField(
   {
     description: 'Changes to a connector. Omitted fields stay unchanged.',
     inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The connector to change.' }),
+      id: t.id({ required: true, description: 'The connector to update.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       config: t.field({
         type: 'JSON',
@@ -168,7 +168,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Changes a connector.',
+    description: 'Updates a connector.',
     resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
       services.connectors.update(viewer, id, changes, projectId),
   },

@@ -205,7 +205,7 @@ function limitReached(maxConnectors: number): AppError {
   const detail =
     maxConnectors === 0
       ? "Your tier doesn't include connectors. Upgrade to a higher tier."
-      : `Your tier includes ${maxConnectors} connectors across all projects, and you have that many. Delete one or upgrade to a higher tier.`;
+      : `Your tier includes ${maxConnectors} connectors across all projects, and you already have that many. Delete one or upgrade to a higher tier.`;
   return new AppError('CONNECTOR_LIMIT_REACHED', { detail });
 }
 

@@ -66,7 +66,7 @@ const CustomerOrderEnum = builder.enumType('CustomerOrder', {
   description: 'How customers are sorted.',
   values: {
     LAST_PAYMENT: { value: 'LAST_PAYMENT', description: 'Most recent payment first.' },
-    TOTAL: { value: 'TOTAL', description: 'Highest total first.' },
+    TOTAL: { value: 'TOTAL', description: 'Highest spend first.' },
   } as const,
 });
 
@@ -74,14 +74,14 @@ builder.objectFields(Project, (t) => ({
   customer: t.prismaField({
     type: Customer,
     nullable: true,
-    description: 'One customer of the project.',
+    description: 'A customer of the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `cus_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.customers.find(viewer, id, project.id, query),
   }),
   customers: t.connection(
     {
       type: Customer,
-      description: 'The customers of the project: wallets with a settled payment.',
+      description: 'The project’s customers: wallets with a settled payment.',
       args: {
         orderBy: t.arg({
           type: CustomerOrderEnum,

@@ -17,7 +17,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Attempt = builder.prismaObject('Attempt', {
-  description: 'One attempt to send a delivery.',
+  description: 'An attempt to send a delivery.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier, `att_…`.' }),
     number: t.exposeInt('number', { description: 'Number of the attempt, starting at 1 and counted across resends.' }),
@@ -48,7 +48,7 @@ export const Attempt = builder.prismaObject('Attempt', {
     requestHeaders: t.expose('requestHeaders', {
       type: 'JSON',
       nullable: true,
-      description: 'Request headers with lowercase names and masked credentials. Connection headers are left out.',
+      description: 'Request headers with lowercase names and masked credentials. Connection headers are omitted.',
     }),
     statusCode: t.exposeInt('statusCode', {
       nullable: true,
@@ -62,14 +62,17 @@ export const Attempt = builder.prismaObject('Attempt', {
     responseHeaders: t.expose('responseHeaders', {
       type: 'JSON',
       nullable: true,
-      description: 'Response headers with lowercase names, up to about 4 KB. Cookies are left out.',
+      description: 'Response headers with lowercase names, up to about 4 KB. Cookies are omitted.',
     }),
-    responseBody: t.exposeString('responseBody', { nullable: true, description: 'Beginning of the response body.' }),
+    responseBody: t.exposeString('responseBody', {
+      nullable: true,
+      description: 'The beginning of the response body.',
+    }),
   }),
 });
 
 export const Delivery = builder.prismaNode('Delivery', {
-  description: 'One event that is sent to one webhook or connector.',
+  description: 'One event sent to one webhook or connector.',
   id: { field: 'id', description: 'Identifier, `dlv_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
@@ -80,7 +83,7 @@ export const Delivery = builder.prismaNode('Delivery', {
       nullable: true,
       description: 'The connector that it is sent to, if any.',
     }),
-    eventId: t.exposeID('eventId', { description: 'The event that is sent.' }),
+    eventId: t.exposeID('eventId', { description: 'The event that is delivered.' }),
     eventType: t.field({
       type: EventTypeEnum,
       description: 'Type of the event.',
@@ -111,7 +114,7 @@ export const Delivery = builder.prismaNode('Delivery', {
       nullable: true,
       description: 'When it succeeded, failed or was skipped.',
     }),
-    event: t.relation('event', { description: 'The event that is sent.' }),
+    event: t.relation('event', { description: 'The event that is delivered.' }),
     attempts: t.relation('attempts', {
       description: 'The last 100 attempts, oldest first.',
       query: { orderBy: { number: 'asc' }, take: -100 },
@@ -144,14 +147,14 @@ builder.objectFields(Project, (t) => ({
   delivery: t.prismaField({
     type: Delivery,
     nullable: true,
-    description: 'One delivery of the project.',
+    description: 'A delivery in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `dlv_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.deliveries.find(viewer, id, project.id, query),
   }),
   deliveries: t.connection(
     {
       type: Delivery,
-      description: 'Deliveries to all webhooks and connectors of the project.',
+      description: 'Deliveries to all webhooks and connectors in the project.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
       resolve: (project, { filter, ...args }, context, info) => list(project.id, filter ?? {}, args, { context, info }),
     },
@@ -163,7 +166,7 @@ builder.objectFields(Webhook, (t) => ({
   deliveries: t.connection(
     {
       type: Delivery,
-      description: 'Delivery history of the webhook.',
+      description: 'The webhook’s delivery history.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
       resolve: (webhook, { filter, ...args }, context, info) =>
         list(webhook.projectId, { ...filter, webhookId: webhook.id }, args, { context, info }),
@@ -176,7 +179,7 @@ builder.objectFields(Connector, (t) => ({
   deliveries: t.connection(
     {
       type: Delivery,
-      description: 'Delivery history of the connector.',
+      description: 'The connector’s delivery history.',
       args: { filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }) },
       resolve: (connector, { filter, ...args }, context, info) =>
         list(connector.projectId, { ...filter, connectorId: connector.id }, args, { context, info }),
@@ -195,7 +198,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Resends a delivery right away: the same event with the same `webhook-id`.',
+    description: 'Resends a delivery immediately: the same event with the same `webhook-id`.',
     resolve: (_root, { input }, { services, viewer }) => services.deliveries.resend(viewer, input.id, input.projectId),
   },
   {
@@ -203,7 +206,7 @@ builder.relayMutationField(
     outputFields: (t) => ({
       delivery: t.field({
         type: Delivery,
-        description: 'The delivery, pending again.',
+        description: 'The delivery, which is pending again.',
         resolve: (delivery) => delivery,
       }),
     }),
@@ -213,7 +216,7 @@ builder.relayMutationField(
 const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
   description: 'A delivery that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to continue from here.' }),
+    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
     delivery: t.field({ type: Delivery, description: 'The delivery at the time it was read.' }),
   }),
 });
@@ -223,11 +226,11 @@ builder.subscriptionField('deliveryUpdated', (t) =>
     type: DeliveryUpdated,
     nullable: true,
     description:
-      'Deliveries of a project as they change. With `after`, starts with the changes missed since that cursor. ' +
-      'The same change can arrive twice after a reconnect: compare `updatedAt`.',
+      'A project’s deliveries as they change. If you pass `after`, you first get the changes since that cursor. ' +
+      'After you reconnect, the same change can arrive twice; compare `updatedAt` to detect this.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last change you received.' }),
+      after: t.arg.string({ description: 'The cursor of the last change you received.' }),
       filter: t.arg({ type: DeliveryFilter, description: 'Filters the deliveries.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.deliveries(viewer, args, backlog),

@@ -18,12 +18,12 @@ const DeliveryFiguresInterface = builder.interfaceRef<DeliveryFigures>('Delivery
     retriedCount: t.exposeInt('retriedCount', { description: 'Deliveries that needed more than one attempt.' }),
     responseTimeP50Ms: t.exposeInt('responseTimeP50Ms', {
       nullable: true,
-      description: 'Median response time of the last attempts in milliseconds; null if nothing was sent.',
+      description: 'Median response time of each delivery’s last attempt, in milliseconds; null if nothing was sent.',
     }),
     responseTimeP95Ms: t.exposeInt('responseTimeP95Ms', {
       nullable: true,
       description:
-        '95th percentile of the response times of the last attempts in milliseconds; null if nothing was sent.',
+        '95th percentile of the response time of each delivery’s last attempt, in milliseconds; null if nothing was sent.',
     }),
   }),
 });
@@ -42,14 +42,14 @@ const DeliveryTotals = builder.objectRef<DeliveryFigures>('DeliveryTotals').impl
 });
 
 const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').implement({
-  description: 'Delivery statistics of a period, by interval.',
+  description: 'Delivery statistics for a period, by interval.',
   fields: (t) => ({
     from: t.expose('from', { type: 'DateTime', description: 'Start of the first interval.' }),
     to: t.expose('to', { type: 'DateTime', description: 'End of the last interval.' }),
-    interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'Length of the intervals.' }),
+    interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'Length of each interval.' }),
     buckets: t.expose('buckets', {
       type: [DeliveryBucket],
-      description: 'All intervals of the period in order, including those without deliveries.',
+      description: 'All intervals in the period, in order, including those without deliveries.',
     }),
     totals: t.expose('totals', { type: DeliveryTotals, description: 'Totals for all intervals.' }),
     isPartial: t.exposeBoolean('isPartial', {
@@ -61,7 +61,7 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
 builder.objectFields(Project, (t) => ({
   deliveryStats: t.field({
     type: DeliveryStats,
-    description: 'Delivery statistics for all webhooks and connectors of the project.',
+    description: 'Delivery statistics for all webhooks and connectors in the project.',
     args: {
       from: t.arg({
         type: 'DateTime',
@@ -70,13 +70,13 @@ builder.objectFields(Project, (t) => ({
       }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End of the period (exclusive). Defaults to now. Both are extended to whole intervals.',
+        description: 'End of the period (exclusive). Defaults to now. Both are rounded outward to whole intervals.',
       }),
       interval: t.arg({
         type: RevenueIntervalEnum,
         required: true,
         defaultValue: 'DAY',
-        description: 'Length of the intervals. At most 1000 intervals.',
+        description: 'Length of each interval. The period can span at most 1,000 intervals.',
       }),
     },
     resolve: (project, query, { services, viewer }) => services.deliveryStats.read(viewer, project.id, query),

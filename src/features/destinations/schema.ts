@@ -21,8 +21,8 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
       type: 'JSON',
       nullable: true,
       description:
-        'A filter on the contents of events; null to send them all. Events that don’t match get a delivery with the status ' +
-        '`SKIPPED` and the reason `filtered`.',
+        'A filter on the contents of events; null sends all events. Events that don’t match get a delivery with status ' +
+        '`SKIPPED` and reason `filtered`.',
       resolve: ({ filter }) => filter,
     }),
     maxPerSecond: t.exposeInt('maxPerSecond', {
@@ -52,7 +52,7 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
       type: 'DateTime',
       nullable: true,
       description:
-        'Set after several failures in a row. Until this time deliveries wait, except those you resend manually.',
+        'Set after several failures in a row. Until this time, deliveries wait, except those you resend manually.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
@@ -80,7 +80,7 @@ export function subscriptionInputs(t: InputFields) {
       type: 'JSON',
       description: `A filter on the contents of events, for example ${FILTER_EXAMPLE}. Omit it to send all events.`,
     }),
-    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1000. Omit it for no limit.' }),
+    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1,000. Omit it for no limit.' }),
   };
 }
 
@@ -92,11 +92,11 @@ export function subscriptionChanges(t: InputFields) {
       type: 'JSON',
       description: `A filter on the contents of events, for example ${FILTER_EXAMPLE}. Null sends all events.`,
     }),
-    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1000. Null removes the limit.' }),
+    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1,000. Null removes the limit.' }),
     isActive: t.boolean({
       description:
         'Whether events are sent. While this is false, events are skipped and aren’t delivered later. Setting it to true also ' +
-        'clears the reason for which it was disabled or paused.',
+        'clears the reason it was disabled or paused.',
     }),
   };
 }

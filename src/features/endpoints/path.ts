@@ -20,7 +20,7 @@ export type CanonicalPath = { ok: true; path: string } | { ok: false; message: s
  * `:name` matches any one segment; a trailing `*` matches the rest.
  */
 export function canonicalPath(text: string): CanonicalPath {
-  if (Buffer.byteLength(text) > MAX_BYTES) return refuse(`Must have at most ${MAX_BYTES} bytes.`);
+  if (Buffer.byteLength(text) > MAX_BYTES) return refuse(`Must be at most ${MAX_BYTES} bytes.`);
   if (!text.startsWith('/')) return refuse('Must start with a slash, for example "/weather".');
   if (/[?#]/.test(text)) return refuse('Must be a path without a query or a fragment.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters or backslashes.');
@@ -32,7 +32,7 @@ export function canonicalPath(text: string): CanonicalPath {
     if (problem) return refuse(problem);
     if (segment === '*' && index < segments.length - 1) return refuse('"*" is only allowed as the last segment.');
     if (segment.startsWith(':') && !PARAMETER.test(segment))
-      return refuse('A parameter must be ":" and a name, for example "/users/:id".');
+      return refuse('A parameter must be ":" followed by a name, for example "/users/:id".');
   }
   const names = segments.filter((segment) => segment.startsWith(':'));
   if (new Set(names).size < names.length) return refuse('Each parameter name must be unique.');
@@ -53,7 +53,7 @@ export function canonicalSegments(
 function problemOf(segment: string): string | undefined {
   if (segment === '') return 'Must not contain empty segments ("//", or a slash at the end).';
   if (DOT_SEGMENT.test(segment)) return 'Must not contain "." or ".." segments.';
-  if (!SEGMENT.test(segment)) return 'Characters outside RFC 3986 must be percent-encoded.';
+  if (!SEGMENT.test(segment)) return 'Characters that RFC 3986 does not allow must be percent-encoded.';
   if (FORBIDDEN_ESCAPES.test(segment)) return 'Must not contain encoded slashes, backslashes or control bytes.';
   if (DOUBLE_ESCAPE.test(segment)) return 'Must not be percent-encoded twice.';
   if (!isUtf8(segment)) return 'Percent-encoded bytes must be UTF-8.';

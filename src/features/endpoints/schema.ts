@@ -25,13 +25,13 @@ const Endpoint = builder.prismaNode('Endpoint', {
       resolve: ({ upstreamUrl }, _args, { viewer }) => shownUrl(viewer, upstreamUrl),
     }),
     priceUsd: t.string({
-      description: 'Price per request in USD, a decimal string with at most 6 decimals.',
+      description: 'Price per request in USD, as a decimal string with at most 6 decimal places.',
       resolve: priceUsdOf,
     }),
     description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
-    isActive: t.exposeBoolean('isActive', { description: 'Whether the gateway serves it.' }),
+    isActive: t.exposeBoolean('isActive', { description: 'Whether the gateway serves this endpoint.' }),
     warnings: t.stringList({
-      description: 'Problems that you should know about, for example a price that most clients refuse to pay.',
+      description: 'Potential problems, for example a price that most clients refuse to pay.',
       resolve: warningsOf,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
@@ -48,14 +48,14 @@ builder.objectFields(Project, (t) => ({
   endpoint: t.prismaField({
     type: Endpoint,
     nullable: true,
-    description: 'One endpoint of the project.',
+    description: 'An endpoint in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `ep_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.endpoints.find(viewer, id, project.id, query),
   }),
   endpoints: t.connection(
     {
       type: Endpoint,
-      description: 'The endpoints of the project.',
+      description: 'The project’s endpoints.',
       resolve: (project, args, context, info) =>
         resolvePage('Endpoint', args, { context, info }, (query) =>
           context.services.endpoints.list(context.viewer, project.id, query),
@@ -78,14 +78,14 @@ builder.relayMutationField(
       }),
       upstreamUrl: t.string({
         required: true,
-        description: 'HTTPS URL of the API behind the endpoint. It can use the placeholders of the path.',
+        description: 'HTTPS URL of the API behind the endpoint. Can include placeholders from the path.',
       }),
       priceUsd: t.string({ required: true, description: 'Price per request in USD, for example "0.01".' }),
-      description: t.string({ description: 'Free-text description, at most 1000 characters.' }),
+      description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
     }),
   },
   {
-    description: 'Creates an endpoint. Records `endpoint.created`.',
+    description: 'Creates an endpoint and records `endpoint.created`.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.endpoints.create(viewer, projectId, input),
   },
@@ -102,17 +102,17 @@ builder.relayMutationField(
   {
     description: 'Changes to an endpoint. Omitted fields stay unchanged.',
     inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The endpoint to change.' }),
+      id: t.id({ required: true, description: 'The endpoint to update.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       path: t.string({ description: 'Public path, starting with a slash.' }),
       upstreamUrl: t.string({ description: 'HTTPS URL of the API behind the endpoint.' }),
       priceUsd: t.string({ description: 'Price per request in USD, for example "0.01".' }),
-      description: t.string({ description: 'Free-text description, at most 1000 characters. Null removes it.' }),
-      isActive: t.boolean({ description: 'Whether the gateway serves it.' }),
+      description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
+      isActive: t.boolean({ description: 'Whether the gateway serves this endpoint.' }),
     }),
   },
   {
-    description: 'Changes an endpoint. A new price is recorded as `endpoint.pricing_changed`.',
+    description: 'Updates an endpoint. A new price is recorded as `endpoint.pricing_changed`.',
     resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
       services.endpoints.update(viewer, id, changes, projectId),
   },

@@ -212,6 +212,6 @@ function rethrowPathConflict(error: unknown): never {
     detail:
       'The project already has an endpoint with this path, perhaps with different parameter names. Change that endpoint ' +
       'or choose a different path.',
-    fields: [{ pointer: '/path', message: 'Already used by another endpoint of the project.' }],
+    fields: [{ pointer: '/path', message: 'Already used by another endpoint in the project.' }],
   });
 }

@@ -12,5 +12,5 @@ export function checkPlaceholders(path: string, upstreamUrl: string): void {
     .split('/')
     .find((segment) => (segment === '*' || /^:[A-Za-z_]/.test(segment)) && !known.has(segment));
   if (unknown !== undefined)
-    throw invalidField('/upstreamUrl', `Contains "${unknown}", which is not in the path of the endpoint.`);
+    throw invalidField('/upstreamUrl', `Contains "${unknown}", which is not in the endpoint’s path.`);
 }

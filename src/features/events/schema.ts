@@ -44,14 +44,14 @@ builder.objectFields(Project, (t) => ({
   event: t.prismaField({
     type: Event,
     nullable: true,
-    description: 'One event of the project.',
+    description: 'An event in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `evt_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.events.find(viewer, id, project.id, query),
   }),
   events: t.connection(
     {
       type: Event,
-      description: 'Events of the project.',
+      description: 'The project’s events.',
       args: { types: t.arg({ type: [EventTypeEnum], description: 'Only events of these types.' }) },
       resolve: (project, { types, ...args }, context, info) =>
         resolvePage('Event', args, { context, info }, (query) =>
@@ -66,7 +66,7 @@ const EventFilterResult = builder.simpleObject('EventFilterResult', {
   description: 'Whether an event matches a filter.',
   fields: (t) => ({
     eventType: t.field({ type: EventTypeEnum, description: 'The event type.' }),
-    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for the sample of its type.' }),
+    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for a sample of its type.' }),
     matches: t.boolean({ description: 'Whether the event would be sent.' }),
   }),
 });
@@ -80,13 +80,13 @@ builder.relayMutationField(
       filter: t.field({
         type: 'JSON',
         required: true,
-        description: 'The filter, in the format of webhooks and connectors.',
+        description: 'The filter, in the same format as for webhooks and connectors.',
       }),
-      eventId: t.id({ description: 'An event of the project. Default: a sample of every event type.' }),
+      eventId: t.id({ description: 'An event in the project. Default: a sample of every event type.' }),
     }),
   },
   {
-    description: 'Tests which events match a filter. Changes and sends nothing.',
+    description: 'Tests which events match a filter. Doesn’t change or send anything.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.events.testFilter(viewer, projectId, input),
   },
@@ -115,11 +115,11 @@ builder.subscriptionField('eventRecorded', (t) =>
     type: EventRecorded,
     nullable: true,
     description:
-      'Events of a project as they are recorded. With `after`, you first get the events you missed since that cursor. ' +
-      'After a reconnect an event can arrive twice, with the same id.',
+      'A project’s events as they are recorded. If you pass `after`, you first get the events since that cursor. ' +
+      'After you reconnect, an event can arrive twice with the same ID.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'The cursor of the last item you received.' }),
+      after: t.arg.string({ description: 'The cursor of the last event you received.' }),
       types: t.arg({ type: [EventTypeEnum], description: 'Only events of these types.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.events(viewer, args, backlog),

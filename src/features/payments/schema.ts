@@ -81,7 +81,7 @@ export const Payment = builder.prismaNode('Payment', {
       description: 'The failure reason as a sentence.',
     }),
     amountUsd: t.string({
-      description: 'Amount in USD, as a decimal.',
+      description: 'Amount in USD, as a decimal string.',
       resolve: ({ amountAtomic }) => formatUsd(atomicOf(amountAtomic)),
     }),
     amountAtomic: t.string({
@@ -97,7 +97,7 @@ export const Payment = builder.prismaNode('Payment', {
     payer: t.string({ description: 'Wallet of the payer.', resolve: ({ payer }) => getAddress(payer) }),
     payTo: t.string({ description: 'Wallet that receives the payment.', resolve: ({ payTo }) => getAddress(payTo) }),
     nonce: t.exposeString('nonce', {
-      description: 'Nonce of the authorization (EIP-3009). Each nonce can be used for one payment.',
+      description: 'Nonce of the authorization (EIP-3009). Each nonce can be used for only one payment.',
     }),
     x402Version: t.exposeInt('x402Version', { description: 'x402 protocol version that the payer used.' }),
     upstreamStatusCode: t.exposeInt('upstreamStatusCode', {
@@ -115,7 +115,7 @@ export const Payment = builder.prismaNode('Payment', {
     }),
     explorerUrl: t.string({
       nullable: true,
-      description: 'Block explorer page of the transaction, on networks with a well-known explorer.',
+      description: 'Block explorer page for the transaction, if the network has a well-known explorer.',
       resolve: explorerUrlOf,
     }),
     validBefore: t.expose('validBefore', { type: 'DateTime', description: 'When the authorization expires.' }),
@@ -133,7 +133,8 @@ export const Payment = builder.prismaNode('Payment', {
     settledAt: t.expose('settledAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the payment was settled, or when that became known if it was on a later UTC day.',
+      description:
+        'When the payment was settled. If that was only confirmed on a later UTC day, the time of the confirmation.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),
@@ -145,28 +146,28 @@ export const PaymentConnection = builder.connectionObject(
 );
 
 const PaymentFilter = builder.inputType('PaymentFilter', {
-  description: 'Selects payments. All given conditions must match.',
+  description: 'Filters payments. All conditions must match.',
   fields: (t) => ({
-    status: t.field({ type: [PaymentStatusEnum], description: 'Has one of these statuses.' }),
-    endpointId: t.id({ description: 'Paid for this endpoint.' }),
-    customerId: t.id({ description: 'Made by this customer.' }),
-    payer: t.string({ description: 'Made from this wallet, verified or not.' }),
-    transactionHash: t.string({ description: 'Settled by this transaction hash.' }),
-    from: t.field({ type: 'DateTime', description: 'Received at or after this time.' }),
-    to: t.field({ type: 'DateTime', description: 'Received before this time.' }),
+    status: t.field({ type: [PaymentStatusEnum], description: 'Only payments with one of these statuses.' }),
+    endpointId: t.id({ description: 'Only payments for this endpoint.' }),
+    customerId: t.id({ description: 'Only payments by this customer.' }),
+    payer: t.string({ description: 'Only payments from this wallet, verified or not.' }),
+    transactionHash: t.string({ description: 'Only payments settled by the transaction with this hash.' }),
+    from: t.field({ type: 'DateTime', description: 'Only payments received at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only payments received before this time.' }),
   }),
 });
 
 const PaymentTotals = builder.simpleObject('PaymentTotals', {
-  description: 'Totals of a set of payments.',
+  description: 'Totals for a set of payments.',
   fields: (t) => ({
     paymentCount: t.int({ description: 'Number of payments.' }),
     settledCount: t.int({ description: 'Number of settled payments.' }),
-    settledUsd: t.string({ description: 'Settled amount in USD, as a decimal.' }),
+    settledUsd: t.string({ description: 'Settled amount in USD, as a decimal string.' }),
     settledAtomic: t.string({ description: 'Settled amount in millionths of a dollar.' }),
     failedCount: t.int({
       description:
-        'Number of payments that failed after they were verified. Payments that fail verification are soon deleted.',
+        'Number of payments that failed after they were verified. Payments that fail verification are deleted soon after.',
     }),
     openCount: t.int({ description: 'Number of payments that are neither settled nor failed.' }),
   }),
@@ -176,14 +177,14 @@ builder.objectFields(Project, (t) => ({
   payment: t.prismaField({
     type: Payment,
     nullable: true,
-    description: 'A payment of the project.',
+    description: 'A payment in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `pay_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.payments.find(viewer, id, project.id, query),
   }),
   payments: t.connection(
     {
       type: Payment,
-      description: 'Payments for the endpoints of the project.',
+      description: 'Payments for the project’s endpoints.',
       args: { filter: t.arg({ type: PaymentFilter, description: 'Filters the payments.' }) },
       resolve: (project, { filter, ...args }, context, info) =>
         resolvePage('Payment', args, { context, info }, (query) =>
@@ -194,8 +195,8 @@ builder.objectFields(Project, (t) => ({
   ),
   paymentTotals: t.field({
     type: PaymentTotals,
-    description: 'Totals of the project’s payments.',
-    args: { filter: t.arg({ type: PaymentFilter, description: 'Selects payments.' }) },
+    description: 'Totals for the project’s payments.',
+    args: { filter: t.arg({ type: PaymentFilter, description: 'Filters the payments.' }) },
     resolve: async (project, { filter }, { services, viewer }) => {
       const { settledAtomic, ...counts } = await services.payments.totals(viewer, project.id, filter ?? {});
       return { ...counts, settledUsd: formatUsd(settledAtomic), settledAtomic: settledAtomic.toString() };
@@ -206,8 +207,8 @@ builder.objectFields(Project, (t) => ({
 const PaymentUpdated = builder.simpleObject('PaymentUpdated', {
   description: 'A payment that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to resume from here.' }),
-    payment: t.field({ type: Payment, description: 'The payment as of when it was read.' }),
+    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
+    payment: t.field({ type: Payment, description: 'The payment at the time it was read.' }),
   }),
 });
 
@@ -216,12 +217,12 @@ builder.subscriptionField('paymentUpdated', (t) =>
     type: PaymentUpdated,
     nullable: true,
     description:
-      'Payments of a project as they change. With `after`, starts with the changes missed since that cursor. ' +
-      'The same change can arrive twice after a reconnect: compare `updatedAt`.',
+      'A project’s payments as they change. If you pass `after`, you first get the changes since that cursor. ' +
+      'After you reconnect, the same change can arrive twice; compare `updatedAt` to detect this.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last change received.' }),
-      filter: t.arg({ type: PaymentFilter, description: 'Selects payments.' }),
+      after: t.arg.string({ description: 'The cursor of the last change you received.' }),
+      filter: t.arg({ type: PaymentFilter, description: 'Filters the payments.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.payments(viewer, args, backlog),
     resolve: (item) => item,

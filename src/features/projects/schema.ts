@@ -11,7 +11,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Project = builder.prismaNode('Project', {
-  description: 'Contains endpoints, API keys, webhooks and connectors. Its wallet receives the payments.',
+  description: 'A container for endpoints, API keys, webhooks and connectors. Its wallet receives the payments.',
   id: { field: 'id', description: 'Identifier, `proj_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, AND: [visibleProjects(viewer)] }),
@@ -22,10 +22,10 @@ export const Project = builder.prismaNode('Project', {
     }),
     gatewayHost: t.exposeString('gatewayHost', {
       nullable: true,
-      description: 'Custom domain for the endpoints. On it, paths don’t start with `/gateway/{projectId}`.',
+      description: 'Custom domain for the endpoints. Paths on this domain don’t start with `/gateway/{projectId}`.',
     }),
     milestonesUsd: t.stringList({
-      description: 'Total spend in USD at which a customer reaches a milestone, ascending.',
+      description: 'Milestones for a customer’s total spend, in USD, in ascending order.',
       resolve: milestonesUsdOf,
     }),
     upstreamSecret: t.string({
@@ -48,7 +48,7 @@ builder.queryFields((t) => ({
   project: t.prismaField({
     type: Project,
     nullable: true,
-    description: 'One project.',
+    description: 'A project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
     resolve: (query, _root, { id }, { services, viewer }) => services.projects.find(viewer, id, query),
   }),
@@ -56,7 +56,7 @@ builder.queryFields((t) => ({
     {
       type: Project,
       nullable: true,
-      description: 'Your projects. With an API key, only the project of the key.',
+      description: 'Your projects. With an API key, only the key’s project.',
       resolve: (_root, args, context, info) =>
         resolvePage('Project', args, { context, info }, (query) =>
           context.services.projects.list(context.viewer, query),
@@ -78,7 +78,7 @@ builder.relayMutationField(
       }),
       milestonesUsd: t.stringList({
         description:
-          'Total spend in USD at which a customer reaches a milestone, at most 50 amounts. Default: 1, 10, 100, 1000 and 10000.',
+          'Milestones for a customer’s total spend, in USD (up to 50). Default: 1, 10, 100, 1,000, and 10,000.',
       }),
     }),
   },
@@ -100,7 +100,7 @@ builder.relayMutationField(
   {
     description: 'Changes to a project. Omitted fields stay unchanged.',
     inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The project to change.' }),
+      id: t.id({ required: true, description: 'The project to update.' }),
       name: t.string({ description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({
         description: 'EVM wallet that receives payments. API keys can’t change this.',
@@ -111,13 +111,12 @@ builder.relayMutationField(
           'your account for 30 days. API keys can’t change this.',
       }),
       milestonesUsd: t.stringList({
-        description:
-          'Total spend in USD at which a customer reaches a milestone, at most 50 amounts. An empty list means no milestones.',
+        description: 'Milestones for a customer’s total spend, in USD (up to 50). An empty list means no milestones.',
       }),
     }),
   },
   {
-    description: 'Changes a project.',
+    description: 'Updates a project.',
     resolve: (_root, { input: { id, ...changes } }, { services, viewer }) =>
       services.projects.update(viewer, id, changes),
   },

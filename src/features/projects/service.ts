@@ -32,7 +32,7 @@ function isWallet(address: string): boolean {
 }
 
 const ONLY_THE_OWNER =
-  'API keys cannot change `walletAddress` or `gatewayHost`, because they determine who is paid. Use a user token of the owner.';
+  'API keys cannot change `walletAddress` or `gatewayHost`, because they determine who is paid. Use the project owner’s user token.';
 
 export type CreateProjectInput = {
   name: string;

@@ -19,7 +19,7 @@ const ReplayStatusEnum = builder.enumType('ReplayStatus', {
     COMPLETED: { value: ReplayStatus.COMPLETED, description: 'All deliveries were queued or skipped.' },
     CANCELLED: {
       value: ReplayStatus.CANCELLED,
-      description: 'Stopped. Deliveries that were already queued are still sent.',
+      description: 'Canceled. Deliveries that were already queued are still sent.',
     },
   },
 });
@@ -33,12 +33,11 @@ const Replay = builder.prismaNode('Replay', {
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     status: t.expose('status', { type: ReplayStatusEnum, description: 'Status of the replay.' }),
     filter: t.expose('filter', { type: 'JSON', description: 'The filter, as you set it.' }),
-    maxPerSecond: t.exposeInt('maxPerSecond', { description: 'The most deliveries queued per second.' }),
+    maxPerSecond: t.exposeInt('maxPerSecond', { description: 'Maximum number of deliveries queued per second.' }),
     total: t.exposeInt('total', { description: 'Number of matching deliveries when it started.' }),
     done: t.exposeInt('done', { description: 'Number of deliveries queued so far.' }),
     skipped: t.exposeInt('skipped', {
-      description:
-        'Number of deliveries skipped, because they were being sent or had changed since the replay started.',
+      description: 'Number of deliveries skipped because they were being sent or had changed since the replay started.',
     }),
     startedBy: t.exposeID('startedBy', { description: 'The user, `usr_…`, or API key, `key_…`, that started it.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it started.' }),
@@ -57,13 +56,13 @@ const ReplayFilter = builder.inputType('ReplayFilter', {
   fields: (t) => ({
     status: t.field({
       type: [DeliveryStatusEnum],
-      description: 'With one of these statuses. `RUNNING` is not allowed.',
+      description: 'Only deliveries with one of these statuses. `RUNNING` is not allowed.',
     }),
-    eventTypes: t.field({ type: [EventTypeEnum], description: 'Of these event types.' }),
-    from: t.field({ type: 'DateTime', description: 'Created at or after this time.' }),
-    to: t.field({ type: 'DateTime', description: 'Created before this time.' }),
-    webhookId: t.id({ description: 'To this webhook.' }),
-    connectorId: t.id({ description: 'To this connector.' }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'Only deliveries of these event types.' }),
+    from: t.field({ type: 'DateTime', description: 'Only deliveries created at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only deliveries created before this time.' }),
+    webhookId: t.id({ description: 'Only deliveries to this webhook.' }),
+    connectorId: t.id({ description: 'Only deliveries to this connector.' }),
     test: t.boolean({ description: 'Only test events (`true`) or only real events (`false`).' }),
   }),
 });
@@ -72,14 +71,14 @@ builder.objectFields(Project, (t) => ({
   replay: t.prismaField({
     type: Replay,
     nullable: true,
-    description: 'One replay of the project.',
+    description: 'A replay in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `rpl_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.replays.find(viewer, id, project.id, query),
   }),
   replays: t.connection(
     {
       type: Replay,
-      description: 'Replays of the project.',
+      description: 'The project’s replays.',
       resolve: (project, args, context, info) =>
         resolvePage('Replay', args, { context, info }, (query) =>
           context.services.replays.list(context.viewer, project.id, query),
@@ -96,12 +95,12 @@ builder.relayMutationField(
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       filter: t.field({ type: ReplayFilter, description: 'Which deliveries to resend. Default: all.' }),
-      dryRun: t.boolean({ description: 'Whether to only count the deliveries, without resending them.' }),
-      maxPerSecond: t.int({ description: 'Deliveries to queue per second, from 1 to 1000. Default: 50.' }),
+      dryRun: t.boolean({ description: 'Whether to count the deliveries without resending them.' }),
+      maxPerSecond: t.int({ description: 'Deliveries to queue per second, 1 to 1,000. Default: 50.' }),
     }),
   },
   {
-    description: 'Resends many deliveries, each with the same event and `webhook-id`.',
+    description: 'Resends many deliveries, each with the same event and `webhook-id` as before.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.replays.create(viewer, projectId, input),
   },
@@ -122,20 +121,20 @@ builder.relayMutationField(
 builder.relayMutationField(
   'cancelReplay',
   {
-    description: 'The replay to stop.',
+    description: 'The replay to cancel.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The replay.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
     }),
   },
   {
-    description: 'Stops a replay. Deliveries that are already queued are still sent.',
+    description: 'Cancels a replay. Deliveries that are already queued are still sent.',
     resolve: (_root, { input }, { services, viewer }) => services.replays.cancel(viewer, input.id, input.projectId),
   },
   {
     description: 'The result of `cancelReplay`.',
     outputFields: (t) => ({
-      replay: t.field({ type: Replay, description: 'The stopped replay.', resolve: (replay) => replay }),
+      replay: t.field({ type: Replay, description: 'The canceled replay.', resolve: (replay) => replay }),
     }),
   },
 );
@@ -143,7 +142,7 @@ builder.relayMutationField(
 const ReplayUpdated = builder.simpleObject('ReplayUpdated', {
   description: 'A replay that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to continue from here.' }),
+    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
     replay: t.field({ type: Replay, description: 'The replay at the time it was read.' }),
   }),
 });
@@ -153,10 +152,10 @@ builder.subscriptionField('replayUpdated', (t) =>
     type: ReplayUpdated,
     nullable: true,
     description:
-      'Replays of a project as they progress. With `after`, starts with the changes missed since that cursor.',
+      'A project’s replays as they progress. If you pass `after`, you first get the changes since that cursor.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
-      after: t.arg.string({ description: 'Cursor of the last change you received.' }),
+      after: t.arg.string({ description: 'The cursor of the last change you received.' }),
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.replays(viewer, args, backlog),
     resolve: (item) => item,

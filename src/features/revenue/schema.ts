@@ -10,7 +10,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
-  description: 'The length of the intervals, in UTC.',
+  description: 'The length of an interval, in UTC.',
   values: {
     HOUR: { value: 'HOUR', description: 'An hour.' },
     DAY: { value: 'DAY', description: 'A day.' },
@@ -19,7 +19,7 @@ export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
 });
 
 const RevenueBucket = builder.simpleObject('RevenueBucket', {
-  description: 'Revenue of one interval.',
+  description: 'Revenue for one interval.',
   fields: (t) => ({
     start: t.field({ type: 'DateTime', description: 'The start of the interval.' }),
     totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
@@ -30,7 +30,7 @@ const RevenueBucket = builder.simpleObject('RevenueBucket', {
 });
 
 const RevenueEndpoint = builder.simpleObject('RevenueEndpoint', {
-  description: 'Revenue of an endpoint in a period.',
+  description: 'Revenue from an endpoint in a period.',
   fields: (t) => ({
     endpointId: t.id({ description: 'The endpoint. It may have been deleted.' }),
     path: t.string({ description: 'The path of the endpoint, or its last path if it was deleted.' }),
@@ -52,7 +52,7 @@ const RevenueCustomer = builder.simpleObject('RevenueCustomer', {
 });
 
 const RevenueTotals = builder.objectRef<RevenueModel>('RevenueTotals').implement({
-  description: 'Revenue of a whole period.',
+  description: 'Revenue for a whole period.',
   fields: (t) => ({
     totalUsd: t.string({
       description: 'Settled revenue in USD, as a decimal string.',
@@ -80,14 +80,14 @@ const RevenueTotals = builder.objectRef<RevenueModel>('RevenueTotals').implement
 const firstArgument = { required: true, defaultValue: 10, description: 'How many to return, at most 100.' } as const;
 
 const Revenue = builder.objectRef<RevenueModel>('Revenue').implement({
-  description: 'Revenue of a project in a period, by interval.',
+  description: 'A project’s revenue in a period, by interval.',
   fields: (t) => ({
     from: t.expose('from', { type: 'DateTime', description: 'The start of the first interval.' }),
     to: t.expose('to', { type: 'DateTime', description: 'The end of the last interval.' }),
-    interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'The length of the intervals.' }),
+    interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'The length of each interval.' }),
     buckets: t.field({
       type: [RevenueBucket],
-      description: 'Every interval of the period in order, including intervals without payments.',
+      description: 'All intervals in the period, in order, including those without payments.',
       resolve: ({ buckets }) => buckets.map(presentSum),
     }),
     totals: t.field({ type: RevenueTotals, description: 'Totals for all intervals.', resolve: (revenue) => revenue }),
@@ -115,7 +115,7 @@ function presentSum<T extends { totalAtomic: bigint }>(sum: T) {
 builder.objectFields(Project, (t) => ({
   revenue: t.field({
     type: Revenue,
-    description: 'The revenue of the project.',
+    description: 'The project’s revenue.',
     args: {
       from: t.arg({
         type: 'DateTime',
@@ -124,13 +124,13 @@ builder.objectFields(Project, (t) => ({
       }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End of the period (exclusive). Defaults to now. Start and end are extended to whole intervals.',
+        description: 'End of the period (exclusive). Defaults to now. Both are rounded outward to whole intervals.',
       }),
       interval: t.arg({
         type: RevenueIntervalEnum,
         required: true,
         defaultValue: 'DAY',
-        description: 'The length of the intervals. A period can have at most 1000.',
+        description: 'The length of each interval. The period can span at most 1,000 intervals.',
       }),
     },
     resolve: (project, query, { services, viewer }) => services.revenue.read(viewer, project.id, query),

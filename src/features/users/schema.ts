@@ -20,15 +20,18 @@ builder.prismaObject('User', {
 });
 
 const AccountLimits = builder.simpleObject('AccountLimits', {
-  description: 'What the account’s tier includes and how much of it is used.',
+  description: 'What the account’s tier includes, and how much of it is in use.',
   fields: (t) => ({
-    requestsPerMinute: t.int({ nullable: true, description: 'Requests per minute; null means unlimited.' }),
-    maxConnectors: t.int({ nullable: true, description: 'Connectors across all projects; null means unlimited.' }),
+    requestsPerMinute: t.int({ nullable: true, description: 'Maximum requests per minute; null means unlimited.' }),
+    maxConnectors: t.int({
+      nullable: true,
+      description: 'Maximum number of connectors across all projects; null means unlimited.',
+    }),
     maxWebhooksPerProject: t.int({
       nullable: true,
-      description: 'Webhooks per project; null means unlimited.',
+      description: 'Maximum number of webhooks per project; null means unlimited.',
     }),
-    connectorCount: t.int({ description: 'Connectors that exist across all projects.' }),
+    connectorCount: t.int({ description: 'Number of connectors across all projects.' }),
   }),
 });
 
@@ -37,7 +40,7 @@ export const Viewer = builder.simpleObject(
   {
     description: 'Who you are signed in as.',
     fields: (t) => ({
-      tier: t.field({ type: TierEnum, description: 'Tier of the account.' }),
+      tier: t.field({ type: TierEnum, description: 'The account’s tier.' }),
       projectId: t.id({ nullable: true, description: 'The project that the API key is scoped to; null for users.' }),
       expiresAt: t.field({
         type: 'DateTime',
@@ -54,7 +57,7 @@ export const Viewer = builder.simpleObject(
     }),
     limits: t.field({
       type: AccountLimits,
-      description: 'Limits of the account.',
+      description: 'The account’s limits.',
       resolve: async (_root, _args, { services, viewer }) => ({
         ...limitsOf(viewer.tier, viewer.requestsPerMinute),
         connectorCount: await services.users.countConnectors(viewer),

@@ -14,7 +14,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Webhook = builder.prismaNode('Webhook', {
-  description: 'An HTTPS URL of yours that receives events as signed POST requests (Standard Webhooks).',
+  description: 'Your HTTPS URL that receives events as signed POST requests (Standard Webhooks).',
   id: { field: 'id', description: 'Identifier, `wh_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
@@ -31,7 +31,7 @@ export const Webhook = builder.prismaNode('Webhook', {
     }),
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
       description:
-        'With an ordering, the number of failed attempts of a delivery after which later deliveries are sent anyway.',
+        'If deliveries are ordered, how many attempts of a delivery can fail before later ones are sent anyway.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
@@ -52,14 +52,14 @@ builder.objectFields(Project, (t) => ({
   webhook: t.prismaField({
     type: Webhook,
     nullable: true,
-    description: 'One webhook of the project.',
+    description: 'A webhook in the project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `wh_…`.' }) },
     resolve: (query, project, { id }, { services, viewer }) => services.webhooks.find(viewer, id, project.id, query),
   }),
   webhooks: t.connection(
     {
       type: Webhook,
-      description: 'Webhooks of the project.',
+      description: 'The project’s webhooks.',
       resolve: (project, args, context, info) =>
         resolvePage('Webhook', args, { context, info }, (query) =>
           context.services.webhooks.list(context.viewer, project.id, query),
@@ -84,9 +84,9 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'With an ordering, the number of failed attempts of a delivery, 1 to 100, after which later deliveries are sent anyway. Default: 4.',
+          'If deliveries are ordered, how many attempts of a delivery can fail (1 to 100) before later ones are sent anyway. Default: 4.',
       }),
-      description: t.string({ description: 'Free-text description, at most 1000 characters.' }),
+      description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
     }),
   },
   {
@@ -108,7 +108,7 @@ builder.relayMutationField(
   {
     description: 'Changes to a webhook. Omitted fields stay unchanged.',
     inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The webhook to change.' }),
+      id: t.id({ required: true, description: 'The webhook to update.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       url: t.string({ description: 'HTTPS URL to send events to.' }),
       ...subscriptionChanges(t),
@@ -119,13 +119,13 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'With an ordering, the number of failed attempts of a delivery, 1 to 100, after which later deliveries are sent anyway.',
+          'If deliveries are ordered, how many attempts of a delivery can fail (1 to 100) before later ones are sent anyway.',
       }),
-      description: t.string({ description: 'Free-text description, at most 1000 characters. Null removes it.' }),
+      description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
     }),
   },
   {
-    description: 'Changes a webhook.',
+    description: 'Updates a webhook.',
     resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
       services.webhooks.update(viewer, id, changes, projectId),
   },
@@ -169,12 +169,12 @@ builder.relayMutationField(
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       overlapHours: t.int({
-        description: 'Number of hours for which requests are also signed with the old secret, 0 to 168. Default: 24.',
+        description: 'How many hours to also sign requests with the old secret, 0 to 168. Default: 24.',
       }),
     }),
   },
   {
-    description: 'Creates a new signing secret. Until the overlap ends, requests carry a signature for each secret.',
+    description: 'Creates a new signing secret. Until the overlap ends, requests are signed with both secrets.',
     resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
       services.webhooks.rotateSecret(viewer, id, input, projectId),
   },

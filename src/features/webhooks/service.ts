@@ -224,7 +224,7 @@ async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, project
   // Without the lock, two concurrent creations could exceed the limit.
   await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
   if ((await tx.webhook.count({ where: { projectId } })) < most) return;
-  const detail = `Your tier includes ${most} webhooks per project, and this project has that many. Delete one or upgrade to a higher tier.`;
+  const detail = `Your tier includes ${most} webhooks per project, and this project already has that many. Delete one or upgrade to a higher tier.`;
   throw new AppError('WEBHOOK_LIMIT_REACHED', { detail });
 }
 

@@ -57,7 +57,7 @@ export function readVerification(response: unknown): FacilitatorVerification {
   if (isValid === true) return { isValid };
   if (isValid !== false) throw unusableResponse();
   const reason = textOf(invalidReason) ?? 'verification_failed';
-  return { isValid, reason, message: textOf(invalidMessage) ?? `The facilitator refused the payment: ${reason}.` };
+  return { isValid, reason, message: textOf(invalidMessage) ?? `The facilitator rejected the payment: ${reason}.` };
 }
 
 /** Reads the response to `/settle`. Anything unclear is ambiguous. */

@@ -25,7 +25,7 @@ export type CanonicalResult = ({ ok: true } & CanonicalRequest) | { ok: false; m
  * @returns a message for the caller if the target is refused.
  */
 export function canonicalRequest(target: string): CanonicalResult {
-  if (Buffer.byteLength(target) > MAX_TARGET_BYTES) return refuse(`Can't have more than ${MAX_TARGET_BYTES} bytes.`);
+  if (Buffer.byteLength(target) > MAX_TARGET_BYTES) return refuse(`Must be at most ${MAX_TARGET_BYTES} bytes.`);
   if (!target.startsWith('/')) return refuse('Must start with a slash.');
   if (/[^\x21-\x7e]/.test(target)) return refuse('Must be printable ASCII. Percent-encode all other characters.');
   if (target.includes('#')) return refuse("Can't contain a fragment.");

@@ -101,7 +101,7 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       response.body.destroy();
       throw new UpstreamError(
         'upstream_answer_invalid',
-        `The upstream responded with the invalid status ${statusCode}.`,
+        `The upstream responded with an invalid status: ${statusCode}.`,
       );
     }
     if (REDIRECTS.has(statusCode)) {

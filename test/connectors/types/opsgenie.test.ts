@@ -174,7 +174,7 @@ describe('Opsgenie responses', () => {
   const context = classifyContext(settings, failed, { step: 'send:us' });
   test.each([
     ['a queued alert', accepted, 'delivered'],
-    ['202 without a request id', vendorResponse(202, 'ok'), 'retry'],
+    ['202 without a request ID', vendorResponse(202, 'ok'), 'retry'],
     ['200', vendorResponse(200, {}), 'drop'],
     ['400', vendorResponse(400, { message: 'Body is not processable' }), 'drop'],
     ['401', vendorResponse(401, { message: 'Could not authenticate' }), 'pause'],

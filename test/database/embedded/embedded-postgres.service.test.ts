@@ -81,7 +81,7 @@ describe('a server', () => {
 
   test('that cannot start reports why', async () => {
     await expect(data.start({ settings: { shared_buffers: 'plenty' } })).rejects.toThrow(
-      /does not start.*"shared_buffers": "plenty"/s,
+      /did not start.*"shared_buffers": "plenty"/s,
     );
   });
 });

@@ -110,7 +110,7 @@ describe('a placeholder in an upstream URL', () => {
     const refused = await add({ path: '/v2/:city', upstreamUrl: 'https://api.example.com/weather/:town' });
     expect(refused.status).toBe(422);
     expect(refused.body.errors).toEqual([
-      { pointer: '/upstreamUrl', message: 'Contains ":town", which is not in the path of the endpoint.' },
+      { pointer: '/upstreamUrl', message: 'Contains ":town", which is not in the endpoint’s path.' },
     ]);
     expect((await change(id, { path: '/v1/:place/*' })).status).toBe(422);
     expect((await change(id, { upstreamUrl: 'https://api.example.com/:city/x' })).status).toBe(200);

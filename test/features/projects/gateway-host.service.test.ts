@@ -65,7 +65,7 @@ describe('a gateway host', () => {
     const input = gatewayHostInput(new Set(['gate.example.com']));
     for (const host of ['gate.example.com', 'GATE.example.com'])
       expect(input.safeParse(host).error?.issues).toMatchObject([
-        { message: 'This is a host name of the service itself.' },
+        { message: 'This host name belongs to the service itself.' },
       ]);
     expect(input.safeParse('shop.gate.example.com').success).toBe(true);
   });

@@ -29,7 +29,7 @@ describe('the webhook limit', () => {
     const refused = await post(starter, base);
     expect(refused).toMatchObject(LIMIT_REACHED);
     expect(refused.body.detail).toBe(
-      'Your tier includes 10 webhooks per project, and this project has that many. Delete one or upgrade to a higher tier.',
+      'Your tier includes 10 webhooks per project, and this project already has that many. Delete one or upgrade to a higher tier.',
     );
     await starter.rest('DELETE', `${base}/webhooks/${first.id}`);
     expect((await post(starter, base)).status).toBe(201);

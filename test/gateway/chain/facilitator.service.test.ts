@@ -66,7 +66,7 @@ describe('a facilitator over HTTP', () => {
     expect(await facilitator().verify(REQUEST)).toEqual({
       isValid: false,
       reason: 'insufficient_funds',
-      message: 'The facilitator refused the payment: insufficient_funds.',
+      message: 'The facilitator rejected the payment: insufficient_funds.',
     });
   });
 

@@ -58,7 +58,7 @@ export function DeliveriesPage() {
   return (
     <Page
       title="Deliveries"
-      lead="Events sent to your webhooks and connectors, in real time."
+      lead="Deliveries to your webhooks and connectors, updated in real time."
       actions={
         <>
           <LiveBadge state={feed.state} />

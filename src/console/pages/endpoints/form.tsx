@@ -52,7 +52,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
           />
           <TextInput
             label="Price (USD)"
-            description="Per request, up to six decimals. The old price stays valid for two minutes after a change."
+            description="Per request, with up to six decimal places. The old price stays valid for two minutes after a change."
             required
             inputMode="decimal"
             leftSection="$"

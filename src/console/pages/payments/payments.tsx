@@ -93,7 +93,7 @@ export function PaymentsPage() {
           value={totals && formatShare(totals.settledCount, totals.settledCount + totals.failedCount)}
           hint={totals && `${formatCount(totals.failedCount)} failed`}
         />
-        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Not settled or failed yet" />
+        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Not yet settled or failed" />
       </Stats>
       <Panel flush>
         <Group gap="sm" p="md">

@@ -80,14 +80,14 @@ function ProjectForm({ settings }: { settings: Settings }) {
           />
           <TextInput
             label="Gateway host"
-            description="Your own domain for the endpoints. Point its DNS to the gateway."
+            description="Your own domain for the endpoints. Point its DNS record to the gateway."
             placeholder="api.example.com"
             spellCheck={false}
             {...form.getInputProps('gatewayHost')}
           />
           <TagsInput
             label="Customer milestones (USD)"
-            description="Records a customer.milestone event when a customer’s total spend reaches an amount."
+            description="Records a customer.milestone event when a customer’s total spend reaches one of these amounts."
             {...form.getInputProps('milestonesUsd')}
           />
           <Group>

@@ -76,7 +76,7 @@ export function WebhookForm(props: {
           <Group grow align="flex-start">
             <Select
               label="Ordering"
-              description="Deliver the events of each payment in order, if you need it."
+              description="Choose whether events for the same payment are delivered in order."
               data={ORDERINGS}
               allowDeselect={false}
               {...form.getInputProps('ordering')}
@@ -84,7 +84,7 @@ export function WebhookForm(props: {
             {form.getValues().ordering === 'PAYMENT' && (
               <NumberInput
                 label="Skip ahead after (failed attempts)"
-                description="After this many failures, later events of the payment are sent anyway."
+                description="After this many failures, later events for the payment are sent anyway."
                 placeholder="4"
                 min={1}
                 max={MAX_ESCAPE_ATTEMPTS}

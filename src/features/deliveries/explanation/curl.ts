@@ -14,12 +14,12 @@ type Piece = { text: string } | { variable: string };
 
 const WEBHOOK_SECRET: CurlVariable = {
   name: 'WEBHOOK_SECRET',
-  description: 'The signing secret of the webhook, `whsec_…`.',
+  description: 'The webhook’s signing secret, `whsec_…`.',
 };
 
 const WEBHOOK_URL: CurlVariable = {
   name: 'WEBHOOK_URL',
-  description: 'The URL of the webhook, which may contain a secret.',
+  description: 'The webhook’s URL, which may contain a secret.',
 };
 
 // `od` and `tr` because `-macopt key:` would read the key as text.
@@ -78,7 +78,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
     const before = separate(text.slice(0, at));
     const after = separate(text.slice(at + found.value.length));
     if (!before || !after) return undefined;
-    return [...before, use(variableName(found.name), `\`${found.name}\` of the connector.`), ...after];
+    return [...before, use(variableName(found.name), `The connector’s \`${found.name}\`.`), ...after];
   }
 
   function header(name: string, value: string): Piece[] {

@@ -14,7 +14,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   timeout: {
     summary: 'The response was not complete in time.',
-    advice: 'Respond first and do the work afterwards. The whole request may take 15 seconds.',
+    advice: 'Respond first and do the work afterward. You have 15 seconds in total.',
   },
   connect_timeout: {
     summary: 'The connection could not be made in time.',
@@ -34,7 +34,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   tls_error: {
     summary: 'The secure connection could not be established.',
-    advice: 'Check that the certificate is not expired, matches the host name, and includes the full chain.',
+    advice: 'Check that the certificate has not expired, matches the host name, and includes the full chain.',
   },
   protocol_error: {
     summary: 'The response is not valid HTTP.',
@@ -56,15 +56,15 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
 
 export const UNKNOWN_ERROR_CLASS: Sentences = {
   summary: 'The request could not be sent.',
-  advice: 'Check the URL, and that your server is running.',
+  advice: 'Check the URL, and make sure your server is running.',
 };
 
 const STATUS_ADVICE: Record<number, string> = {
   400: 'The destination does not understand the request. Compare `curl` with what it expects.',
-  401: 'The destination rejected the credentials. Check the secret that it verifies with, and that it does not require a login.',
-  403: 'The destination rejected the request. Check its firewall, its bot protection, and the secret that it verifies with.',
+  401: 'The destination rejected the credentials. Check the secret it uses to verify requests, and make sure it does not require a login.',
+  403: 'The destination rejected the request. Check its firewall, its bot protection, and the secret it uses to verify requests.',
   404: 'Nothing was found at this URL. Check the path.',
-  405: 'This URL does not accept the method. Check the path.',
+  405: 'This URL does not accept this HTTP method. Check the path.',
   413: 'The request is too large for the destination. Raise its limit.',
   415: 'The destination does not accept JSON. Check what it expects.',
   422: 'The destination rejected the content. Compare `curl` with what it expects.',

@@ -8,7 +8,7 @@ const PHASE_DESCRIPTIONS: Record<DeliveryPhase, string> = {
   connect: 'Opening the TCP connection.',
   tls: 'The TLS handshake.',
   first_byte: 'Waiting for the first byte of the response.',
-  other: 'Reading the response, and everything else.',
+  other: 'Reading the response, and all remaining time.',
 };
 
 const DeliveryPhaseEnum = builder.enumType('DeliveryPhase', {
@@ -74,7 +74,10 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
     summary: t.string({ description: 'The reason in plain words.' }),
     next: t.string({ description: 'What happens next, and when.' }),
     advice: t.string({ nullable: true, description: 'What you can do about it; null when there is nothing to do.' }),
-    remainingTries: t.field({ type: [RemainingTry], description: 'The attempts that are left if all of them fail.' }),
+    remainingTries: t.field({
+      type: [RemainingTry],
+      description: 'The remaining attempts, assuming all of them fail.',
+    }),
     lastAttempt: t.field({
       type: Attempt,
       nullable: true,

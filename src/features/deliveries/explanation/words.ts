@@ -49,7 +49,7 @@ const RESEND = 'Then resend the delivery, or start a replay.';
 /** What the stable reason codes mean. Any other reason is already a sentence. */
 const REASONS: Record<string, Sentences> = {
   exhausted: {
-    summary: 'Every scheduled retry failed, so the delivery has failed.',
+    summary: 'Every scheduled retry failed, so the delivery was marked as failed.',
     advice: `Fix the destination. ${RESEND}`,
   },
   gone: {
@@ -98,10 +98,10 @@ const ROWS: readonly Row[] = [
     when: ({ delivery }) => delivery.status === 'RUNNING' && delivery.leasedUntil !== null,
     say: ({ delivery: { leasedUntil }, now }) =>
       leasedUntil! > now
-        ? { summary: 'It is being sent right now.', next: 'The result will be here within seconds.', advice: null }
+        ? { summary: 'It is being sent right now.', next: 'The result will be available within seconds.', advice: null }
         : {
             summary: 'The worker that was sending it stopped without a result.',
-            next: 'Another worker will send it again within seconds, under the same id.',
+            next: 'Another worker will send it again within seconds, with the same ID.',
             advice: null,
           },
   },
@@ -137,7 +137,7 @@ const ROWS: readonly Row[] = [
           }
         : (HOLDS[delivery.reason ?? ''] ?? {
             summary: `It is held${because(delivery.reason)}.`,
-            next: 'It will be sent once nothing holds it anymore. This is checked every few seconds.',
+            next: 'It will be sent once it is no longer held. This is checked every few seconds.',
             advice: null,
           }),
   },
