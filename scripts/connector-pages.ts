@@ -35,7 +35,7 @@ const CONTEXT: BuildContext = {
   now: new Date('2026-01-02T03:04:07.678Z'),
 };
 
-/** The page of every connector type. People write it, except for the sections that are generated from the code. */
+/** The page of every connector type. Written manually, except for the sections that are generated from the code. */
 export function connectorPages(): [path: string, text: string][] {
   return listConnectors().map((definition) => {
     const path = `docs/connectors/${definition.type}.md`;

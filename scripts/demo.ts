@@ -4,7 +4,7 @@
  * the events that arrive at a webhook.
  *
  *   npm run demo                   receives webhooks on port 4012
- *   npm run demo -- --port 4010    on another port, which `EGRESS_ALLOW` of the server must include
+ *   npm run demo -- --port 4010    on another port, which the server's `EGRESS_ALLOW` must include
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -98,7 +98,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
 ];
 
 export type Import = { target: string; isType: boolean };
-/** A source file. `code` is its text without comments, with its lines in place. */
+/** A source file. `code` is its text without comments, with the same line numbers. */
 export type Source = { path: string; text: string; code: string; imports: Import[] };
 
 const IMPORT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]/gms;

@@ -90,7 +90,7 @@ function noteProcess(file, pid) {
   if (start !== undefined) appendFileSync(file, `${pid} ${start}\n`);
 }
 
-/** Whether any of the listed processes still runs, and isn't a later one with the same ID. */
+/** Whether any of the listed processes is still running. A later process with the same ID doesn't count. */
 function isAtWork(file) {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
   return lines.some((line) => {

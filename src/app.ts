@@ -37,8 +37,8 @@ export type AppOptions = {
 };
 
 /**
- * Builds the service from its configuration and starts it: what all roles share, then the roles this process has. The
- * code of other roles isn't loaded; it would take more memory than a worker needs for itself.
+ * Builds the service from its configuration and starts it: the shared parts first, then the roles of this process.
+ * Doesn't load the code of other roles, which would take more memory than a worker itself needs.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, log, overrides = {} } = options;
@@ -101,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
   }
 
-  /** The origin of the console, or undefined where it isn't known, as in production without `PUBLIC_URL`. */
+  /** The origin of the console, or undefined if it isn't known, as in production without `PUBLIC_URL`. */
   function consoleOrigin(http: FastifyInstance): string | undefined {
     const { publicUrl, production, roles } = config;
     const isHere = !production && roles.has('api') && http.server.listening;

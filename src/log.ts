@@ -2,7 +2,7 @@ import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'p
 import { currentRequest } from './request-context.ts';
 import { MASK } from './secrets/mask.ts';
 
-/** Field names that could bring a credential into a log line, at the top level and one level down. */
+/** Field names that could put a credential into a log line, at the top level and one level down. */
 const SECRET_FIELDS = [
   'authorization',
   'cookie',

@@ -10,7 +10,7 @@ export type Operation = {
   refusal(): AppError;
   /** Runs a function as part of this operation. */
   run<T>(work: () => T): T;
-  /** Call it when the operation has ended in time. */
+  /** Call this if the operation finishes before the deadline. */
   end(): void;
 };
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What every log line and error response of a request carries. */
+/** What every log line and error response for a request contains. */
 export type RequestContext = { requestId: string };
 
 const storage = new AsyncLocalStorage<RequestContext>();

@@ -1,4 +1,4 @@
-/** Longer times are reduced to a day. */
+/** Longer times are capped at a day. */
 export const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
 // The three date formats of RFC 9110 §5.6.7 start with the weekday. Date.parse alone would read `-5` as a date.

@@ -5,8 +5,8 @@ import { AppError, type FieldError } from './errors.ts';
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 
 /**
- * Checks input against a schema. Rejects text that the database can't store whatever the schema says, because the audit
- * log keeps the values as they came.
+ * Checks input against a schema. Whatever the schema says, rejects text that the database can't store, because the
+ * audit log keeps the values as received.
  *
  * @throws AppError `VALIDATION_FAILED` with a JSON pointer for each invalid field.
  */
@@ -115,7 +115,7 @@ export function lineOfText(maxLength: number) {
     .refine((text) => text.isWellFormed(), 'Must be valid Unicode.');
 }
 
-/** Optional text of several lines. Allows tabs and line breaks, but no other control characters. */
+/** Optional multi-line text. Allows tabs and line breaks, but no other control characters. */
 export function optionalText(maxLength: number) {
   return z
     .string()

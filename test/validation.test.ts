@@ -61,7 +61,7 @@ describe('input', () => {
     expect(parseInput(schema, input)).toEqual(input);
   });
 
-  test('that is invalid is refused with a pointer to each place', () => {
+  test('that is invalid is rejected with a pointer to each place', () => {
     expect(refusals(schema, { name: 1, list: [{ size: 1 }, { size: 'x' }] })).toEqual(['/name', '/list/1/size']);
     expect(refusals(schema, { name: 'x', list: [], more: 1, 'a/b': 2 })).toEqual(['/more', '/a~1b']);
     expect(refusals(schema, null)).toEqual(['']);
@@ -106,7 +106,7 @@ describe('a line of text', () => {
   });
 
   test.each(['', ' ', '\n', 'abcdef', 'a\nb', 'a\0b', 'a\u0085b', '\ud800', 'a\udc00', '\u007f'])(
-    '%j is refused',
+    '%j is rejected',
     (text) => {
       expect(refusals(line, text)).toContain('');
     },
@@ -140,7 +140,7 @@ describe('optional text', () => {
     expect(parseInput(text, given)).toBe(kept);
   });
 
-  test.each(['x'.repeat(11), 'a\0b', 'a\u0007', '\ud800', 'a\u001b[31m'])('%j is refused', (given) => {
+  test.each(['x'.repeat(11), 'a\0b', 'a\u0007', '\ud800', 'a\u001b[31m'])('%j is rejected', (given) => {
     expect(refusals(text, given)).toContain('');
   });
 });

@@ -4,7 +4,7 @@
  *   npm run chaos                          10,000 events under kill -9, database restarts and hostile receivers
  *   npm run chaos -- --events N --seed S   N events; the same seed breaks the same things at the same events
  *   npm run chaos -- --break-every N       breaks something every N events on average (default 250)
- *   npm run chaos -- --sigterm N           ends workers N times by SIGTERM under load: nothing lost, nothing twice
+ *   npm run chaos -- --sigterm N           stops workers N times with SIGTERM under load: nothing lost, nothing twice
  *
  * Exits with 1 if an event was lost or is stuck, if a delivery's attempt count differs from its stored attempts, or,
  * with --sigterm, if an event was delivered twice.

@@ -4,12 +4,12 @@ import { firstIdAt, newId } from '../../src/ids.ts';
 export type FillOptions = { attempts: number; weeks: number; projectId: string; otherProjectId: string };
 
 const WEEK_MILLISECONDS = 7 * 24 * 60 * 60_000;
-/** One in eight deliveries took three attempts, the others one. Each event went to two webhooks. */
+/** One in eight deliveries took three attempts, and the others took one. Each event went to two webhooks. */
 const ATTEMPTS_A_DELIVERY = 10 / 8;
 const DELIVERIES_AN_EVENT = 2;
 const WEBHOOKS = 8;
 
-/** From the event to what follows from it. */
+/** In order of reference: each table comes after the one it refers to. */
 const TABLES = [
   { name: 'Event', type: 'Event' },
   { name: 'Delivery', type: 'Delivery' },

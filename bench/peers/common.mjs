@@ -73,7 +73,7 @@ export function createSender() {
   };
 }
 
-/** Adds `count` deliveries in portions, spread over the destinations. */
+/** Adds `count` deliveries in batches, spread over the destinations. */
 export async function inChunks(count, urls, data, size, add) {
   for (let done = 0; done < count; done += size) {
     const length = Math.min(size, count - done);

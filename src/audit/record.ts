@@ -6,9 +6,9 @@ import type { AuditAction } from './actions.ts';
 import { keptValues, type Values } from './diff.ts';
 
 /**
- * Writes who did what, in the transaction of the change, so that an entry exists exactly if the change does.
+ * Writes who did what, in the transaction of the change, so that an entry exists if and only if the change does.
  *
- * @param entry `changes` are the new values in the API's spelling, and `previous` the ones before. Only what
+ * @param entry `changes` has the new values in the API's spelling, and `previous` has the old ones. Only what
  *   `keptValues` returns is written.
  */
 export async function recordAudit(

@@ -4,9 +4,9 @@ import { type IdType, isId } from '../ids.ts';
 import type { Viewer } from './viewer.ts';
 
 /**
- * The only place that decides on tenancy: the projects a viewer may see. Every query of every feature uses this filter, so
- * a resource of someone else looks exactly like one that doesn't exist. You can spread it into a filter with an `id`:
- * under `AND`, neither replaces the other.
+ * The only place that enforces tenancy: it decides which projects a viewer may see. Every query of every feature uses
+ * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread it into a filter
+ * that has an `id`: thanks to `AND`, neither replaces the other.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
   // Inside `AND`, so that it narrows the `id` of a query instead of replacing it.
@@ -28,8 +28,8 @@ export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhere
 }
 
 /**
- * The filter for lists in one project. It checks first whether the project is visible: with that condition in the query,
- * the planner expects almost no rows and sorts all of them. An empty list matches nothing.
+ * The filter for lists in one project. Checks first whether the project is visible, because with that condition in the
+ * query, the planner expects almost no rows and sorts all of them. An empty list matches nothing.
  */
 export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
   const isVisible =
@@ -43,7 +43,7 @@ type Visible = { ids: Set<string>; found: Promise<ReadonlySet<string>> };
 /** The projects that the next statement looks up. Each request has its own viewer. */
 const lookups = new WeakMap<Viewer, Visible>();
 
-/** Looks up whether a project is visible. All lookups of one turn of the event loop share a statement. */
+/** Looks up whether a project is visible. Lookups in the same turn of the event loop share one statement. */
 function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string): Visible['found'] {
   let lookup = lookups.get(viewer);
   if (!lookup) {
@@ -64,7 +64,7 @@ function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, proj
 }
 
 /**
- * The filter for one resource in a project, and in this project if one is given.
+ * The filter for one resource, in any visible project or only in the given one.
  *
  * @throws AppError `NOT_FOUND` for impossible IDs.
  */
@@ -80,7 +80,7 @@ export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?
  * Only people create and delete projects and API keys: a leaked key must not be able to outlive its own revocation, or to
  * redirect payments.
  *
- * @param detail what is forbidden and who may do it, if that is less than the whole request.
+ * @param detail what is forbidden and who may do it, if that isn't the whole request.
  * @throws AppError `FORBIDDEN` for API keys.
  */
 export function requireUser(viewer: Viewer, detail?: string): asserts viewer is Extract<Viewer, { kind: 'user' }> {

@@ -5,7 +5,7 @@ import { readOrCreate } from '../secrets/create-once.ts';
 import type { IssuerConfig } from './issuer-config.ts';
 
 export type DevIssuer = {
-  /** For the token verifier, like the configuration of any other issuer. */
+  /** For the token verifier, which treats it like any other issuer. */
   config: IssuerConfig;
   /**
    * Creates a token. Without a tier or rate limit, the user keeps the stored one.

@@ -18,7 +18,7 @@ const ALGORITHMS = [
 
 type ClaimValue = string | number | boolean;
 
-/** An identity provider whose tokens are accepted, and on which conditions. */
+/** An identity provider whose tokens are accepted, and the conditions for accepting them. */
 export type IssuerConfig = {
   /** The exact `iss` of its tokens. */
   issuer: string;
@@ -26,16 +26,19 @@ export type IssuerConfig = {
   jwksUri?: string | undefined;
   /** Its public keys themselves. */
   jwks?: JSONWebKeySet | undefined;
-  /** The audience, or several of which the token's `aud` must contain one. Required unless `requiredClaims` ties tokens to this service. */
+  /**
+   * The audience, or several. The token's `aud` must contain one of them. Required unless `requiredClaims` ties tokens
+   * to this service.
+   */
   audience?: string | string[] | undefined;
   /**
-   * Claims that must have exactly this value, or one of several. For providers that don't set `aud`, such
-   * as `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
+   * Claims that must have exactly this value, or one of several. For providers that don't set `aud`, for example
+   * `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
    */
   requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;
   /** Accepted signature algorithms. */
   algorithms: string[];
-  /** The claim with the user's tier (`starter`, `pro`, …). Set it only if you trust the provider to decide on tiers. */
+  /** The claim with the user's tier (`starter`, `pro`, …). Set this only if you trust the provider to assign tiers. */
   tierClaim?: string | undefined;
   /** The claim with an enterprise user's requests per minute, or null for unlimited. The same caution applies. */
   requestsPerMinuteClaim?: string | undefined;

@@ -6,9 +6,11 @@ import { AppError } from '../errors.ts';
 export type FetchJson = (url: string, options: { timeoutMilliseconds: number; maxBytes: number }) => Promise<unknown>;
 
 export type KeySource = {
-  /** The key that verifies a token. @throws the error of `jose` if no key or several keys match. */
+  /** The key that verifies a token. @throws the error from `jose` if no key or several keys match. */
   getKey: JWTVerifyGetKey;
-  /** Fetches the keys again, unless that was tried within the last 5 s. Never throws. Returns whether they are fresh. */
+  /**
+   * Fetches the keys again, unless it already tried within the last 5 s. Never throws. Returns whether they are fresh.
+   */
   refresh(): Promise<boolean>;
 };
 
@@ -41,7 +43,7 @@ export function createRemoteKeys(options: {
 
   async function refresh(): Promise<boolean> {
     if (running) return running;
-    // The absolute difference, so that a clock that is set back doesn't stop refreshes.
+    // The absolute difference, so that setting the clock back doesn't stop refreshes.
     if (Math.abs(now() - lastAttemptAt) < BACK_OFF_MILLISECONDS) return keys?.fetchedAt === lastAttemptAt;
     lastAttemptAt = now();
     running = load(lastAttemptAt).finally(() => {

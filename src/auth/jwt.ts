@@ -6,7 +6,10 @@ import type { IssuerConfig } from './issuer-config.ts';
 import { createRemoteKeys, createStaticKeys, type FetchJson, type KeySource } from './jwks.ts';
 import { badCredential } from './unauthenticated.ts';
 
-/** The claims of a verified token. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted for them. */
+/**
+ * The claims of a verified token. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted to
+ * set them.
+ */
 export type TokenClaims = {
   issuer: string;
   subject: string;
@@ -18,8 +21,8 @@ export type TokenClaims = {
 
 export type TokenVerifier = {
   /**
-   * @throws AppError `UNAUTHENTICATED` if the token is rejected, `UNAVAILABLE` if that can't be decided because the keys
-   *   of its issuer couldn't be fetched for 24 hours, or never.
+   * @throws AppError `UNAUTHENTICATED` if the token is rejected, `UNAVAILABLE` if it can't be verified because its
+   *   issuer's keys couldn't be fetched for 24 hours, or ever.
    */
   verify(token: string): Promise<TokenClaims>;
   /** Fetches all keys once, without failing, then keeps them fresh. */
@@ -31,13 +34,13 @@ const MAX_TOKEN_LENGTH = 8 * 1024;
 const MAX_SUBJECT_LENGTH = 255;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const RETRY_MILLISECONDS = 30_000;
-// RFC 7519 §5.1 and RFC 9068 §2.1. Tokens for other purposes have another type (RFC 8725 §3.11).
+// RFC 7519 §5.1 and RFC 9068 §2.1. Tokens for other purposes have a different type (RFC 8725 §3.11).
 const TOKEN_TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
 /**
- * Verifies JSON Web Tokens of the configured issuers according to RFC 8725: listed signature algorithms, the exact issuer,
- * the audience, required `exp`, `iat` and `sub`, and 30 s of clock skew. Keys come from the configuration only. It ignores
- * `jwk`, `jku` and `x5u` headers, and rejects tokens with a `crit` header.
+ * Verifies JSON Web Tokens from the configured issuers according to RFC 8725: listed signature algorithms, the exact
+ * issuer, the audience, required `exp`, `iat` and `sub`, and 30 s of clock skew. Keys come from the configuration only.
+ * It ignores `jwk`, `jku` and `x5u` headers, and rejects tokens with a `crit` header.
  *
  * @param now milliseconds since 1970.
  * @param refreshMilliseconds how often to fetch the keys again in the background.

@@ -8,8 +8,8 @@ export type KnownCredentials = {
   remember(authorization: string, address: string): void;
   forget(authorization: string): void;
   /**
-   * The user that a token claims, if that user signed in from this address before. Tokens are renewed every few minutes:
-   * the next one isn't known yet, and must not be blocked because of other callers.
+   * The user that a token names, if that user has signed in from this address before. Tokens are renewed every few
+   * minutes: a new one isn't known yet, but must not be blocked because of other callers.
    */
   claimedBy(authorization: string, address: string): string | undefined;
 };
@@ -17,7 +17,7 @@ export type KnownCredentials = {
 const HOUR_MILLISECONDS = 3_600_000;
 const MAX_REMEMBERED = 20_000;
 
-/** @param now milliseconds of a clock that never steps back. */
+/** @param now milliseconds of a monotonic clock. */
 export function createKnownCredentials({ now = () => performance.now() } = {}): KnownCredentials {
   const credentials = createMemory(now);
   const people = createMemory(now);

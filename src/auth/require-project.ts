@@ -22,7 +22,7 @@ export async function requireProject(
   return project;
 }
 
-/** For writes in a project: if it was deleted in the meantime, it doesn't exist. */
+/** For writes in a project: if it was deleted in the meantime, the error says that it doesn't exist. */
 export function rethrowProjectGone(error: unknown): never {
   throw isForeignKeyViolation(error) ? notFound() : error;
 }

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 /** The challenge for a request without a credential (RFC 6750 §3). */
 const CHALLENGE = 'Bearer realm="tollgate"';
 
-/** The error of a request without a credential. */
+/** The error for a request without a credential. */
 export function noCredential(): AppError {
   return new AppError('UNAUTHENTICATED', { headers: { 'www-authenticate': CHALLENGE } });
 }
@@ -12,7 +12,7 @@ export function noCredential(): AppError {
  * The error for a rejected credential.
  *
  * @param detail one sentence for the caller that says what is wrong, without any part of the credential. There is no
- *   `cause`: errors of `jose` contain the payload, which doesn't belong in a log.
+ *   `cause`: errors from `jose` contain the payload, which doesn't belong in a log.
  */
 export function badCredential(detail: string): AppError {
   // RFC 6750 §3 allows printable ASCII without quotes and backslashes.

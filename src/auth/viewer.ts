@@ -27,7 +27,7 @@ export type Authenticator = {
    * @throws AppError `UNAUTHENTICATED`, or `UNAVAILABLE` like `TokenVerifier.verify`.
    */
   authenticate(authorization: string | undefined): Promise<Viewer>;
-  /** Waits until the last uses of API keys are written. */
+  /** Waits until the last-used times of API keys are stored. */
   close(): Promise<void>;
 };
 

@@ -6,9 +6,9 @@ import type { Logger } from 'pino';
  * Listeners read the database, and also check it from time to time without a hint.
  */
 export type Bus = {
-  /** Notifies all processes, including this one. Hints of one topic within a few milliseconds are sent as one. */
+  /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
-  /** Calls back on every hint of the topic, and after a reconnect. Returns the unsubscribe function. */
+  /** Calls back on every hint on the topic, and after a reconnect. Returns the unsubscribe function. */
   subscribe(topic: string, listener: () => void): () => void;
   close(): Promise<void>;
 };

@@ -12,7 +12,7 @@ export type FollowOptions<Item> = {
   keyOf(item: Item): string;
   /** Whether to include items that existed before. */
   fromHistory: boolean;
-  /** Called once. From then on, nothing can be missed. */
+  /** Called once, as soon as no further item can be missed. */
   onReady(): void;
   /** Called for every lost connection. */
   onLost(reason: string): void;
@@ -28,7 +28,7 @@ const MAX_KEYS = 10_000;
  * Follows a subscription across lost connections without missing or repeating items. It continues from the cursor of the
  * last item. Before the first item there is no cursor, so it looks for new items in the history instead.
  *
- * @throws Failure that waiting wouldn't fix, such as a revoked credential.
+ * @throws Failure for a problem that waiting wouldn't fix, such as a revoked credential.
  */
 export async function* follow<Item>(options: FollowOptions<Item>): AsyncGenerator<Item> {
   const { open, history, keyOf, fromHistory, onReady, onLost, signal } = options;

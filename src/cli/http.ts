@@ -1,6 +1,6 @@
 import { Failure } from './failure.ts';
 
-/** Plain words for error codes of the network layer. */
+/** Plain-English descriptions of network error codes. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'host not found',

@@ -43,7 +43,7 @@ export function listOf(text: string): string[] {
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Parses a time: an age (`90s`, `30m`, `2h`, `7d`) or ISO 8601. @throws Failure for anything else. */
+/** Parses a time: how long ago (`90s`, `30m`, `2h`, `7d`) or ISO 8601. @throws Failure for anything else. */
 export function timeOf(text: string, option: string): string {
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const milliseconds = amount ? Date.now() - Number(amount) * UNIT_MILLISECONDS[unit!]! : Date.parse(text);

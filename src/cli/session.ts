@@ -78,7 +78,7 @@ export function foundProject<Project>(project: Project | null, projectId: string
   return project;
 }
 
-/** Aborted by the first Ctrl-C or SIGTERM. The second one ends the process at once. */
+/** Aborted by the first Ctrl-C or SIGTERM. The second one ends the process immediately. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort());

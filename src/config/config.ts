@@ -39,7 +39,7 @@ export type Config = {
   facilitatorUrl: string;
   facilitatorCredential: FacilitatorCredential;
   rpcUrl: string;
-  /** Whether to run the sandbox. It replaces the three above. */
+  /** Whether to run the sandbox. It replaces the three settings above. */
   sandbox: boolean;
   /** How people sign in to the web console. Undefined if no client is registered for it. */
   consoleClient: ConsoleClient | undefined;

@@ -51,7 +51,7 @@ export type ConnectorEvent = {
     type: K;
     timestamp: string;
     projectId: string;
-    /** True for a test event sent manually. It must be recognizable and must never book money. */
+    /** True for a test event sent manually. It must be recognizable, and no money may be booked for it. */
     test: boolean;
     data: EventPayload<K>;
   };
@@ -68,9 +68,9 @@ export type HistoryQuestion = { endpointId: string; minutes: number };
 
 /** Times are ISO 8601 UTC. */
 export type EndpointHistory = {
-  /** When the endpoint's upstream failed, including the event itself. */
+  /** The times when the endpoint's upstream failed, including the event itself. */
   upstreamFaults: readonly string[];
-  /** When the last payment since the event settled, or null. */
+  /** When the latest payment settled after the event, or null if none did. */
   settledAt: string | null;
 };
 

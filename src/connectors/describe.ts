@@ -38,7 +38,7 @@ export function describeFields(definition: ConnectorDefinition): ConnectorField[
   });
 }
 
-/** The event types a connector type can carry. Whether it carries some of them depends on the other types selected. */
+/** The event types a connector type can send. Some depend on which other types are selected. */
 export function carriedKinds(definition: ConnectorDefinition): EventKind[] {
   const every = new Set(EVENT_KINDS);
   return EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind])) || definition.carries(kind, every));

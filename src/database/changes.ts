@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { beginChange } from '../operation.ts';
 
-/** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) do not. */
+/** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) don't count. */
 const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|UPDATE\s+"|DELETE\s+FROM)/i;
 
 type Statement = string | { text?: string };
@@ -35,7 +35,7 @@ function heedInTransactions(prisma: PrismaClient): void {
   Object.assign(prisma, { $transaction: heeding });
 }
 
-/** A statement outside a transaction is a change of its own. Prisma's statements get here too. */
+/** A statement outside a transaction is a separate change. Prisma's statements get here too. */
 function heedInStatements(pool: pg.Pool): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
   const heeding = async (...args: unknown[]): Promise<pg.QueryResult> => {
@@ -56,7 +56,7 @@ function heedInStatements(pool: pg.Pool): void {
 
 const textOf = (statement: Statement) => (typeof statement === 'string' ? statement : (statement.text ?? ''));
 
-/** Whether the server rejected the statement and is still running. Then nothing was changed. */
+/** Whether the server rejected the statement and is still running. If so, nothing was changed. */
 function isRefusal(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code);

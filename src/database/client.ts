@@ -38,10 +38,10 @@ const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEM
   SET lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
 // Planning a statement over all partitions takes as long as running it, so each is planned once per connection. Plans use
-// indexes whatever the statistics say, because a plan may be older than the growth of a partition that was empty.
+// indexes whatever the statistics say, because a plan may have been made while a partition was still empty.
 //
-// A deletion locks the rows of a project while it runs. The queue doesn't wait for it, but retries. The timeout is shorter
-// than `deadlock_timeout`: if the two wait for each other, the queue gives way.
+// A deletion locks the rows of a project while it runs. The queue retries instead of waiting for that. The timeout is
+// shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
 const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
 const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
   SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
@@ -128,15 +128,16 @@ function openPool(
 }
 
 /**
- * Without listeners, a connection closed by the server would end the process. Idle connections report errors to the pool,
- * connections in use (a transaction between two statements) only on themselves. There, the next statement fails.
+ * Without listeners, a connection closed by the server would end the process. Idle connections report errors to the
+ * pool, connections in use (a transaction between two statements) only to their own listeners, and their next statement
+ * fails.
  */
 function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', (error) => log.warn({ error: error.message }, 'lost a database connection'));
 }
 
-/** Reads of partitioned tables. The best index, and how few partitions are enough, depend on the values. */
+/** Reads of partitioned tables. The best index, and the partitions that can be skipped, depend on the values. */
 const READS_HISTORY = /^SELECT .* FROM "public"\."(Event|Delivery|Attempt)"/s;
 
 /**

@@ -6,7 +6,7 @@ import { firstIdAt, millisecondsOfId } from '../ids.ts';
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
   log: Logger;
-  /** A partition is dropped when everything in it is older. */
+  /** A partition is dropped when everything in it is older than this. */
   retentionDays: number;
   /** Called after every successful round. */
   onKept?: () => void;
@@ -21,7 +21,7 @@ export type PartitionRound = { created: string[]; dropped: string[] };
  */
 const TABLES = [
   { name: 'Attempt', key: 'deliveryId', type: 'Delivery', fillPercent: 100 },
-  // Leaves room on each page for the changes of a claim: see the migration "heap_only_claims".
+  // Leaves room on each page for the updates a claim makes; see the migration "heap_only_claims".
   { name: 'Delivery', key: 'id', type: 'Delivery', fillPercent: 50 },
   { name: 'Event', key: 'id', type: 'Event', fillPercent: 100 },
 ] as const;
@@ -46,7 +46,7 @@ const PAUSE_MILLISECONDS = 500;
 /** lock_not_available, deadlock_detected: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const LOCK_CODES: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 
-/** Creates upcoming partitions and drops expired ones, on one process at a time. */
+/** Creates upcoming partitions and drops expired ones, in one process at a time. */
 export function createPartitionKeeper(options: PartitionKeeperOptions) {
   const { log } = options;
   const stopping = new AbortController();
@@ -78,8 +78,8 @@ export function createPartitionKeeper(options: PartitionKeeperOptions) {
 }
 
 /**
- * One round. Each step is a transaction that gives up if it doesn't get its locks at once, and is retried, so that nothing
- * else waits for it noticeably.
+ * One round. Each step is a transaction that gives up if it doesn't get its locks immediately, and is retried, so that
+ * nothing else waits for it noticeably.
  *
  * @throws the database's error if all retries of a step fail
  */
@@ -113,7 +113,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   return round;
 }
 
-/** For how many seconds from now every table has partitions. */
+/** How many seconds from now are covered by partitions in every table. */
 export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<number> {
   const ends = await Promise.all(TABLES.map(async (table) => lastEnd(await readPartitions(db, table))));
   return (Math.min(...ends) - Date.now()) / 1000;
@@ -147,8 +147,8 @@ const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map
 const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
 
 /**
- * Adds the partition after the last one and moves rows of its time there from the default partition. Does nothing if
- * another process has done so since `begins` was read.
+ * Adds the partition after the last one and moves the rows for its time range there from the default partition. Does
+ * nothing if another process has done so since `begins` was read.
  */
 async function createNext(
   client: pg.PoolClient,
@@ -205,7 +205,7 @@ async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, fi
   const events = (await readPartitions(client, TABLES[2])).filter(({ ends }) => ends > firstKept);
   const [oldest] = events.sort((a, b) => a.ends - b.ends);
   if (!oldest?.from) return;
-  // Both are created in one transaction, so such deliveries can only be right behind the border.
+  // Both are created in one transaction, so such deliveries can only be right after the boundary.
   const border = firstIdAt('Delivery', millisecondsOfId(oldest.from) + STRAY_MILLISECONDS);
   await client.query('DELETE FROM "Delivery" WHERE "id" < $1 AND "eventId" < $2', [border, oldest.from]);
 }

@@ -11,7 +11,7 @@ const ROW_BYTES = 7_000;
  * is on disk: with a full disk, reads still work, and so do writes that fit into existing pages. No other transaction waits
  * for it, and the next vacuum cleans up.
  *
- * @returns a function that rejects with the driver's error while the database accepts no changes.
+ * @returns a function that rejects with the driver's error while the database doesn't accept writes.
  */
 export function createReadiness(pool: pg.Pool): () => Promise<void> {
   let last: { at: number; outcome: Promise<void> } | undefined;
@@ -33,8 +33,8 @@ export function createReadiness(pool: pg.Pool): () => Promise<void> {
 async function writeAndTakeBack(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    // One message, so that poolers and slow networks see one short transaction. The savepoint's row is dead at once, but
-    // the commit is written to disk like any other.
+    // One message, so that poolers and slow networks see one short transaction. The savepoint's row is dead
+    // immediately, but the commit is written to disk like any other.
     await client.query(`BEGIN; SET LOCAL synchronous_commit = on; SAVEPOINT written;
       INSERT INTO "ReadinessProbe" ("id", "page") VALUES ('${randomUUID()}', repeat('x', ${ROW_BYTES}));
       ROLLBACK TO SAVEPOINT written; COMMIT`);

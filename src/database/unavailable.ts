@@ -19,7 +19,7 @@ const PASSING: ReadonlySet<string> = new Set([
   '40P01', // serialization failure or deadlock
 ]);
 
-/** Connection errors of the operating system. */
+/** Connection errors from the operating system. */
 const SYSTEM = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN'],
@@ -30,13 +30,13 @@ const SYSTEM = new Set([
  */
 const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034', 'P2037']);
 
-/** Errors of Prisma's adapter that have no code. */
+/** Errors from Prisma's adapter that have no code. */
 const KINDS = new Set([
   ...['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections', 'TransactionWriteConflict'],
   ...['TlsConnectionError', 'TransactionAlreadyClosed'],
 ]);
 
-/** Messages of the driver, without a code, for connections that were closed or not established. */
+/** Driver messages that have no code, for connections that were closed or never opened. */
 const DRIVER =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
 
@@ -62,7 +62,10 @@ type Fault = {
   meta?: { driverAdapterError?: unknown };
 };
 
-/** An error and its causes: Prisma wraps its adapter's error, which wraps the driver's. Node combines errors of several addresses. */
+/**
+ * An error and its causes: Prisma wraps its adapter's error, which wraps the driver's. Node combines the errors of
+ * several addresses.
+ */
 function causesOf(error: unknown): Fault[] {
   const found: Fault[] = [];
   const waiting = [error];

@@ -4,22 +4,22 @@ import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './
 export type DeliverySettings = {
   /** Sent to destinations as `user-agent: Tollgate/<version>`. */
   version: string;
-  /** The most deliveries that this process holds at once. */
+  /** The maximum number of deliveries that this process holds at once. */
   maxInFlight: number;
   /** The number of deliveries that every destination may always have in flight. */
   perDestination: number;
-  /** The most deliveries that a destination may have in flight while there is room. */
+  /** The maximum number of deliveries that a destination may have in flight while there is room. */
   maxPerDestination: number;
-  /** The number of deliveries beyond that which may be claimed for a destination, to wait in this process. */
+  /** How many more deliveries may be claimed for a destination, to wait in this process. */
   claimedAhead: number;
-  /** The most deliveries that all accounts together may have in flight to one origin (scheme, host and port). */
+  /** The maximum number of deliveries in flight to one origin (scheme, host and port), for all accounts together. */
   maxPerOrigin: number;
-  /** The most deliveries per claim. */
+  /** The maximum number of deliveries per claim. */
   claimBatch: number;
   leaseSeconds: number;
-  /** For a whole request. A connector type may have its own. */
+  /** For a whole request. A connector type can have its own timeout. */
   timeoutMilliseconds: number;
-  /** How often to check the queue when nothing is announced. */
+  /** How often to check the queue when there are no hints. */
   pollMilliseconds: number;
   /** How long `stop` waits for deliveries in flight. */
   drainMilliseconds: number;

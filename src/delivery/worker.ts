@@ -41,7 +41,7 @@ export type DeliveryWorkerOptions = {
 
 export type DeliveryWorker = {
   start(): void;
-  /** Stops claiming, lets deliveries in flight finish, and gives back the leases of those that don't finish in time. */
+  /** Stops claiming, lets deliveries in flight finish, and releases the leases of those that don't finish in time. */
   stop(): Promise<void>;
   stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };
@@ -50,8 +50,8 @@ const MAINTENANCE_MILLISECONDS = 1_000;
 const STRANDED_EVERY_ROUNDS = 10;
 
 /**
- * Sends webhooks and connector calls. A delivery goes down one line, from top to bottom: claimed → planned → admitted →
- * sent → judged → recorded. It is claimed under a lease, sent outside any transaction, and recorded in batches.
+ * Sends webhooks and connector calls. A delivery goes through one pipeline: claimed → planned → admitted → sent →
+ * judged → recorded. It is claimed under a lease, sent outside any transaction, and recorded in batches.
  * At-least-once: a process that is killed loses its leases, not its deliveries.
  */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
@@ -177,7 +177,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (let round = 0; !isStopping || leases.count() > 0; round++) {
       try {
         await leases.prolong();
-        // After a portion there may be more.
+        // There may be more after the last batch.
         if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
           released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
           if (released > 0) signal.notify();

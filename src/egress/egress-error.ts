@@ -3,7 +3,7 @@ import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
 
 /**
  * Why a request got no response, each with a message that is safe to show to customers. Messages contain no addresses,
- * and every refused target gets the same one, so that nobody can use them to map a private network.
+ * and all rejected targets get the same one, so that nobody can use them to map a private network.
  */
 export const ERROR_MESSAGES = {
   target_not_allowed: 'The target address must be public.',

@@ -13,7 +13,7 @@ type FetchJsonOptions = { timeoutMilliseconds: number; maxBytes: number };
 
 export type Egress = {
   /**
-   * Sends a request and reads the response, whatever its status. Redirects aren't followed.
+   * Sends a request and reads the response, no matter its status. Redirects aren't followed.
    *
    * @throws EgressError with the class of the failure and its duration.
    */
@@ -35,7 +35,7 @@ export type Egress = {
 
 export type EgressOptions = {
   allow: EgressAllow;
-  /** Refused targets are logged with their addresses at debug level only. */
+  /** Rejected targets are logged with their addresses at debug level only. */
   log: EgressLog;
   lookup?: Lookup;
   /** Host name → the loopback origin that replaces it, which the allow-list must cover. For tests. */

@@ -1,8 +1,8 @@
 import { Dispatcher, errors, Pool } from 'undici';
 
 /**
- * A dispatcher with one keep-alive pool per origin. Unlike undici's Agent it never refuses an origin because there are too
- * many: it closes idle pools to make room, and removes a pool when its last connection closes.
+ * A dispatcher with one keep-alive pool per origin. Unlike undici's Agent, it never rejects an origin because there are
+ * too many: it closes idle pools to make room, and removes a pool when its last connection closes.
  */
 export class OriginPools extends Dispatcher {
   readonly #pools = new Map<string, Pool>();

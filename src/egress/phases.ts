@@ -33,7 +33,7 @@ export function takeOpened(): Phases | undefined {
   return taken;
 }
 
-/** Records how far a request got that fails with this error. */
+/** Records how far the request that fails with this error got. */
 export function noteFailure(error: Error, phases: Phases): void {
   byError.set(error, phases);
 }

@@ -14,8 +14,8 @@ export type PayloadVersions = {
 export const PAYLOAD_VERSIONS: PayloadVersions = { current: EVENT_PAYLOAD_VERSION, down: {} };
 
 /**
- * The payload of an event as JSON, in the version that its destination wants. Events stay as they were recorded. One
- * that is older than the wanted version isn't converted.
+ * The payload of an event as JSON, in the version that its destination wants. Events stay as they were recorded. An
+ * event older than that version isn't converted.
  */
 export function renderPayload(
   event: { type: string; version: number; data: string },

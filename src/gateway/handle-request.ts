@@ -27,9 +27,9 @@ export type GatewayOptions = {
   routes: RouteTable;
   network: Network;
   pay(request: PaidRequest): Promise<GatewayResponse>;
-  /** Counts refused payments by client address. */
+  /** Counts rejected payments by client address. */
   refusedPayments: FailedCredentials;
-  /** Opens the share of the response memory for one request from this address. */
+  /** Opens one request's share of the response memory for this address. */
   responseMemory(address: string): HeldResponse;
   /** How fast buyers must read responses. Has a default. */
   responsePacing?: ResponsePacing | undefined;
@@ -148,7 +148,7 @@ function headersFor(request: FastifyRequest) {
   return headers;
 }
 
-/** Who may receive the response again, see `fingerprintOf`. */
+/** Who may receive the response again; see `fingerprintOf`. */
 function holderOf(request: FastifyRequest): string {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;

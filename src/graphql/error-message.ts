@@ -1,4 +1,4 @@
-/** Messages of graphql-js that quote a rejected value, and their replacements without it. */
+/** graphql-js messages that quote a rejected value, and their replacements without it. */
 const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
   [/^Value .* does not exist in "(\w+)" enum\..*$/s, 'The value does not exist in "$1" enum.'],
   [/^Enum "(\w+)" cannot represent .*$/s, 'Enum "$1" cannot represent the value.'],
@@ -12,7 +12,7 @@ const HARMLESS =
   /^(Field "\w+" of required type "[\w![\]]+" was not provided\.|Field "\w+" is not defined by type "\w+"\..*|Expected non-nullable type "[\w![\]]+" not to be null\.|Expected type "\w+" to be an object\.|Must be .*)$/;
 
 /**
- * A message of graphql-js about a document, without the values it quotes. A value in the wrong place may be a secret, and
+ * A graphql-js message about a document, without the values it quotes. A value in the wrong place may be a secret, and
  * error messages end up in callers' logs.
  */
 export function withoutValues(message: string): string {

@@ -6,7 +6,7 @@ import { errorHeaders } from '../http/problem.ts';
 import { currentRequest } from '../request-context.ts';
 import { withoutValues } from './error-message.ts';
 
-/** Errors of a document quote parts of it, which may be long. */
+/** Document errors quote parts of the document, which may be long. */
 const MAX_MESSAGE_LENGTH = 300;
 const MAX_LOCATIONS = 3;
 
@@ -28,7 +28,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
         extensions: {
           ...describe(errorCodeOf(graphqlError)),
           ...fieldOf(graphqlError.message),
-          // `spec` leaves the status to the media type. A malformed request is 400 with both.
+          // `spec` leaves the status to the media type. A malformed request gets 400 either way.
           ...(http !== undefined && { http: code === 'BAD_REQUEST' ? { ...http, spec: false } : http }),
         },
       });
@@ -46,7 +46,7 @@ export function errorCodeOf(error: unknown): ErrorCode {
   if (cause instanceof AppError) return cause.code;
   if (!isGraphQLError(error) || !isAboutDocument(error, cause)) return unavailability(cause)?.code ?? 'INTERNAL';
   const { code } = error.extensions;
-  // Errors of Yoga itself already have a code.
+  // Errors from Yoga itself already have a code.
   return statusOfCode(code) ? (code as ErrorCode) : 'GRAPHQL_INVALID';
 }
 

@@ -27,7 +27,7 @@ export function wantsExplorer({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Creates the handler for the GraphQL explorer: a self-contained page without data. Its requests carry their own
+ * Creates the handler for the GraphQL explorer: a self-contained page without data. Its requests send their own
  * credential.
  */
 export function createExplorer(): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
@@ -38,7 +38,7 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
     reply.headers({ etag, 'cache-control': 'no-cache', vary: 'accept, accept-encoding' });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     reply.type('text/html; charset=utf-8');
-    // The page has several megabytes.
+    // The page is several megabytes.
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(html);
     return reply.header('content-encoding', 'gzip').send(gzipped);
   };

@@ -10,7 +10,7 @@ const WINDOW_BYTES = 64 * 1024;
 type Frame = { data: Buffer; settle: (error?: Error) => void };
 
 export type Outbox = {
-  /** Resolves when the message has left this process. Rejects when it no longer can. */
+  /** Resolves when the message has left this process. Rejects if it never will. */
   send(message: string): Promise<void>;
   /** Withdraws what the socket doesn't have yet. Returns the bytes that still wait in the socket. */
   discard(): number;

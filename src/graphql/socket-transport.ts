@@ -14,8 +14,8 @@ const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
 
 /**
- * Runs graphql-transport-ws over the sockets of a server, and drops those that don't read. Like `graphql-ws/use/ws`, but
- * that one prints client errors to the console.
+ * Runs graphql-transport-ws over the sockets of a server, and drops those that don't read. Unlike
+ * `graphql-ws/use/ws`, it doesn't print client errors to the console.
  */
 export function carry<Extra extends SocketHandle>(
   protocol: Server<Extra>,

@@ -61,7 +61,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     const authorization = readAuthorization(parameters);
     try {
       const viewer = await admission.identify(authorization, state.address);
-      // If the socket has closed meanwhile, nothing would release its stream.
+      // If the socket has closed in the meantime, nothing would release its stream.
       if (socket.readyState !== socket.OPEN) return false;
       const end = () => socket.close(CLOSE.forbidden, 'The credential has expired or was revoked');
       Object.assign(state, {
@@ -188,7 +188,7 @@ type OperationPayload = {
   variables?: Record<string, unknown> | null | undefined;
 };
 
-/** `connection_init` carries the credential like an HTTP request: `{ "Authorization": "Bearer …" }`. */
+/** `connection_init` contains the credential, like an HTTP request: `{ "Authorization": "Bearer …" }`. */
 function readAuthorization(parameters: Record<string, unknown> | undefined): string | undefined {
   const entry = Object.entries(parameters ?? {}).find(([name]) => name.toLowerCase() === 'authorization');
   return typeof entry?.[1] === 'string' ? entry[1] : undefined;

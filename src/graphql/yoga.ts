@@ -68,7 +68,7 @@ export function createGraphQLServer(options: {
   };
 }
 
-/** Yoga masks errors of execution. This gives errors of validation their code. */
+/** Yoga masks execution errors. This gives validation errors their code. */
 function maskValidationErrors(maskError: (error: unknown) => Error): Plugin {
   return {
     onExecutionResult({ result, setResult }) {

@@ -10,7 +10,7 @@ import { limitsOf } from '../limits/tiers.ts';
 /** How often an open stream checks that its credential is still valid, in addition to notifications. */
 const RECHECK_MILLISECONDS = 5_000;
 
-/** Node fires longer timers at once. The recheck covers credentials that live longer. */
+/** Node fires longer timers immediately. The recheck covers credentials that stay valid longer. */
 const MAX_TIMEOUT_MILLISECONDS = 2 ** 31 - 1;
 
 export type Admission = {
@@ -21,7 +21,7 @@ export type Admission = {
    */
   identify(authorization: string | undefined, address: string): Promise<Viewer>;
   /**
-   * Counts a request of the account.
+   * Counts a request against the account's rate limit.
    *
    * @returns the RateLimit headers of the response, or none for accounts without a limit.
    * @throws AppError `RATE_LIMITED` with the same headers.
@@ -33,7 +33,7 @@ export type Admission = {
   watch(viewer: Viewer, authorization: string, onEnd: () => void): () => void;
 };
 
-/** Checks every request, whatever the transport: who sends it, and whether they may send it now. */
+/** Checks every request, on every transport: who sends it, and whether they may send it now. */
 export function createAdmission(options: {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;

@@ -89,7 +89,7 @@ export function createHttpServer(options: {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request));
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
-    // Before the body is read: an unknown path is not found, whatever the body is.
+    // Before the body is read: an unknown path gets 404, no matter what the body is.
     if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, () => traceRequest(request, reply, done));
   });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts';
 
-/** Errors of Node's HTTP parser and its timers. */
+/** Errors from Node's HTTP parser and its timers. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',

@@ -2,7 +2,7 @@
 export const BACKLOG_LIMITS = {
   /** A stream with more than this is dropped. */
   streamBytes: 2 * 1024 * 1024,
-  /** Above these, the largest streams are dropped: of the account, or of the account with the most bytes. */
+  /** Above these, the largest streams of the account, or of the account with the most bytes, are dropped. */
   accountBytes: 16 * 1024 * 1024,
   processBytes: 64 * 1024 * 1024,
 } as const;
@@ -16,7 +16,7 @@ export type DropReason = 'stream' | 'account' | 'process' | 'stalled';
 type Exits = {
   /** Discards what it can and tells the client. Returns the bytes that the client must still read to see the end. */
   drop(): number;
-  /** Ends the stream at once and discards everything. */
+  /** Ends the stream immediately and discards everything. */
   cut(): void;
 };
 
@@ -24,7 +24,7 @@ type Exits = {
 export type Backlog = {
   /** Counts bytes as waiting until the returned function is called. May drop this stream or others. */
   hold(bytes: number): () => void;
-  /** Whether so much waits that nothing more should be read ahead. */
+  /** Whether so much data is waiting that nothing more should be read ahead. */
   isCrowded(): boolean;
   /** Sets the account of the stream. */
   belongTo(accountId: string): void;
@@ -44,8 +44,8 @@ type Account = { bytes: number; streams: Set<Stream> };
 type Stream = { accountId: string; bytes: number; state: 'open' | 'dropped' | 'closed'; exits: Exits };
 
 /**
- * Limits what waits for slow clients: per stream, per account and per process. Above the limit of the process, the account
- * with the most bytes loses streams.
+ * Limits how much data waits for slow clients: per stream, per account and per process. Above the process limit, the
+ * account with the most bytes loses streams.
  */
 export function createBacklogs(
   options: { limits?: BacklogLimits; onDrop?: ((reason: DropReason) => void) | undefined } = {},

@@ -4,7 +4,7 @@ import type { RateLimiter } from './rate-limit.ts';
 
 /** One check of a credential. It counts as a failure until released. Only the first call of either method counts. */
 export type Attempt = {
-  /** The credential was valid, or that couldn't be determined. */
+  /** The credential was valid, or couldn't be checked. */
   giveBack(): void;
   fail(): void;
 };
@@ -45,12 +45,12 @@ type Lane = {
 const IPV6_PREFIX_LENGTH = 64;
 /** Above this, the least recently used addresses are forgotten and ask the rate limiter again. */
 const MAX_REFUSED = 50_000;
-/** How many attempts of an address a process takes at once, so that others get some too. */
+/** How many of an address's attempts a process takes at once, so that other processes get some too. */
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
  * Counts rejected credentials by IP address. Each attempt is counted before the credential is checked and released if it
- * was valid. So no more than the limit are checked, however many arrive at once, at however many processes.
+ * was valid. So no more than the limit are checked, no matter how many arrive at once, or at how many processes.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;

@@ -39,7 +39,7 @@ export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
 }
 
 /**
- * The decision in terms of the caller.
+ * The decision as the caller sees it.
  *
  * @param aheadMicroseconds how far the stored theoretical arrival time is ahead of now, after the decision.
  */

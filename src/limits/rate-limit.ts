@@ -29,7 +29,9 @@ export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?:
   };
 }
 
-/** The rate limiter of this process. With `DATABASE_URL` there may be several processes, which must count together. */
+/**
+ * The rate limiter of this process. With `DATABASE_URL` there may be several processes, which must share their counts.
+ */
 export function openRateLimiter({
   config,
   db,
@@ -73,7 +75,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     });
     if (taken.rows[0]) return gcraResult(terms, true, taken.rows[0].ahead);
     const refused = await pool.query<{ ahead: number }>({ name: 'rate-limit-read', text: READ_SQL, values: [key] });
-    // A sweep may have removed the row meanwhile.
+    // A sweep may have removed the row in the meantime.
     return gcraResult(terms, false, refused.rows[0]?.ahead ?? 0);
   }
 
@@ -91,8 +93,9 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   return { take, giveBack };
 }
 
-// Returns no row if the request is rejected. At most `limit` requests are allowed, however many arrive at once, because the
-// row is locked before the condition is checked. Counters may be lost in a crash, so commits don't wait for the disk.
+// Returns no row if the request is rejected. At most `limit` requests are allowed, no matter how many arrive at once,
+// because the row is locked before the condition is checked. Counters may be lost in a crash, so commits don't wait for
+// the disk.
 const TAKE_SQL = `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
   SELECT $1::text, now() + $2::float8 * interval '1 microsecond'

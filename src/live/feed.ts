@@ -32,7 +32,7 @@ export type ReplayFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * Live subscriptions. Each reads its table from a cursor on whenever the bus wakes it. Catching up and live updates
+ * Live subscriptions. Each reads its table onward from a cursor whenever the bus wakes it. Catching up and live updates
  * work the same way, so nothing is missed in between, and a lost hint delays an event without losing it.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
@@ -55,7 +55,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
     if (count === 0) throw notFound();
   }
 
-  /** Follows a table. Its reads wait for the turn of the viewer's account. */
+  /** Follows a table. Its reads wait until it is the turn of the viewer's account. */
   function followInTurn<Row, Item>({ userId }: Viewer, options: TailOptions<Row, Item>) {
     const { look, load } = options;
     return tail<Row, Item>({
@@ -151,7 +151,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   };
 }
 
-/** Leaves out rows that changed between the two reads. The next look finds and shows them. */
+/** Leaves out rows that changed between the two reads. The next read finds and emits them. */
 function unchanged<Row extends { id: string; updatedAt: Date }>(looked: readonly FoundRow[], loaded: Row[]) {
   const found = byId(loaded);
   for (const { id, milliseconds } of looked) {

@@ -40,8 +40,8 @@ const look = (late: string, behind: string) => `
     FROM snapshot LEFT JOIN LATERAL ((${late}) UNION ALL (${behind} LIMIT ${PAGE_SIZE})) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
-// A horizon in the future comes from another server, and this one is a restored backup. Then any row might be late, so
-// some rows are sent twice instead of not at all.
+// A horizon in the future comes from another server: this one is a restored backup. Any row might be late, so some rows
+// are sent twice instead of not at all.
 const isLate = (row: string, horizon: string) => {
   const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
   return `(${age} < 0 OR age(${row}.xmin) <= ${age})`;
@@ -169,7 +169,7 @@ function lookAtVersions(
 }
 
 /**
- * After finding the newest row, looks once for rows of current transactions. Later looks couldn't tell them from new
+ * After finding the newest row, reads the rows of current transactions once. Later reads couldn't tell them from new
  * rows.
  */
 async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {

@@ -1,18 +1,18 @@
 import type { Backlog } from '../limits/backlog.ts';
 
-/** How many bytes of rows a follower reads ahead. It reads at least one row, however large. */
+/** How many bytes of rows a follower reads ahead. It reads at least one row, no matter how large. */
 const PREFETCH_BYTES = 32 * 1024;
 /** How many rows to read first, before their size is known. */
 const FIRST_ROWS = 8;
 const MAX_ROWS = 200;
-/** The memory for the position of a row that isn't loaded yet. */
+/** Bytes of memory for the position of a row that isn't loaded yet. */
 const PLACE_BYTES = 200;
 
 /** Decides how many rows a follower reads ahead of its client, and counts them in the backlog. */
 export type Prefetch = {
   /** How many rows to read next. */
   rowCount(): number;
-  /** Counts rows that were read until the returned function is called. */
+  /** Counts these rows as pending until the returned function is called. */
   holdRows(rows: Iterable<unknown>): () => void;
   /** How many positions of rows to keep for later. The others are looked up again. */
   placeCount(): number;

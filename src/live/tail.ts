@@ -4,7 +4,7 @@ import { createPrefetch, type Prefetch } from './prefetch.ts';
 /** A position in a table that is ordered by time, then by ID. */
 export type Position = { milliseconds: number; id: string };
 
-/** A row that a look found: its position, and the transaction that wrote its current version. */
+/** A row that a read found: its position, and the transaction that wrote its current version. */
 export type FoundRow = Position & { transaction: bigint };
 
 /**
@@ -14,11 +14,11 @@ export type FoundRow = Position & { transaction: bigint };
 export type Progress = {
   /** The last row, in the table's order, that was shown. Rows after it weren't. */
   position: Position;
-  /** When the follower last looked, by the database's clock. */
+  /** When the follower last read the table, by the database's clock. */
   lookedAtMilliseconds: number;
   /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
   horizon: bigint;
-  /** Later transactions whose rows up to `position` were shown anyway, with the time of such a row. */
+  /** Later transactions whose rows up to `position` were shown anyway, with the time of one such row. */
   shown: ReadonlyMap<bigint, number>;
 };
 
@@ -45,7 +45,7 @@ export type TailOptions<Row, Item> = {
   subscribe(wake: () => void): () => void;
   /** Decides how many rows are read at once, and counts them. */
   prefetch?: Prefetch;
-  /** How often to look without a hint, because hints may be lost. */
+  /** How often to read without a hint, because hints may be lost. */
   pollMilliseconds: number;
 };
 
@@ -55,17 +55,17 @@ export type TailOptions<Row, Item> = {
  */
 export const MAX_LATENESS_MILLISECONDS = 30_000;
 
-/** Hints that arrive faster share one look. */
+/** Hints that arrive faster share one read. */
 const MIN_PAUSE_MILLISECONDS = 40;
-/** The pause after a look is at least this many times as long as the look took. */
+/** The pause after a read is at least this many times as long as the read took. */
 const PAUSES_PER_LOOK = 3;
 /** How many reads in a row may fail, for example while the database restarts. */
 const MAX_FAILURES = 15;
 
 /**
- * Follows a table: existing rows after `start`, then new ones. Within one run, it misses no row, in whatever order
- * transactions commit, and shows no version of a row twice. It reads only as fast as it is consumed, and ends at once
- * when the consumer returns.
+ * Follows a table: existing rows after `start`, then new ones. Within one run, it misses no row, no matter in which
+ * order transactions commit, and shows no version of a row twice. It reads only as fast as it is consumed, and ends
+ * immediately when the consumer returns.
  */
 export function tail<Row, Item>(options: TailOptions<Row, Item>): AsyncIterableIterator<Item, void, undefined> {
   const stop = new AbortController();
@@ -103,7 +103,7 @@ async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: Abort
 }
 
 /**
- * Shows what one look finds: first the late rows, then the rows after the position. Late rows are ordered by
+ * Emits the rows from one read: first the late rows, then the rows after the position. Late rows are ordered by
  * transaction, so that a client that disconnects among them only needs to remember where to continue.
  */
 export async function* lookOnce<Row, Item>(
@@ -126,7 +126,7 @@ export async function* lookOnce<Row, Item>(
       releaseRows = prefetch.holdRows(loaded.values());
       for (const [offset, row] of rows.entries()) {
         const following = late[start + offset + 1] ?? nextLate;
-        // A transaction counts as shown only from its last late row on.
+        // A transaction counts as shown only once its last late row is shown.
         if (following?.transaction !== row.transaction) shown.set(row.transaction, row.milliseconds);
         const found = loaded.get(row.id);
         if (found === undefined) continue;
@@ -147,8 +147,8 @@ export async function* lookOnce<Row, Item>(
 type Moment = Pick<Look, 'horizon' | 'nowMilliseconds'>;
 
 /**
- * Selects the rows of a look to show next, so that no more than that waits for a slow consumer. The next look finds the
- * rest. Late rows end with a whole transaction. If there are more, `nextLate` is the first of them.
+ * Selects the rows of a read to show next, so that only these wait for a slow consumer. The next read finds the rest.
+ * Late rows end with a whole transaction. If there are more, `nextLate` is the first of them.
  */
 function choose({ rows, isFull, ...seen }: Look, { position, shown }: Progress, prefetch: Prefetch) {
   const late = rows

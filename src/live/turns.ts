@@ -4,8 +4,8 @@ export type Turns = {
 };
 
 /**
- * Limits how many jobs run at once, and lets accounts take turns. So a thousand subscriptions of one account delay
- * those of another by a single job, and leave database connections for everything else.
+ * Limits how many jobs run at once, and lets accounts take turns. A thousand subscriptions of one account delay another
+ * account's by a single job, and database connections are left for everything else.
  */
 export function createTurns(atOnce: number): Turns {
   /** Waiting jobs by account. The account that is next comes first. */

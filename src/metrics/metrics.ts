@@ -79,7 +79,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
         },
       });
     },
-    /** All metrics in the text format. While the database is unavailable, only those of the process. */
+    /** All metrics in the text format. While the database is unavailable, only this process's own metrics. */
     async read(): Promise<string> {
       const shared = await database.read();
       databaseUp.set(shared === undefined ? 0 : 1);

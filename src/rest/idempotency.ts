@@ -3,8 +3,8 @@ import { AppError, invalidField } from '../errors.ts';
 import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 
 /**
- * Runs a request at most once per Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a retry gets the first
- * response. Failed requests changed nothing and aren't stored.
+ * Runs a request at most once per Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a retry gets the
+ * original response. Failed requests changed nothing and aren't stored.
  *
  * @throws AppError `IDEMPOTENCY_IN_FLIGHT`, `IDEMPOTENCY_KEY_REUSED`, or `VALIDATION_FAILED` for an invalid key.
  */

@@ -16,7 +16,8 @@ type Path = readonly (string | number)[];
 
 /**
  * Converts a JSON value into a GraphQL variable of this input type. REST uses the public spelling of enum values
- * (`payment.settled`), GraphQL their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its JSON pointer.
+ * (`payment.settled`), and GraphQL uses their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its
+ * JSON pointer.
  */
 export function toVariable(type: GraphQLInputType, value: unknown, errors: FieldError[], path: Path = []): unknown {
   const refuse = (message: string, at: Path = path) => {
@@ -68,7 +69,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   }
 }
 
-/** GraphQL's built-in types. They would accept more than REST documents, with less clear messages. */
+/** GraphQL's built-in types. They would accept values that REST doesn't document, with less clear messages. */
 const SCALARS: Record<string, { accepts(value: unknown): boolean; message: string }> = {
   ID: { accepts: (value) => typeof value === 'string', message: 'Must be an ID.' },
   String: { accepts: (value) => typeof value === 'string', message: 'Must be a string.' },

@@ -9,7 +9,7 @@ import { openRateLimiter } from '../limits/rate-limit.ts';
 import type { Ground } from './ground.ts';
 
 /**
- * Opens what a process with the role `gateway` serves: the paid routes. Pass `rewriteUrl` to the HTTP server when you
+ * Opens what a process with the `gateway` role serves: the paid routes. Pass `rewriteUrl` to the HTTP server when you
  * create it, then let `serve` add the routes.
  */
 export async function openGatewayRole(ground: Ground) {

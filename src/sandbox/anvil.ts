@@ -25,8 +25,8 @@ export function findAnvil(): string | undefined {
 }
 
 /**
- * Runs a local Ethereum chain (https://getfoundry.sh/anvil) on its own port. It makes a block every second to keep
- * its clock running, and one for every transaction to avoid waiting.
+ * Runs a local Ethereum chain (https://getfoundry.sh/anvil) on its own port. It mines a block every second to keep its
+ * clock running, and one per transaction so that nothing waits.
  *
  * @throws Error if it doesn't start.
  */

@@ -1,6 +1,6 @@
 /**
  * Runs functions one after the other, even if some fail. Transactions of one account need consecutive nonces, which only
- * the chain knows for sure, so each one is sent after the one before.
+ * the chain knows for sure, so each one waits for the previous one.
  */
 export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();

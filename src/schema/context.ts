@@ -2,7 +2,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
 
-/** The services that resolvers call. Each feature adds its own by declaration merging. */
+/** The services that resolvers call. Each feature adds its own through declaration merging. */
 export interface Services {}
 
 /** What every resolver gets: the caller, the services, and the request ID. */
@@ -13,7 +13,7 @@ export type GraphQLContext = {
   /** Counts what is read ahead for the client. Only for transports that can stream. */
   backlog?: Backlog;
   /**
-   * Counts additional requests, besides the one with the operation. Missing where an operation is always one request.
+   * Counts additional requests, besides the one with the operation. Undefined if an operation is always one request.
    *
    * @throws AppError `RATE_LIMITED`.
    */

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 /**
  * Reads a small file, and creates it first if it is missing. Processes that start at the same time all read the same
- * content, and never a part of it.
+ * content, and never only part of it.
  *
  * @param path missing directories are created.
  * @param create returns the content. Its result may be discarded. Only the owner can read the file.

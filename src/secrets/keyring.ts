@@ -65,7 +65,9 @@ export async function loadKeyring(options: { secretKeys?: string | undefined; da
   }
 }
 
-/** A keyring with one new random key, as text. The ID is random too, so that a key from elsewhere has another ID. */
+/**
+ * A keyring with one new random key, as text. The ID is random too, so that a key from elsewhere has a different ID.
+ */
 function newKeyringText(): string {
   return `${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}\n`;
 }

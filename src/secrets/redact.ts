@@ -32,7 +32,7 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
 
 /**
  * The secret, for a URL also the parts that `maskUrl` hides, and long runs of letters and digits, which stay the same
- * however often a text is escaped.
+ * no matter how often a text is escaped.
  */
 function partsOf(secret: string): string[] {
   const runs = secret.match(LONG_RUN) ?? [];

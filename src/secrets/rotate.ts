@@ -90,7 +90,7 @@ export async function rotateSecrets(options: {
       report.unreadable.push({ table, column, rowId: id });
       return;
     }
-    // Only if the secret wasn't replaced meanwhile.
+    // Only if the secret wasn't replaced in the meantime.
     const { rowCount } = await db.pool.query(
       `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
       [resealed, id, sealed],

@@ -13,7 +13,7 @@ test('URLs are masked, and undefined values are left out', () => {
   });
 });
 
-test('for a new resource every set value is a change, for an existing one only what differs', () => {
+test('every value of a new resource counts as a change, and for an existing one, only values that differ', () => {
   expect(changesBetween(undefined, { name: 'Shop', gatewayHost: null })).toEqual({ changes: { name: 'Shop' } });
   const before = { name: 'Shop', gatewayHost: 'a.example', eventTypes: ['*'] };
   expect(changesBetween(before, { name: 'Shop', gatewayHost: null, eventTypes: ['*'] })).toEqual({

@@ -44,7 +44,7 @@ describe('AUTH_ISSUERS', () => {
     ['an unknown field', [{ ...GOOD, audiences: 'x' }], /"audiences"/],
     ['inline keys', [{ ...GOOD, jwks: { keys: [] } }], /"jwks"/],
     ['an issuer twice', [GOOD, GOOD], 'Must not list an issuer twice.'],
-  ])('%s is refused with a message that names the place', (_what, value, message) => {
+  ])('%s is rejected with a message that says where it is', (_what, value, message) => {
     expect(() => parseAuthIssuers(typeof value === 'string' ? value : JSON.stringify(value))).toThrow(message);
   });
 });

@@ -55,7 +55,7 @@ describe('the keys of an issuer', () => {
     expect(fetches()).toBe(1);
   });
 
-  test('are fetched again for an unknown key after five seconds, and a removed key is then refused', async () => {
+  test('are fetched again for an unknown key after five seconds, and a removed key is then rejected', async () => {
     await verifier.start();
     provider.publish(second);
     await expect(verify(second)).rejects.toThrow('does not match any key of its issuer');
@@ -195,7 +195,7 @@ test('an issuer that is down does not affect another one', async () => {
   await other.close();
 });
 
-test("a token from one issuer signed with another issuer's key is refused", async () => {
+test("a token from one issuer signed with another issuer's key is rejected", async () => {
   const other = await startIdentityProvider();
   other.config.issuer = 'https://other.example';
   other.publish(second);

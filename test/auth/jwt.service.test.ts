@@ -78,7 +78,7 @@ describe('a valid token', () => {
     expect((await verifier.verify(signed(changes, header))).subject).toBe('alice');
   });
 
-  test('has its tier and rate ignored when its issuer is not trusted for them', async () => {
+  test('has its tier and rate ignored when its issuer is not trusted to set them', async () => {
     const claims = await verifier.verify(signed({ tier: 'enterprise', requestsPerMinute: 9 }));
     expect(claims).not.toHaveProperty('tier');
     expect(claims).not.toHaveProperty('requestsPerMinute');
@@ -160,7 +160,7 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['an encrypted token', () => `${encode({ alg: 'dir', enc: 'A256GCM' })}..AAAA.AAAA.AAAA`, /well-formed/],
 ];
 
-describe('a forged token is refused', () => {
+describe('a forged token is rejected', () => {
   test.each(FORGED)('%s', async (_name, token, detail) => {
     const error = await verifier.verify(token()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(AppError);
@@ -213,7 +213,7 @@ describe('an issuer without audience', () => {
   );
 });
 
-describe('an issuer that is trusted for tiers', () => {
+describe('an issuer that is trusted to set tiers', () => {
   const verify = async (changes: Record<string, unknown>) => {
     const config = { ...provider.config, tierClaim: 'https://tollgate.example/tier', requestsPerMinuteClaim: 'rpm' };
     const trusting = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log, now });

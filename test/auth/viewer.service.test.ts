@@ -115,7 +115,7 @@ describe('the Authorization header', () => {
     'Bearer abc, Bearer def',
     'abc',
     `Bearer ${'='.repeat(50_000)}`,
-  ])('%j is refused', async (authorization) => {
+  ])('%j is rejected', async (authorization) => {
     await expect(authenticator.authenticate(authorization)).rejects.toThrow('must have the form `Bearer <credential>`');
     expect(queryCount).toBe(0);
   });
@@ -149,7 +149,7 @@ describe('a token', () => {
     expect(await db.prisma.user.count({ where: { subject } })).toBe(1);
   });
 
-  test('with the same subject from another issuer belongs to another user', async () => {
+  test('with the same subject from another issuer belongs to a different user', async () => {
     const subject = newSubject();
     const config = { ...provider.config, issuer: 'https://second.example' };
     const second = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log });
@@ -178,7 +178,7 @@ describe('a token', () => {
     expect(stored).toMatchObject({ tier: 'BUSINESS', requestsPerMinute: null });
   });
 
-  test('that is refused creates no user', async () => {
+  test('that is rejected creates no user', async () => {
     const subject = newSubject();
     const expired = tokenFor(subject, { exp: Math.floor(Date.now() / 1000) - 60 });
     await expect(authenticator.authenticate(`Bearer ${expired}`)).rejects.toThrow('The token has expired.');
@@ -200,13 +200,13 @@ describe('an API key', () => {
     });
   });
 
-  test('that does not exist is refused', async () => {
+  test('that does not exist is rejected', async () => {
     await expect(authenticator.authenticate(`Bearer ${newApiKey('LIVE')}`)).rejects.toThrow(
       'The API key does not exist.',
     );
   });
 
-  test('with a wrong checksum is refused without a database query, ten thousand times', async () => {
+  test('with a wrong checksum is rejected without a database query, ten thousand times', async () => {
     const { key } = await mintApiKey();
     queryCount = 0;
     for (let index = 0; index < 10_000; index++) {
@@ -219,7 +219,7 @@ describe('an API key', () => {
     expect(queryCount).toBe(0);
   });
 
-  test('that is revoked on one node is refused on the next request to another', async () => {
+  test('that is revoked on one node is rejected on the next request to another', async () => {
     const { key, id } = await mintApiKey();
     const otherNode = createAuthenticator({ db: otherDb, verifier, keyring, log });
     for (let index = 0; index < 3; index++) await otherNode.authenticate(`Bearer ${key}`);

@@ -36,7 +36,7 @@ test('no event is lost or stuck when workers, servers and the database are kille
   for (const name of ['lost', 'stuck', 'miscounted']) expect(numberOf(output, name)).toBe(0);
 }, 240_000);
 
-test('workers that are ended by SIGTERM under load lose nothing and send nothing twice', async () => {
+test('workers that are stopped by SIGTERM under load lose nothing and send nothing twice', async () => {
   const { code, output } = await runChaos('--sigterm', '4', '--seed', '3');
   expect(code, output).toBe(0);
   expect(output).toContain('ended 4 workers by SIGTERM under load, 0 of them uncleanly');

@@ -111,7 +111,7 @@ describe('an error before a command starts', () => {
     });
   });
 
-  test('for a refused credential, exits with 4 and does not print the credential', async () => {
+  test('for a rejected credential, exits with 4 and does not print the credential', async () => {
     const result = await runCli(['deliveries', 'tail'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: 'tg_live_wrong' });
     expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('Set TOLLGATE_API_KEY') });
     expect(result.stdout + result.stderr).not.toContain('tg_live_wrong');

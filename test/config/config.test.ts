@@ -102,7 +102,7 @@ describe('a variable', () => {
     ...['127.0.0.1', '127.0.0.1/32', '169.254.169.254/32:80', 'x'].map((value) => ['EGRESS_ALLOW', value]),
     ...['x', '{}', '[{}]', '[{"issuer":"https://a.example"}]'].map((value) => ['AUTH_ISSUERS', value]),
     ...['k1', 'k1:short', `${SECRET_KEYS},${SECRET_KEYS}`].map((value) => ['SECRET_KEYS', value]),
-  ] as [string, string][])('%s=%s is refused with an error that names the variable', (name, value) => {
+  ] as [string, string][])('%s=%s is rejected with an error that names the variable', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems).not.toEqual([]);
     for (const problem of problems) expect(problem).toMatch(new RegExp(`^${name}: .`));
@@ -235,7 +235,7 @@ describe('the client of the console', () => {
     expect(named.consoleClient?.issuer).toBe('https://two.idp.com/');
   });
 
-  test('refuses an issuer whose tokens would not be accepted', () => {
+  test('rejects an issuer whose tokens would not be accepted', () => {
     const strange = { AUTH_ISSUERS, CONSOLE_CLIENT_ID: 'c', CONSOLE_ISSUER: 'https://three.idp.com/' };
     expect(problemsOf(strange)).toEqual(['CONSOLE_ISSUER: must be one of the issuers in AUTH_ISSUERS']);
     expect(problemsOf({ CONSOLE_CLIENT_ID: 'c' })).toEqual([

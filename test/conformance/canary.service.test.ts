@@ -182,7 +182,7 @@ describe('the service receives secrets', () => {
     await stage.user.rest('GET', path);
   });
 
-  test('as signing secrets and API keys: created, used, rotated and refused', async () => {
+  test('as signing secrets and API keys: created, used, rotated and rejected', async () => {
     const { user, base } = stage;
     const headers = { 'idempotency-key': 'webhook-1' };
     const hook = { url: `${receiver.url}/hook`, eventTypes: ['*'] };

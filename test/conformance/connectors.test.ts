@@ -45,7 +45,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     const { hosts } = VENDORS[type]();
     const rules = { hosts, allowPort: false, mark: MARK, maxBodyBytes: MAX_BODY_BYTES[type] };
 
-    test('carries the event types of the matrix, and no others', () => {
+    test('sends the event types in the matrix, and no others', () => {
       const alone = (kind: EventKind) => definition.carries(kind, new Set([kind]));
       const beside = (kind: EventKind) => definition.carries(kind, new Set(EVENT_KINDS));
       expect(EVENT_KINDS.filter((kind) => alone(kind) || beside(kind))).toEqual(carried);

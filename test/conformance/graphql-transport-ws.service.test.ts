@@ -57,8 +57,8 @@ function subscribe(client: SocketClient, id: string, variables: Record<string, u
 }
 
 /**
- * Causes events until each of these subscriptions has received one. The protocol doesn't acknowledge subscriptions, so
- * the first events can come too early.
+ * Triggers events until each of these subscriptions has received one. The protocol doesn't acknowledge subscriptions,
+ * so the first events can come too early.
  */
 async function hears(client: SocketClient, ids: string[]): Promise<void> {
   const heard = () => new Set(client.received.filter(({ type }) => type === 'next').map(({ id }) => id));
@@ -118,7 +118,7 @@ describe('opening', () => {
   });
 });
 
-describe('refusing', () => {
+describe('protocol violations', () => {
   test.each<[string, unknown]>([
     ['no payload', undefined],
     ['no credential', {}],

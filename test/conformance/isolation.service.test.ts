@@ -141,7 +141,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
   });
 
   test.each(unslotted.map((operation) => [operation.name, operation] as const))(
-    '%s reveals nothing of other users',
+    '%s reveals nothing about other users',
     async (_name, operation) => {
       const answer = await ask(stranger.caller, operation.request({}));
       expectNothingForeign(answer);
@@ -217,7 +217,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     await client.close();
   });
 
-  test('a subscription to their own project, even from a foreign cursor, carries no other user’s events', async () => {
+  test('a subscription to their own project, even from another user’s cursor, has no events of other users', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     const foreign = await cursorOf(tenants.bob, tenants.secret.ids.Project);
     const { query } = OPERATIONS.find(({ name: title }) => title === 'subscription eventRecorded')!.request({}) as {
@@ -257,7 +257,7 @@ async function cursorOf(owner: TestUser, projectId: string): Promise<string> {
 }
 
 /** Shows that the requests above are rejected because of who sends them, not because they are invalid. */
-describe('every operation responds to the owner and shows what was planted', () => {
+describe('every operation succeeds for the owner and returns their data', () => {
   // Reads first, then changes, then deletions.
   const rank = ({ name, isWrite }: Operation) => {
     if (/deleteProject$|DELETE [^:]*:projectId$/.test(name)) return 3;

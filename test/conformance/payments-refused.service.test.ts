@@ -114,7 +114,7 @@ describe('an unpaid request', () => {
   });
 });
 
-describe('a malformed payment header is 400', () => {
+describe('a malformed payment header returns 400', () => {
   const body = () => ({ x402Version: 2, accepted: accepted(), payload: {} });
   const withAuthorization = async (changes: object) => {
     const { signature, authorization } = await sign(buyer);
@@ -163,7 +163,7 @@ describe('a malformed payment header is 400', () => {
   });
 });
 
-describe("a payment that doesn't meet the terms is 402 and isn't recorded", () => {
+describe("a payment that doesn't meet the terms gets 402 and isn't recorded", () => {
   const cases: [string, () => Promise<Record<string, string>>, string][] = [
     [
       'another scheme',
@@ -263,7 +263,7 @@ describe("a payment that doesn't meet the terms is 402 and isn't recorded", () =
   });
 });
 
-describe('a payment that the facilitator refuses is 402, and recorded as failed', () => {
+describe('a payment that the facilitator rejects gets 402 and is recorded as failed', () => {
   const otherSigner = async () => (await sign(await rails.wallet(0n))).signature;
   const cases: [string, () => Promise<Signed>, string][] = [
     [
@@ -349,14 +349,14 @@ describe('a payment that the facilitator refuses is 402, and recorded as failed'
   });
 });
 
-test("another route's payment is refused for its price, and after settlement for its request", async () => {
+test("another route's payment is rejected for its price, and after settlement for its request", async () => {
   const cheap = v2Headers(await sign(buyer));
   expect((await ask(cheap, '/dear')).status).toBe(402);
   expect((await ask(cheap)).status).toBe(200);
   expect((await ask(cheap, '/weather?again')).status).toBe(409);
 });
 
-test("another project's payment is refused with 409", async () => {
+test("another project's payment is rejected with 409", async () => {
   const neighbour = await createShop(app, await app.user('bob'), {
     '/weather': { upstreamUrl: `${upstream.url}/now` },
   });
@@ -382,7 +382,7 @@ test('a payment from the receiving wallet itself works like any other', async ()
   expect(await rails.chain.balanceOf(address)).toBe(before);
 });
 
-test('an address whose payments keep being refused is rate limited', async () => {
+test('an address whose payments keep being rejected is rate limited', async () => {
   const answers = [];
   for (let time = 0; time < 70 && answers.at(-1) !== 429; time++) {
     answers.push((await ask(v2Headers(await sign(await rails.wallet(0n))))).status);

@@ -63,7 +63,7 @@ async function eventsOf(paymentId: string): Promise<string[]> {
 }
 
 describe("a facilitator that can't verify", () => {
-  test('because it is down causes a 503, and the same payment works when it is back', async () => {
+  test('because it is down causes a 503, and the same payment works once it is back', async () => {
     await rails.facilitator.goDown();
     const buyer = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(buyer));
@@ -101,7 +101,7 @@ describe("a facilitator that can't verify", () => {
 });
 
 describe('a settlement', () => {
-  test("that is refused causes a 402, and nobody gets the upstream's response", async () => {
+  test("that is rejected returns 402, and nobody gets the upstream's response", async () => {
     const buyer = await rails.wallet(10_000n);
     // The money left the wallet between verification and settlement.
     upstream.handle(async () => {
@@ -167,7 +167,7 @@ describe('a settlement', () => {
     },
   );
 
-  test('with an unknown outcome is 503 and not a failure, and a retry settles it and gets the response', async () => {
+  test('with an unknown outcome returns 503, and a retry settles the payment and gets the response', async () => {
     rails.facilitator.misbehave('settle', (response) => void response.destroy());
     const buyer = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(buyer));
@@ -210,7 +210,7 @@ describe('a settlement', () => {
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
 
-  test('while the facilitator is down is 503, and a retry settles it when it is back', async () => {
+  test('while the facilitator is down returns 503, and a retry settles it when it is back', async () => {
     upstream.handle(async () => {
       await rails.facilitator.goDown();
       return { body: 'served' };

@@ -60,7 +60,7 @@ test('migrations are applied once each, in the order of their names, including f
   expect(await rowsOf('SELECT number FROM note ORDER BY number')).toEqual([{ number: 7 }, { number: 11 }]);
 });
 
-test('applied migrations are recorded as by `prisma migrate`', async () => {
+test('applied migrations are recorded the way `prisma migrate` records them', async () => {
   const sql = 'CREATE TABLE note (number INTEGER);\n';
   await writeMigration(FIRST, sql);
   await apply();
@@ -98,7 +98,7 @@ test('a failed migration is rolled back without the earlier ones, and can be fix
   expect(await apply()).toEqual({ applied: [SECOND] });
 });
 
-test('a migration that was edited after it was applied is refused, and nothing later is applied', async () => {
+test('a migration that was edited after it was applied is rejected, and nothing later is applied', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   await writeMigration(FIRST, 'CREATE TABLE note (number BIGINT)');
@@ -114,7 +114,7 @@ test('line endings that a checkout rewrote do not count as an edit', async () =>
   expect(await apply()).toEqual({ applied: [] });
 });
 
-test('a migration that another tool recorded as failed is refused until it is marked as rolled back', async () => {
+test('a migration that another tool recorded as failed is rejected until it is marked as rolled back', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   await pool.query('DROP TABLE note; UPDATE _prisma_migrations SET finished_at = NULL');

@@ -180,7 +180,7 @@ test('dropping a partition does not block others behind a long read, and finishe
   expect(await isEmpty('Event')).toBe(true);
 });
 
-test('deleting a webhook deletes its deliveries and attempts in all partitions, and deleting a project everything', async () => {
+test('deleting a webhook deletes its deliveries and attempts in all partitions, and deleting a project deletes everything', async () => {
   await withPartitionsOf(60);
   await addHistory(50);
   await addHistory(1);

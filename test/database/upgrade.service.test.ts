@@ -67,7 +67,7 @@ describe.each(OLDER)('a database of the version with %s', (version) => {
     await database?.drop();
   });
 
-  test('is upgraded at the start, keeps and serves all rows, and sends its deliveries', async () => {
+  test('is upgraded at startup, keeps and serves all rows, and sends its deliveries', async () => {
     expect(copied).toMatchObject({ User: 1, Project: 1, ApiKey: 1, Webhook: 1, Endpoint: 1, Event: 1, Delivery: 1 });
     const start = async (ROLES: string) => {
       const app = await startTestApp({ databaseUrl: database.url, dataDir: current.dataDir, env: { ROLES } });

@@ -277,7 +277,7 @@ describe('a worker that stops', () => {
     expect(await stage.delivery(later)).toMatchObject({ status: 'PENDING', leaseToken: 0 });
   });
 
-  test('gives back deliveries that it claimed but did not start', async () => {
+  test('releases deliveries that it claimed but did not start', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = await receive(async () => {
       await promise;
@@ -324,7 +324,7 @@ describe('a worker that stops', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('gives back deliveries that do not finish in time', async () => {
+  test('releases deliveries that do not finish in time', async () => {
     const receiver = await receive((_request, _response, index) => (index === 0 ? undefined : {}));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);

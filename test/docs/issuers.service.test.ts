@@ -80,7 +80,7 @@ describe.each(PROVIDERS)('the recipe for $name', ({ name, claims, others }) => {
     expect((await verify({})).subject).toBe('alice');
   });
 
-  test.each(Object.entries(others))('refuses %s', async (_what, changes) => {
+  test.each(Object.entries(others))('rejects %s', async (_what, changes) => {
     await expect(verify(changes)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 });

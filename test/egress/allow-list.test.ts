@@ -60,7 +60,7 @@ describe('parseEgressAllow', () => {
     ['[fd00::1]/64:4010', 'starts at fd00::'],
     ['127.0.0.1/32:0', 'between 1 and 65535'],
     ['127.0.0.1/32:65536', 'between 1 and 65535'],
-  ])('refuses %j: %s', (text, reason) => {
+  ])('rejects %j: %s', (text, reason) => {
     expect(() => parseEgressAllow(text)).toThrow(reason);
   });
 

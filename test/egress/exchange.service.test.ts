@@ -92,7 +92,7 @@ describe('an egress request', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('is refused by a closed egress', async () => {
+  test('is rejected by a closed egress', async () => {
     await using receiver = await startReceiver();
     const egress = createTestEgress({ allow: loopback(receiver) });
     await egress.get(receiver.url);

@@ -31,7 +31,7 @@ afterEach(() => {
 
 describe('a hostile target', () => {
   test.each(hostileUrls(4010))(
-    'is refused before a socket or lookup, always with the same message: %j',
+    'is rejected before a socket or lookup, always with the same message: %j',
     async (url) => {
       await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
       expect(await egress.failureOf(url)).toMatchObject(REFUSAL);
@@ -39,7 +39,7 @@ describe('a hostile target', () => {
     },
   );
 
-  test.each(DENIED)('is refused in every spelling of random addresses in %s', async (cidr) => {
+  test.each(DENIED)('is rejected in every spelling of random addresses in %s', async (cidr) => {
     await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
     await fc.assert(
       fc.asyncProperty(addressIn(cidr), async (address) => {
@@ -52,7 +52,7 @@ describe('a hostile target', () => {
   });
 
   // Streaming callers use their own URLs, and undici never passes a literal address to a lookup function.
-  test.each(DENIED)('is refused by the connector alone, for random addresses in %s', async (cidr) => {
+  test.each(DENIED)('is rejected by the connector alone, for random addresses in %s', async (cidr) => {
     await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
     await fc.assert(
       fc.asyncProperty(addressIn(cidr), fc.constantFrom('http', 'https'), async (address, scheme) => {
@@ -63,7 +63,7 @@ describe('a hostile target', () => {
     expect(egress.lookups).toEqual([]);
   });
 
-  test.each(DENIED)('is refused if any address of a name is in %s', async (cidr) => {
+  test.each(DENIED)('is rejected if any address of a name is in %s', async (cidr) => {
     let answers: string[] = [];
     await using egress = createTestEgress({ lookup: async () => answers });
     await fc.assert(

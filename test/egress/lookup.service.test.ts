@@ -46,7 +46,7 @@ describe('createLookup', () => {
     expect(new Set(await Promise.all(slow))).toEqual(new Set(['failed']));
   });
 
-  test('makes the guard refuse a name with one private address among public ones', async () => {
+  test('makes the guard reject a name with one private address among public ones', async () => {
     await using dns = await startDnsServer((_name, type) => (type === 'A' ? ['93.184.216.34'] : ['fd00::1']));
     await using egress = createTestEgress({ lookup: createLookup([dns.address]) });
     expect(await egress.failureOf('https://mixed.example/')).toMatchObject({ errorClass: 'target_not_allowed' });

@@ -64,7 +64,7 @@ describe('OriginPools', () => {
     await pools.close();
   });
 
-  test('refuses requests after it is closed or destroyed', async () => {
+  test('rejects requests after it is closed or destroyed', async () => {
     await using receiver = await startReceiver();
     for (const end of ['close', 'destroy'] as const) {
       const pools = new OriginPools({}, 100);

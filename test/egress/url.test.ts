@@ -31,11 +31,11 @@ describe('checkTargetUrl', () => {
     expect(checkTargetUrl(url, nothing)).toEqual({ ok: true, url: new URL(url) });
   });
 
-  test.each(hostileUrls(4010))('refuses %j', (url) => {
+  test.each(hostileUrls(4010))('rejects %j', (url) => {
     expect(checkTargetUrl(url, nothing).ok).toBe(false);
   });
 
-  test.each([...DENIED_IPV4, ...DENIED_IPV6])('refuses every spelling of addresses in %s', (cidr) => {
+  test.each([...DENIED_IPV4, ...DENIED_IPV6])('rejects every spelling of addresses in %s', (cidr) => {
     fc.assert(
       fc.property(addressIn(cidr), fc.constantFrom(...FORMS), (address, form) =>
         spellings(address).every((host) => messageOf(form(host))),
@@ -66,7 +66,7 @@ describe('checkTargetUrl', () => {
     ['https://example.com:65536/', 'absolute URL'],
     [`https://example.com/${'a'.repeat(2_029)}`, '2048 bytes'],
     [`https://example.com/${'é'.repeat(1_015)}`, '2048 bytes'],
-  ])('explains why %j is refused', (url, part) => {
+  ])('explains why %j is rejected', (url, part) => {
     expect(messageOf(url)).toContain(part);
   });
 

@@ -36,7 +36,7 @@ test('a field has the same data type in every event type that has it', () => {
   }
 });
 
-describe('a filter passes or stops an event as specified', () => {
+describe('a filter matches events as specified', () => {
   test.each<[string, Json, Data, boolean]>([
     ['a value alone means equal to', { 'data.method': 'GET' }, {}, true],
     ['several fields must all match', { 'data.method': 'GET', 'data.asset': 'EURC' }, {}, false],
@@ -79,7 +79,7 @@ describe('a filter passes or stops an event as specified', () => {
   });
 });
 
-describe('an invalid filter is refused with the path of the error', () => {
+describe('an invalid filter is rejected with the path of the error', () => {
   const deep = (levels: number): Json => (levels === 0 ? { 'data.method': 'GET' } : { not: deep(levels - 1) });
 
   test.each<[unknown, string]>([

@@ -66,7 +66,7 @@ describe.each([
     }
   });
 
-  test('is refused if it contains a mask that does not match the stored URL', async () => {
+  test('is rejected if it contains a mask that does not match the stored URL', async () => {
     const { id } = await create();
     const wrong = [
       masked.replace('example.com', 'example.org'),

@@ -26,7 +26,7 @@ const FILTERS: [name: string, filter: object, pointer: string][] = [
 ];
 
 test.each(FILTERS)(
-  'a NUL character in a filter is refused with a pointer to it: %s',
+  'a NUL character in a filter is rejected with a pointer to it: %s',
   async (_name, filter, pointer) => {
     const webhook = await createWebhook(alice, project.base);
     const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer, message: 'Must not contain NUL characters.' }] };
@@ -45,7 +45,7 @@ test.each(FILTERS)(
   },
 );
 
-test('a NUL character in a GraphQL literal is refused', async () => {
+test('a NUL character in a GraphQL literal is rejected', async () => {
   const text = 'description: "before\\u0000behind"';
   const webhook = `projectId: "${project.id}", url: "${GOOD.webhook.url}", eventTypes: [ALL]`;
   const { errors } = await alice.graphql(

@@ -62,7 +62,7 @@ describe('a document with thirty mutations', () => {
     expect(Number(/r=(\d+)/.exec(answer.headers.get('ratelimit')!)![1])).toBeLessThan(20);
   });
 
-  test('is refused as a whole if it exceeds the remaining limit', async () => {
+  test('is rejected as a whole if it exceeds the remaining limit', async () => {
     const token = await agreed('refused', 31);
     for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
     const answer = await post(token, THIRTY);
@@ -81,7 +81,7 @@ describe('a document with thirty mutations', () => {
     expect((await post(token, '{ viewer { tier } }')).status).toBe(429);
   });
 
-  test('is also refused over a WebSocket', async () => {
+  test('is also rejected over a WebSocket', async () => {
     const token = await agreed('socket', 31);
     const client = await connectSocket(app.url, token);
     for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);

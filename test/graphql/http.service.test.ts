@@ -28,7 +28,7 @@ describe('GraphQL over HTTP', () => {
     'multipart/form-data; boundary=x',
     'text/plain',
     'application/graphql',
-  ])('refuses %s, which another site could send without a preflight request', async (type) => {
+  ])('rejects %s, which another site could send without a preflight request', async (type) => {
     const response = await ask({ method: 'POST', headers: { 'content-type': type }, body: 'query={viewer{tier}}' });
     expect(response.status).toBe(415);
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] });
@@ -46,7 +46,7 @@ describe('GraphQL over HTTP', () => {
     expect(body.data).toEqual([]);
   });
 
-  test('refuses a batch', async () => {
+  test('rejects a batch', async () => {
     const response = await ask({
       method: 'POST',
       headers: { 'content-type': 'application/json' },

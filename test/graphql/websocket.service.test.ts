@@ -221,7 +221,7 @@ test('messages count toward the backlog until their operations end', async () =>
   expect(dropped).toEqual(['stream']);
 });
 
-test('once the credential is no longer valid, the next operation is refused and the socket closed', async () => {
+test('once the credential is no longer valid, the next operation is rejected and the socket closed', async () => {
   let isGood = true;
   const identify = async () => {
     if (!isGood) throw new AppError('UNAUTHENTICATED');

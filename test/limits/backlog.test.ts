@@ -66,7 +66,7 @@ test('a process over its limit drops a stream of the account with the most bytes
   expect(reasons).toEqual(['process']);
 });
 
-test('a dropped stream is cut off if its unsent bytes take the room of others', () => {
+test('a dropped stream is cut off if its unsent bytes leave too little room for others', () => {
   const { backlogs, open, ends } = start();
   open('a', 'a1', 100).hold(100);
   open('a', 'a2').hold(90);

@@ -71,7 +71,7 @@ describe('the rate limit', () => {
       ),
     ));
 
-  test('never refuses requests at an even pace', () =>
+  test('never rejects requests that come at an even pace', () =>
     fc.assert(
       fc.asyncProperty(limits, async (limit) => {
         const { takeMany, take, pass } = limiterWithClock();
@@ -146,7 +146,7 @@ describe('the rate limit headers', () => {
     });
   });
 
-  test('of a refused request include Retry-After', async () => {
+  test('of a rejected request include Retry-After', async () => {
     const { take } = limiterWithClock();
     await take('a', 4, 4);
     expect(rateLimitHeaders(await take('a', 4))).toEqual({

@@ -13,7 +13,7 @@ async function exhaust(user: TestUser, times: number) {
 }
 
 describe('requests of an account', () => {
-  test('are limited by its tier, and a refused one gets 429 with Retry-After', async () => {
+  test('are limited by its tier, and a rejected one gets 429 with Retry-After', async () => {
     const starter = await app.user('starter', 'STARTER');
     const statuses = await exhaust(starter, 70);
     const admitted = statuses.filter((status) => status === 200).length;
@@ -48,12 +48,12 @@ describe('requests of an account', () => {
     expect(answer.errors[0]!.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
   });
 
-  test('are counted separately for another account', async () => {
+  test("don't count against another account", async () => {
     const other = await app.user('somebody-else', 'STARTER');
     expect((await other.rest('GET', '/api/projects')).status).toBe(200);
   });
 
-  test('of the tier ENTERPRISE are unlimited, unless the token has a limit', async () => {
+  test('of the ENTERPRISE tier are unlimited, unless the token has a limit', async () => {
     const unlimited = await app.user('unlimited', 'ENTERPRISE');
     expect(new Set(await exhaust(unlimited, 150))).toEqual(new Set([200]));
     expect((await unlimited.rest('GET', '/api/projects')).headers.get('ratelimit')).toBeNull();

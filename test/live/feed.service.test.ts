@@ -173,7 +173,7 @@ describe('a feed without a cursor', () => {
     expect(await untilNow(items)).toEqual([written]);
   });
 
-  test('shows events once that are committed in another order than written', async () => {
+  test('shows events once, even if they are committed in a different order than written', async () => {
     const items = await events();
     const slow = await begin();
     const first = await insertEvent(slow);
@@ -207,7 +207,7 @@ describe('a feed without a cursor', () => {
     expect(await untilNow(items)).toEqual([]);
   });
 
-  test('shows events from machines with other clocks', async () => {
+  test('shows events from machines whose clocks differ', async () => {
     const items = await events();
     const written = [
       await insertEvent(db.pool, { id: eventIdAt(Date.now() + 600_000) }),
@@ -295,7 +295,7 @@ describe('a feed from a cursor', () => {
   });
 
   test.each(['', 'x', '1.2.3.4.', '\u0000', 'evt_01jc9x2v5qe3w8k4m6n7p9r0st'])(
-    'refuses the cursor %j with its field',
+    'rejects the cursor %j with its field',
     async (after) => {
       const refused = expect.objectContaining({
         code: 'VALIDATION_FAILED',

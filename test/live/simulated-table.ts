@@ -106,7 +106,7 @@ export function createSimulatedTable(pageSize: number) {
         nowMilliseconds: now,
       };
     },
-    /** Returns the current rows, with the transactions that the look found. */
+    /** Returns the current rows, with the transactions that the read found. */
     async load(wanted: readonly FoundRow[]): Promise<Map<string, SimulatedRow>> {
       const found = wanted.flatMap(({ id, milliseconds, transaction }) => {
         const row = rows.get(id);

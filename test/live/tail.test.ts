@@ -62,7 +62,7 @@ describe('a tail', () => {
           let cursor = encodeCursor(table.beginning());
           let progress = decodeCursor('Delivery', cursor);
 
-          /** Looks once, until the client is cut off. Returns whether there were items. */
+          /** Reads once, until the client is cut off. Returns whether there were items. */
           async function look(): Promise<boolean> {
             const { actionsPerRead, itemsUntilCut } = paces.next().value!;
             const reader = {
@@ -131,7 +131,7 @@ describe('a tail', () => {
     );
   });
 
-  /** Returns at most `most` rows of one look, and the progress after the last of them. */
+  /** Returns at most `most` rows of one read, and the progress after the last of them. */
   async function lookAt(table: ReturnType<typeof createSimulatedTable>, from: Progress, most = Infinity) {
     const items = lookOnce({ present: (row: SimulatedRow, reached) => ({ id: row.id, reached }) }, table, from);
     const ids: string[] = [];
@@ -167,7 +167,7 @@ describe('a tail', () => {
     expect(shown).toEqual([...table.rows.keys()]);
   });
 
-  test('makes progress with frequent cutoffs, even after more was in doubt than a cursor holds', async () => {
+  test('makes progress with frequent cutoffs, even after more transactions were in doubt than a cursor holds', async () => {
     const table = createSimulatedTable(1_000);
     const start = table.beginning();
     table.begin(0);
@@ -218,7 +218,7 @@ describe('a tail', () => {
   });
 });
 
-describe('a look at the table', () => {
+describe('reading the table', () => {
   const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
 
   test('does not read rows older than the longest transaction, or old rows at all if nothing happened since', async () => {
@@ -290,7 +290,7 @@ describe('a waiting tail', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('looks only a few times during a burst of hints', async () => {
+  test('reads only a few times during a burst of hints', async () => {
     const looks: number[] = [];
     let hints = 0;
     let wake = () => {};
@@ -317,7 +317,7 @@ describe('a waiting tail', () => {
     for (const [index, at] of looks.slice(1).entries()) expect(at - looks[index]!).toBeGreaterThan(35);
   });
 
-  test('does not lose a hint that arrives during a look', async () => {
+  test('does not lose a hint that arrives during a read', async () => {
     const table = createSimulatedTable(10);
     let wake = () => {};
     let looks = 0;
@@ -410,7 +410,7 @@ describe('a cursor', () => {
     [encodeCursor(progress).toUpperCase(), 'another case'],
     [`\u0000${encodeCursor(progress)}`, 'a NUL byte'],
     ['1.2.3.4.5', 'numbers'],
-  ])('is refused with its field if it is invalid: %j, %s', (cursor) => {
+  ])('is rejected with its field if it is invalid: %j, %s', (cursor) => {
     expect(() => decodeCursor('Event', cursor)).toThrow(
       expect.objectContaining({ code: 'VALIDATION_FAILED', fields: [expect.objectContaining({ pointer: '/after' })] }),
     );

@@ -220,7 +220,7 @@ async function expectRefused(method: 'POST' | 'PATCH', path: string, body: unkno
 type Row = (typeof WRONG)[number];
 const titled = (rows: Row[]) => rows.map((row) => ({ ...row, at: row.pointer ?? `/${row.field}` }));
 
-describe('REST refuses an invalid value with its pointer and writes nothing', () => {
+describe('REST rejects an invalid value with its pointer and writes nothing', () => {
   test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('creating a $kind: $field at $at', async (row) => {
     const before = await snapshot();
     for (const value of row.values) {
@@ -239,7 +239,7 @@ describe('REST refuses an invalid value with its pointer and writes nothing', ()
   });
 });
 
-describe('GraphQL refuses the same values with the same pointers and writes nothing', () => {
+describe('GraphQL rejects the same values with the same pointers and writes nothing', () => {
   const capital = (kind: Kind) =>
     ({ project: 'Project', endpoint: 'Endpoint', webhook: 'Webhook', connector: 'Connector', key: 'ApiKey' })[kind];
 
@@ -259,7 +259,7 @@ describe('GraphQL refuses the same values with the same pointers and writes noth
     expect(requestId, label).toMatch(/^req_/);
     expect(Object.values(data ?? { none: null }), label).toEqual([null]);
     if (code === 'VALIDATION_FAILED') expect(field, label).toBe(pointer);
-    // A value of the wrong type is refused before validation, with the same field if the message names one.
+    // A value of the wrong type is rejected before validation, with the same field if the message names one.
     else if (!errors![0]!.message.includes('was not provided') && !errors![0]!.message.includes('is not defined')) {
       expect(field, label).toBe(pointer);
     }

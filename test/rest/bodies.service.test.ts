@@ -23,7 +23,7 @@ const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const withUtf8 = (...bytes: number[]) =>
   Buffer.concat([Buffer.from('{"name":"'), Buffer.from(bytes), Buffer.from(`","walletAddress":"${WALLET}"}`)]);
 
-describe('a malformed body is refused and nothing is written', () => {
+describe('a malformed body is rejected and nothing is written', () => {
   const MALFORMED: [string, string | Buffer][] = [
     ['an unfinished object', '{"name":"x"'],
     ['a trailing comma', '{"name":"x",}'],
@@ -53,7 +53,7 @@ describe('a malformed body is refused and nothing is written', () => {
   });
 });
 
-describe('a body that is not a JSON object is refused', () => {
+describe('a body that is not a JSON object is rejected', () => {
   test.each(['[]', '"x"', '1', 'true', 'null', nested(64), '[{"name":"x"}]'])('%s', async (body) => {
     const answer = await post({ body: Buffer.from(body) });
     expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '' }] } });
@@ -70,7 +70,7 @@ describe('a body that is not a JSON object is refused', () => {
 
 describe('keys with a special meaning in JavaScript are ordinary fields', () => {
   test.each(['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', '', '\0', 'na~me/x'])(
-    'an unknown field %j is refused with its pointer',
+    'an unknown field %j is rejected with its pointer',
     async (key) => {
       const before = await countProjects();
       const body = `{${JSON.stringify(key)}:{"name":"y"},${good.slice(1)}`;
@@ -82,7 +82,7 @@ describe('keys with a special meaning in JavaScript are ordinary fields', () => 
     },
   );
 
-  test('__proto__ inside a config is refused with its pointer', async () => {
+  test('__proto__ inside a config is rejected with its pointer', async () => {
     const { base } = await createProject(alice);
     const config = JSON.stringify(GOOD.connector.config);
     const body = `{"type":"slack","eventTypes":["*"],"config":{"__proto__":{"webhookUrl":"x"},${config.slice(1)}}`;
@@ -109,7 +109,7 @@ describe('an equivalent request is accepted with', () => {
   });
 });
 
-describe('an unsupported content type is refused', () => {
+describe('an unsupported content type is rejected', () => {
   test.each([
     'text/plain',
     'text/json',
@@ -148,7 +148,7 @@ describe('an unsupported content type is refused', () => {
   });
 });
 
-describe('a body that is too large is refused', () => {
+describe('a body that is too large is rejected', () => {
   const large = `{"name":"${'x'.repeat(10_000_000)}","walletAddress":"${WALLET}"}`;
 
   test('if its Content-Length says so', async () => {
@@ -241,7 +241,7 @@ describe('an action without a required body', () => {
       ['a field that is already in the path', 422, { body: { id: 'wh_01jc9x2v5qe3w8k4m6n7p9r0st' } }],
       ['a list', 422, { body: [] }],
       ['plain text', 415, { body: 'x', headers: { 'content-type': 'text/plain' } }],
-    ])('refuses %s', async (_name, status, request) => {
+    ])('rejects %s', async (_name, status, request) => {
       expect((await rest.send(alice, 'POST', actions[name]!, request)).status).toBe(status);
     });
   });

@@ -45,7 +45,7 @@ function expectReplay(answer: RestAnswer<Resource>, first: RestAnswer<Resource>)
 
 describe('a retry with the same Idempotency-Key', () => {
   test.each(['endpoints', 'webhooks', 'connectors', 'keys'] as const)(
-    'to %s returns the first response, including secrets, and creates nothing',
+    'to %s returns the original response, including secrets, and creates nothing',
     async (list) => {
       const body = { endpoints: GOOD.endpoint, webhooks: GOOD.webhook, connectors: GOOD.connector, keys: GOOD.key }[
         list
@@ -68,7 +68,7 @@ describe('a retry with the same Idempotency-Key', () => {
     expect((await post(path, undefined, newKey())).body.secret).not.toBe(first.body.secret);
   });
 
-  test('returns the first response even if the resource was deleted', async () => {
+  test('returns the original response even if the resource was deleted', async () => {
     const key = newKey();
     const first = await post(`${base}/endpoints`, GOOD.endpoint, key);
     await rest.send(alice, 'DELETE', `${base}/endpoints/${first.body.id}`);
@@ -81,7 +81,7 @@ describe('a retry with the same Idempotency-Key', () => {
     expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key), first);
   });
 
-  test('to another process returns the first response', async () => {
+  test('to another process returns the original response', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const key = newKey();
@@ -96,7 +96,7 @@ describe('a retry with the same Idempotency-Key', () => {
   });
 });
 
-describe('an Idempotency-Key is refused with', () => {
+describe('an Idempotency-Key is rejected with', () => {
   test.each<[string, () => [path: string, body: object]]>([
     ['another body', () => [`${base}/endpoints`, { ...GOOD.endpoint, priceUsd: '0.02' }]],
     ['an additional field', () => [`${base}/endpoints`, { ...GOOD.endpoint, description: 'x' }]],
@@ -195,7 +195,7 @@ describe('Idempotency-Keys', () => {
   });
 });
 
-describe('a refused request', () => {
+describe('a rejected request', () => {
   test('can be corrected and sent with the same Idempotency-Key', async () => {
     const key = newKey();
     expect((await post(`${base}/endpoints`, { ...GOOD.endpoint, priceUsd: '-1' }, key)).status).toBe(422);

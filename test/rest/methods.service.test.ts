@@ -63,7 +63,7 @@ test('HEAD returns the Content-Length of GET', async () => {
   expect((await rest.send(undefined, 'HEAD', base)).status).toBe(401);
 });
 
-test('TRACE is refused and echoes nothing', async () => {
+test('TRACE is rejected and echoes nothing', async () => {
   const [answer] = await sendRaw(app.url, [
     'TRACE /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n\r\n',
   ]);
@@ -108,7 +108,7 @@ describe('a browser from another origin', () => {
       const read = await client.send(bob, 'GET', '/api/projects', { headers: { origin: 'https://b.example' } });
       expect(read.headers.get('access-control-allow-origin')).toBe('https://b.example');
       expect(read.headers.get('access-control-expose-headers')).toContain('location');
-      // The browser must be able to read refusals.
+      // The browser must be able to read error responses.
       const refused = await client.send(undefined, 'GET', '/api/projects', {
         headers: { origin: 'https://b.example' },
       });

@@ -21,7 +21,7 @@ function open(overrides: Partial<IdempotencyStore> = {}) {
 const fail = (error: unknown) => async () => Promise.reject(error);
 const broken = fail(new Error('the database is gone'));
 
-test('a refused request frees its Idempotency-Key', async () => {
+test('a rejected request frees its Idempotency-Key', async () => {
   const { calls, run } = open();
   await expect(run(fail(new AppError('CONFLICT')))).rejects.toMatchObject({ code: 'CONFLICT' });
   expect(calls).toEqual(['abandon']);
@@ -42,7 +42,7 @@ test('a successful request returns its response even if it cannot be stored', as
   expect(warn).toHaveBeenCalledOnce();
 });
 
-test('a refused request returns its error even if the Idempotency-Key cannot be freed', async () => {
+test('a rejected request returns its error even if the Idempotency-Key cannot be freed', async () => {
   const { warn, run } = open({ abandon: broken });
   await expect(run(fail(new AppError('VALIDATION_FAILED')))).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
   expect(warn).toHaveBeenCalledOnce();

@@ -60,25 +60,25 @@ describe('a request body', () => {
     expect((await send(request('POST /api/projects HTTP/1.1', headers, good))).status).toBe(201);
   });
 
-  test('with an invalid chunk length is refused', async () => {
+  test('with an invalid chunk length is rejected', async () => {
     expectProblem(await send(request('POST /api/projects HTTP/1.1', chunked, 'zz\r\n{}\r\n0\r\n\r\n')), 400);
   });
 
-  test('with two lengths is refused', async () => {
+  test('with two lengths is rejected', async () => {
     const both = [...chunked, 'Content-Length: 2'];
     expectProblem(await send(request('POST /api/projects HTTP/1.1', both, '2\r\n{}\r\n0\r\n\r\n')), 400);
     const twice = [JSON_TYPE, 'Content-Length: 2', 'Content-Length: 3'];
     expectProblem(await send(request('POST /api/projects HTTP/1.1', twice, '{}')), 400);
   });
 
-  test.each(['-2', '2x', '0x2', '1e1', '99999999999999999999'])('with the length %s is refused', async (length) => {
+  test.each(['-2', '2x', '0x2', '1e1', '99999999999999999999'])('with the length %s is rejected', async (length) => {
     const headers = [JSON_TYPE, `Content-Length: ${length}`];
     const answer = await send(request('POST /api/projects HTTP/1.1', headers, '{}'));
     expect([400, 413]).toContain(answer.status);
   });
 });
 
-describe('an invalid request is refused as problem+json', () => {
+describe('an invalid request is rejected as problem+json', () => {
   test.each<[string, () => string, number]>([
     ['garbage', () => 'garbage\r\n\r\n', 400],
     ['an unknown method', () => request('FOO /api/projects HTTP/1.1'), 400],
@@ -204,7 +204,7 @@ describe('paths', () => {
   });
 });
 
-test('a connection stays open after refused requests', async () => {
+test('a connection stays open after rejected requests', async () => {
   const answers = await sendRaw(
     app.url,
     [

@@ -33,7 +33,7 @@ describe('SECRET_KEYS', () => {
     ['a third part', `a:${KEY_A}:x`],
     ['the same ID twice', `a:${KEY_A},a:${KEY_B}`],
     ['a trailing comma', `a:${KEY_A},`],
-  ])('%s is refused without repeating the key', (_what, text) => {
+  ])('%s is rejected without repeating the key', (_what, text) => {
     const error = catchError(() => parseKeyring(text));
     expect(error.message).toMatch(/^Entry \d/);
     for (const key of [KEY_A, KEY_B, 'BwcHBw', '070707']) expect(error.message).not.toContain(key);

@@ -78,7 +78,7 @@ describe('the secret box', () => {
     ['a line break', (sealed: string) => `${sealed}\n`],
     ['the plaintext', () => 'whsec_plain'],
     ['nothing', () => ''],
-  ])('refuses %s', (_what, alter) => {
+  ])('rejects %s', (_what, alter) => {
     expect(() => box.open(alter(box.seal('secret', CONTEXT)), CONTEXT)).toThrow('cannot be decrypted');
   });
 

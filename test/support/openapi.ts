@@ -68,7 +68,7 @@ export async function loadOpenApi(url: string) {
 
       if (path === OPENAPI_PATH && status === 200) return;
       if (!operation) {
-        // Undocumented operations must be refused.
+        // Undocumented operations must be rejected.
         const expected = template || path === OPENAPI_PATH ? [405, 400] : [404, 400];
         if (!expected.includes(status)) throw new Error(`${label}: the document has no such operation`);
         checkProblem();

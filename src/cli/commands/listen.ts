@@ -61,7 +61,7 @@ async function listen(session: Session, options: Options): Promise<void> {
   if (target) note(`${counts.forwarded} forwarded, ${counts.failed} failed.`);
 }
 
-/** Sends an event as the service sends webhooks: same body, same headers. It doesn't retry; failures are shown. */
+/** Sends an event the way the service sends webhooks: same body, same headers. It doesn't retry; failures are shown. */
 async function forward(event: CliEventFragment, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
   const { id, version, test, timestamp, projectId, data } = event;
   const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };

@@ -5,11 +5,11 @@ import type { Egress } from '../../egress/egress.ts';
 /** The result of a check. `advice` says what to do about it. */
 export type Finding = { check: string; status: 'ok' | 'warning' | 'failed'; message: string; advice?: string };
 
-/** What the checks examine: a service with the same environment. */
+/** What the checks examine: the service that this environment configures. */
 export type Patient = Surroundings & { db: Database };
 export type Surroundings = { config: Config; egress: Egress };
 
-/** Creates findings of a check. */
+/** Creates the findings of a check. */
 export function findingsOf(check: string) {
   return {
     ok: (message: string): Finding => ({ check, status: 'ok', message }),

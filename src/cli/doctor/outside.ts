@@ -150,7 +150,7 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
   }
 }
 
-/** Checks outgoing connections with the first URL of the configuration, and compares clocks with it. */
+/** Checks outgoing connections with the first URL in the configuration, and compares clocks with it. */
 export async function checkWayOut({ config, egress }: Surroundings): Promise<Finding[]> {
   const { ok, failed } = findingsOf('outgoing connections');
   const url =

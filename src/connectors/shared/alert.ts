@@ -16,7 +16,7 @@ type FailedEvent = Extract<ConnectorEvent, { type: 'payment.failed' }>;
 const UPSTREAM_FAILURE_COUNT = 5;
 const UPSTREAM_FAILURE_MINUTES = 5;
 
-/** Failure reasons that are the upstream's fault, whatever the buyer sent. */
+/** Failure reasons that are the upstream's fault, no matter what the buyer sent. */
 export const UPSTREAM_FAULTS: readonly string[] = [
   'upstream_timeout',
   'upstream_unreachable',
@@ -57,12 +57,12 @@ export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): H
   return { endpointId: event.data.endpointId, minutes: minutesOf(settings) };
 }
 
-/** What to do about a failed payment: nothing, for a reason; open the alert; or close it again. */
+/** What to do about a failed payment: skip it with a reason, open the alert, or close it again. */
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
  * Whether a failed payment opens the endpoint's alert. An opening is announced before it is sent, so a payment that
- * settles in the meantime knows there is an alert to close. Whichever request reaches the vendor last closes it.
+ * settles in the meantime knows there is an alert to close. The request that reaches the vendor last closes it.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber } = context;
@@ -120,8 +120,9 @@ export function testAlertKey(connectorId: string): string {
 }
 
 /**
- * What to remember once the vendor accepted the event. For an open alert, the time of its newest failure. For a closed
- * alert, an empty string, which means forget, and the time it was closed, because earlier failures don't open another.
+ * What to remember once the vendor has accepted the event. For an open alert, the time of its newest failure. For a
+ * closed alert, an empty string, which means forget, and the time it was closed, because earlier failures don't open
+ * another.
  *
  * @param closedAt when the payment that closed the alert settled.
  */
@@ -139,9 +140,9 @@ export function alertMemory(
 }
 
 /**
- * Why a settled payment must not close the endpoint's alert, if so. Only alerts that this connector opened are closed,
- * because the key may be in use elsewhere. Events can arrive out of order, and a payment that settled before the
- * failure doesn't show that the problem is solved.
+ * The reason a settled payment must not close the endpoint's alert, or undefined if it may. Only alerts that this
+ * connector opened are closed, because the key may be in use elsewhere. Events can arrive out of order, and a payment
+ * that settled before the failure doesn't show that the problem is solved.
  */
 export function whyNotClose(event: PaymentEvent, memory: ConnectorMemory): string | undefined {
   const failedAt = memory[memoryKey(event)];
@@ -150,7 +151,7 @@ export function whyNotClose(event: PaymentEvent, memory: ConnectorMemory): strin
   return undefined;
 }
 
-/** One line that says what happened at which endpoint, at most `maxLength` UTF-16 units. */
+/** One line of at most `maxLength` UTF-16 units that says what happened at which endpoint. */
 export function alertSummary(event: ConnectorEvent, context: BuildContext, maxLength: number): string {
   const { title } = describeEvent(event, context);
   const path = 'endpointPath' in event.data ? ` (${oneLine(event.data.endpointPath)})` : '';

@@ -15,7 +15,7 @@ const EVENT_NAMES: Record<EventKind, string> = {
 };
 
 /**
- * The properties to send, and their names. Amounts are left out, because only settled payments carry revenue. Prices
+ * The properties to send, and their names. Amounts are left out, because only settled payments count as revenue. Prices
  * and milestones stay text so that no report adds them up. No property may be called `token`, which Mixpanel would read
  * as the project token.
  */
@@ -75,7 +75,9 @@ export function actorOf(event: ConnectorEvent): string | undefined {
   return payer?.toLowerCase() ?? customerId ?? paymentId ?? undefined;
 }
 
-/** The US dollars of a settled payment, the only event that carries revenue. Undefined for all others and for tests. */
+/**
+ * The US dollars of a settled payment, the only event that counts as revenue. Undefined for all others and for tests.
+ */
 export function revenueUsd(event: ConnectorEvent): number | undefined {
   return event.type === 'payment.settled' && !event.test ? Number(event.data.amountUsd) : undefined;
 }

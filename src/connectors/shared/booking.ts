@@ -48,9 +48,9 @@ export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
 }
 
 /**
- * The outcome if documents that are already in the books rule out a booking, or undefined if it can be made. Nothing is
- * booked twice: not by a replay, not by a second connector, and not on a day whose payments were booked individually
- * before daily summaries were selected.
+ * The outcome if documents that are already in the books prevent a booking, or undefined if none do. Nothing is booked
+ * twice: not by a replay, not by a second connector, and not on a day whose payments were booked individually before
+ * daily summaries were selected.
  */
 export function judgeBooked(
   booking: Booking,

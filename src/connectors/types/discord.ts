@@ -94,7 +94,7 @@ function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute:
     url: url.href,
     headers: {
       ...(execute && { 'content-type': 'application/json' }),
-      // Discord may block clients whose user agent has another form.
+      // Discord may block clients whose user agent has a different format.
       'user-agent': 'DiscordBot (https://tollgate.example, 1.0)',
     },
   };

@@ -87,7 +87,7 @@ export const ga4 = defineConnector({
     });
   },
 
-  // Google never says whether the ID and secret are right, but its validation server checks the format of an event.
+  // Google never says whether the ID and secret are valid, but its validation server checks the format of an event.
   probe: {
     build: (settings) => request('/debug/mp/collect', SAMPLE_PURCHASE, settings, { validated: true }),
     classify({ statusCode, body }, { apiSecret }) {

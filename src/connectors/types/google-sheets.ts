@@ -54,13 +54,13 @@ export const googleSheets = defineConnector<Config>({
   documentationUrl: 'https://developers.google.com/workspace/sheets/api/guides/authorizing',
   config,
   carries: () => true,
-  // Google allows 60 writes per minute and user, so rows are collected for some seconds and written together.
+  // Google allows 60 writes per minute per user, so rows are collected for some seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },
   timeoutSeconds: 30,
 
   build(events, config, context) {
     const { previousAttemptAmbiguous, attemptNumber, memory } = context;
-    // Even a 5xx may come after the rows were written, so every retry looks first.
+    // Even a 5xx may come after the rows were written, so every retry reads first.
     if (!previousAttemptAmbiguous && attemptNumber === 1) return append(events, config, context);
     const lastRow = Number(memory[memoryKey(config)] ?? 0);
     return lastRow > 0 ? readBack(config, lastRow - ROWS_ABOVE_LAST_WRITTEN) : findTabs(config, 'grid');

@@ -47,7 +47,7 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** Opens issues for what needs a person (https://linear.app/developers/graphql). */
+/** Opens issues for events that need someone's attention (https://linear.app/developers/graphql). */
 export const linear = defineConnector<Config>({
   type: 'linear',
   title: 'Linear',

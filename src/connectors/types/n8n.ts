@@ -99,7 +99,7 @@ export const n8n = defineConnector({
   },
 });
 
-/** n8n quotes the path of the webhook in errors, and whoever knows the path can call it. */
+/** n8n quotes the path of the webhook in errors, and anyone who knows the path can call it. */
 function longPathSegments(url: string): string[] {
   return new URL(url).pathname.split('/').filter((segment) => segment.length >= 8);
 }

@@ -206,7 +206,7 @@ function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
   };
 }
 
-/** The region to call, and the one to try if that rejects the key. */
+/** The region to call first, and the one to try if the first rejects the key. */
 function regions({ region }: Config, memory: ConnectorMemory): [Region, Region?] {
   if (region) return [region];
   return memory.region === 'eu' ? ['eu', 'us'] : ['us', 'eu'];

@@ -145,7 +145,10 @@ function change(event: ConnectorEvent, settings: Config, context: BuildContext) 
   });
 }
 
-/** A test pages nobody. It is a change event or, if the key doesn't accept those, an `info` alert that is resolved at once. */
+/**
+ * A test doesn't page anyone. It is a change event or, if the key doesn't accept those, an `info` alert that is
+ * resolved immediately.
+ */
 function testRequest(event: ConnectorEvent, settings: Config, context: BuildContext): ConnectorRequest {
   if (!isRulesetKey(settings)) return change(event, settings, context);
   const request = post('/v2/enqueue', settings, {

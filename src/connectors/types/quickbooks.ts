@@ -115,7 +115,7 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** The next lookup that is missing, or the receipt if there is none. */
+/** The next lookup that is still needed, or the receipt if none is. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
   const { booking, config } = context;
   const home = memory[currencyKey(config)];
@@ -159,7 +159,7 @@ function createReceipt(context: Context, memory: ConnectorMemory, currency: obje
     SalesItemLineDetail: detail,
   };
   const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks repeats its first response for a known id, so a different item needs a different id.
+  // QuickBooks returns its original response for a known id, so a different item needs a different id.
   url.searchParams.set('requestid', derivedUuid(`${reference}:${memory[itemKey(config)]}`, connectorId));
   return {
     method: 'POST',
@@ -191,7 +191,7 @@ function getRate(config: Config, home: string, date?: string): ConnectorRequest 
   return { ...request, url: `${request.url}&sourcecurrencycode=${BOOKED_CURRENCY}${day}` };
 }
 
-/** Splits a step: that of the exchange rate includes the currency. */
+/** Splits a step's name: the one for the exchange rate includes the currency. */
 function partsOf(name: string): { step: string; home: string } {
   const [step = '', home = ''] = name.split(':');
   return { step, home };

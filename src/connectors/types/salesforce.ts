@@ -32,7 +32,10 @@ const MAX_PAYLOAD_LENGTH = 32_000;
 const DAILY_QUOTA_WAIT_SECONDS = 3600;
 const LOCK_WAIT_SECONDS = 30;
 
-/** Error codes (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm) that pass after some time. */
+/**
+ * Error codes (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm) for temporary
+ * conditions.
+ */
 const PASSING: Readonly<Record<string, number>> = {
   REQUEST_LIMIT_EXCEEDED: DAILY_QUOTA_WAIT_SECONDS,
   UNABLE_TO_LOCK_ROW: LOCK_WAIT_SECONDS,

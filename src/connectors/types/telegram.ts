@@ -29,7 +29,7 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** Outcomes by Telegram's `description`, because it has no error codes besides the status. The first match counts. */
+/** Outcomes by Telegram's `description`, because it has no error codes besides the status. The first match wins. */
 const REFUSALS: readonly { says: RegExp; outcome: Outcome }[] = [
   {
     says: /bot was blocked|bot was kicked|user is deactivated|bot is not a member|can't initiate conversation/i,

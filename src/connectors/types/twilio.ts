@@ -113,7 +113,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
     }
     return byCode(code) ?? { kind: 'drop', reason: reason(`The SMS failed immediately${withCode(code)}.`) };
   }
-  // Twilio may have sent a message even if it returned 500 or an unknown success.
+  // Twilio may have sent a message even if it returned 500 or an unknown success status.
   if (response.statusCode < 300 || (response.statusCode >= 500 && response.statusCode !== 503)) {
     return { kind: 'next', request: listMessages(context.config, 'look after error') };
   }

@@ -53,7 +53,7 @@ export const xero = defineConnector<Config>({
     const booking = bookingOf(event);
     if ('skip' in booking) return booking;
     if (booking.isDayTotal) return findDay(booking, config);
-    // A daily total can't exist before the end of its day, so a payment booked that day needn't look for it.
+    // A daily total can't exist before the end of its day, so a payment booked that day doesn't have to look for it.
     const isLate = now.toISOString().slice(0, 10) > booking.date;
     return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, connectorId);
   },

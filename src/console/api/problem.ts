@@ -1,6 +1,6 @@
 import type { CombinedError } from 'urql';
 
-/** An error of the API, by the service's catalog of errors (docs/errors.md). */
+/** An API error from the service's error catalog (docs/errors.md). */
 export type Problem = {
   code: string;
   message: string;
@@ -31,7 +31,7 @@ export const UNREACHABLE = 'Can’t reach the server. Check your connection, and
 
 const NO_RESPONSE = { code: 'NO_RESPONSE', message: UNREACHABLE, requestId: undefined, fields: [], retryable: true };
 
-/** What the user can do in the console, where the service's own message doesn't say it. */
+/** What the user can do in the console, if the service's own message doesn't say so. */
 const ADVICE: Readonly<Record<string, string>> = {
   NO_RESPONSE: 'This page may be out of date.',
   NOT_FOUND: 'It may have been deleted, or it may belong to another account.',

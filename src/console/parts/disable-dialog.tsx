@@ -6,7 +6,7 @@ import { ConfirmDialog } from './confirm.tsx';
 /** Why a disabled webhook or connector can't be sent a test event. */
 export const ENABLE_FIRST = 'Enable it first. Nothing is sent while it’s disabled.';
 
-/** For dialogs that offer to disable instead of deleting. */
+/** For dialogs that suggest disabling instead of deleting. */
 export const DISABLE_INSTEAD =
   'To stop sending but keep the history, disable it instead: events that happen while it’s disabled are skipped.';
 
@@ -27,7 +27,7 @@ export function DisableDialog(props: {
   );
 }
 
-/** Tells the user whether a test event was sent: for a disabled destination it is skipped at once. */
+/** Tells the user whether a test event was sent: for a disabled destination, it is skipped immediately. */
 export function announceTestEvent({ status, reason }: { status: DeliveryStatus; reason?: string | null }): void {
   if (status !== 'SKIPPED') return void notifications.show({ message: 'Sending test event', color: 'teal' });
   const message = reason === 'disabled' ? ENABLE_FIRST : `The event was skipped: ${reason}.`;

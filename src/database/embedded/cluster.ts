@@ -9,8 +9,8 @@ import { isAlive } from './process.ts';
 const run = promisify(execFile);
 
 /**
- * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so the
- * directory is never half-finished, and of several processes one wins.
+ * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so
+ * the directory is never half-finished, and if several processes create it, one of them wins.
  *
  * @returns the directory with `cluster/` (PostgreSQL's files) and `password` (of the superuser)
  */

@@ -6,7 +6,7 @@ import { providePostgresBinaries } from './binaries.ts';
 
 /** Where PostgreSQL stores its files, and the account it runs under. */
 export type Place = {
-  /** The directory with everything of this database. */
+  /** The directory that holds everything for this database. */
   home: string;
   /** Whether `home` is outside the data directory, because PostgreSQL's account can't enter that. */
   isRelocated: boolean;
@@ -71,7 +71,7 @@ async function makePrivateDirectory(directory: string, account: Account | undefi
   if (account) await chown(directory, account.uid, account.gid);
 }
 
-/** A directory of root's that everyone can enter, for files that PostgreSQL's account needs. */
+/** A directory owned by root that everyone can enter, for files that PostgreSQL's account needs. */
 async function sharedDirectory(account: Account): Promise<string> {
   for (const directory of SHARED_DIRECTORIES) {
     const isMade = await mkdir(directory, { recursive: true }).then(

@@ -10,7 +10,10 @@ import { createGate } from './gate.ts';
 import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
 
-/** Whether a job may go now. A verdict is recorded instead. `closed` means that this process is stopping. */
+/**
+ * Whether a job may be sent now. A job with a verdict is recorded instead of sent. `closed` means that this process is
+ * stopping.
+ */
 export type Admission = 'go' | 'closed' | Verdict;
 
 /** How much may be claimed now; see `ClaimRequest`. */
@@ -43,7 +46,7 @@ export type AdmissionOptions = {
 };
 
 /**
- * Decides which deliveries may go now. Before a claim, there must be a free slot of this process, and room for the
+ * Decides which deliveries may be sent now. Before a claim, there must be a free slot of this process, and room for the
  * destination, its account and its origin. Each job then needs a closed circuit, a slot within the destination's rate
  * limit, and its turn at the gate.
  */
@@ -110,7 +113,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return isBroken(job) ? circuitOpen(job) : 'go';
   }
 
-  /** Whether the destination is broken, which may change while a job waits. Manual deliveries go anyway. */
+  /** Whether the destination is broken, which may change while a job waits. Manual deliveries are sent anyway. */
   function isBroken(job: Job): boolean {
     return !job.deliveries.every(isManual) && circuits.openSeconds(destinationOf(job)) > 0;
   }
@@ -160,19 +163,21 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     /** Counts claimed deliveries. Each is counted until its job leaves. */
     take,
 
-    /** Decides about each job, at once or when it's the job's turn. Call `leave` for each one that isn't `closed`. */
+    /**
+     * Decides about each job, immediately or when it's the job's turn. Call `leave` for each one that isn't `closed`.
+     */
     admit,
 
-    /** Whether a job may be retried at once: not a rate-limited one, and not while its destination is broken. */
+    /** Whether a job may be retried immediately: not a rate-limited one, and not while its destination is broken. */
     mayRetry: (job: Job): boolean => maxPerSecondOf(job) === null && !circuits.isBroken(destinationOf(job)),
 
-    /** Call it with the outcomes when a job is over. The next job takes its turn. */
+    /** Call this with a job's outcomes when it is finished, so that the next job gets its turn. */
     leave,
 
     /** Returns the waiting jobs of a disabled or paused destination to the queue. */
     putBackWaiting,
 
-    /** Ends the wait of all jobs. Returns their deliveries, which are no longer counted. */
+    /** Stops all jobs from waiting. Returns their deliveries, which are no longer counted. */
     close(): ClaimedDelivery[] {
       const deliveries = gate.clear('closed').flatMap((job) => job.deliveries);
       free(deliveries);
@@ -180,7 +185,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     },
 
     brokenCount: circuits.brokenCount,
-    /** For how many more seconds the circuit of a destination is open; 0 when it is closed. */
+    /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
     circuitOpenSeconds: circuits.openSeconds,
   };
 }

@@ -1,4 +1,4 @@
-/** Failures in a row that open the circuit. */
+/** How many failures in a row open the circuit. */
 const FAILURES_TO_OPEN = 5;
 const MIN_OPEN_SECONDS = 5;
 const MAX_OPEN_SECONDS = 60;
@@ -11,9 +11,9 @@ type Circuit = { failures: number; openSeconds: number; openUntil: number };
 /**
  * A circuit breaker per destination. It opens after several failures in a row: deliveries stay in the queue and cost
  * nothing. Then it is half open and lets one delivery through. A success closes it; a failure opens it for twice as
- * long, up to a minute. Each process has its own and shares it through `circuitOpenUntil` of the destination.
+ * long, up to a minute. Each process has its own and shares it through the destination's `circuitOpenUntil`.
  *
- * @param now milliseconds of a clock that never steps back.
+ * @param now milliseconds of a monotonic clock.
  */
 export function createCircuits(now: () => number = () => performance.now()) {
   const circuits = new Map<string, Circuit>();
@@ -36,13 +36,16 @@ export function createCircuits(now: () => number = () => performance.now()) {
 
     brokenCount: (): number => [...circuits.values()].filter(isBroken).length,
 
-    /** For how many more seconds it is open; 0 when it isn't. */
+    /** How many more seconds it stays open; 0 when it is closed. */
     openSeconds(id: string): number {
       const circuit = circuits.get(id);
       return isBroken(circuit) ? Math.max((circuit.openUntil - now()) / 1000, 0) : 0;
     },
 
-    /** The most deliveries in flight to each broken destination. Negative: only that many manual ones. */
+    /**
+     * The maximum number of deliveries in flight to each broken destination. A negative number allows only that many
+     * manual ones.
+     */
     slots(): Map<string, number> {
       const broken = [...circuits].filter(([, circuit]) => isBroken(circuit));
       return new Map(broken.map(([id, { openUntil }]) => [id, openUntil > now() ? -MANUAL_SLOTS : 1]));
@@ -61,7 +64,7 @@ export function createCircuits(now: () => number = () => performance.now()) {
       circuit.openUntil = now() + circuit.openSeconds * 1000;
     },
 
-    /** Call it when another process has opened the circuit. */
+    /** Call this when another process has opened the circuit. */
     learn(id: string, openSeconds: number): void {
       if (openSeconds <= 0) return;
       const circuit = circuitOf(id);

@@ -8,7 +8,7 @@ export type DestinationLimits = {
   maxInFlight: number;
   /** The number of deliveries that every destination may always have in flight. */
   perDestination: number;
-  /** The most deliveries that one destination may have in flight. */
+  /** The maximum number of deliveries that one destination may have in flight. */
   maxPerDestination: number;
 };
 
@@ -37,7 +37,7 @@ export function createDestinationRoom(
   let retriesInFlight = 0;
 
   return {
-    /** The share of a destination without limits of its own. */
+    /** The share of a destination without its own limits. */
     share(): number {
       const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));
       return Math.min(Math.max(perDestination, equal), maxPerDestination);

@@ -14,13 +14,13 @@ const isBefore = (earlier: string, later: string) => `
     SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${earlier}."webhookId"
   )`;
 
-/** The columns that a claim needs of the deliveries it is about to take. */
+/** The columns that a claim needs from the deliveries it is about to take. */
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
  * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. That needs a lock on
  * the earlier delivery: it can't finish unnoticed, and the transaction that finishes it sees which ones wait. If the
- * lock isn't available at once, the delivery is left unchanged for the next claim.
+ * lock isn't available immediately, the delivery is left unchanged for the next claim.
  */
 export const WAITING = `
   waiting AS MATERIALIZED (
@@ -35,7 +35,7 @@ export const WAITING = `
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
   )`;
 
-/** A webhook and a key of its deliveries. */
+/** A webhook, and the ordering key shared by some of its deliveries. */
 export type OrderingKey = { webhookId: string; key: string };
 
 /**
@@ -69,7 +69,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 }
 
 /**
- * Makes everything due that waits for its turn at a webhook, so that the claims decide again. Publish
+ * Makes all deliveries due that wait for their turn at a webhook, so that claims decide again. Publish
  * `topics.deliveriesDue` afterwards.
  *
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait again.

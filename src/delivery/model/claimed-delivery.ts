@@ -28,12 +28,12 @@ export type ClaimedDelivery = {
   origin: string;
   /** The destination's rate limit in requests per second. */
   maxPerSecond: number | null;
-  /** For how many seconds the stored circuit of the destination stays open; 0 or less when it is closed. */
+  /** How many more seconds the destination's stored circuit stays open; 0 or less when it is closed. */
   circuitOpenSeconds: number;
   event: ClaimedEvent;
   webhook: ClaimedWebhook | null;
   connector: ClaimedConnector | null;
-  /** The current time of the database in milliseconds. */
+  /** The database's current time in milliseconds. */
   databaseTime: () => number;
 };
 
@@ -74,7 +74,7 @@ export type ClaimedConnector = {
 
 /** One attempt as it is recorded. */
 export type AttemptRecord = {
-  /** Milliseconds since 1970 by the clock of the database. */
+  /** Milliseconds since 1970 by the database's clock. */
   startedAt: number;
   durationMs: number;
   statusCode: number | null;

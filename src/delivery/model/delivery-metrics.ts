@@ -9,9 +9,9 @@ type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClas
 
 /** What the delivery worker reports to the metrics. */
 export type DeliveryMetrics = {
-  /** One attempt is over. */
+  /** An attempt has finished. */
   onAttempt(facts: AttemptFacts): void;
-  /** A claimed delivery has its next status. `kind` is `webhook` or the connector's type. */
+  /** A claimed delivery got its next status. `kind` is `webhook` or the connector's type. */
   onResult(kind: string, status: DeliveryOutcome['status']): void;
   /** Due deliveries were claimed in this many seconds. */
   onClaim(seconds: number): void;

@@ -1,6 +1,6 @@
 import { type EgressErrorClass, isUnsent } from '../../egress/egress-error.ts';
 
-/** Why an attempt failed: a network error, the response, or an error of our own. */
+/** Why an attempt failed: a network error, the response, or our own error. */
 export type AttemptErrorClass =
   | EgressErrorClass
   /** A response without a success status. */
@@ -11,7 +11,7 @@ export type AttemptErrorClass =
   | 'rejected'
   /** The worker stopped while the request may have been in flight. */
   | 'interrupted'
-  /** An error of this service. See its log. */
+  /** An error in this service. See its log. */
   | 'internal';
 
 const RESPONDED: ReadonlySet<string> = new Set<AttemptErrorClass>(['http_status', 'redirect', 'rejected', 'internal']);

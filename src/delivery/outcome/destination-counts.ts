@@ -1,13 +1,13 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** How many webhooks or connectors have a problem of one kind. */
+/** How many webhooks or connectors have a given problem. */
 export type DestinationCount = {
   kind: 'webhook' | 'connector';
   state: 'failing' | 'paused' | 'disabled';
   count: number;
 };
 
-/** Counts the destinations that need attention. Those that a seller disabled don't. */
+/** Counts the destinations that need attention. Leaves out those that the seller disabled. */
 export async function readDestinationCounts(db: Queryable): Promise<DestinationCount[]> {
   const { rows } = await db.query<DestinationCount>(
     `SELECT 'webhook' AS "kind", state AS "state", count

@@ -9,7 +9,10 @@ const PORTION = 5_000;
 
 type Kind = 'webhook' | 'connector';
 
-/** The table and columns of each kind. `address` tells whether the destination is still the one that was sent to. */
+/**
+ * The table and columns of each kind. `address` shows whether the destination is still the one the delivery was sent
+ * to.
+ */
 const KINDS = {
   webhook: { table: '"Webhook"', column: '"webhookId"', address: '"url"' },
   connector: { table: '"Connector"', column: '"connectorId"', address: '"secretConfig"' },
@@ -20,12 +23,12 @@ export type HealthOptions = {
   log: Logger;
   failingLimitSeconds?: number;
   retryScheduleSeconds?: readonly number[];
-  /** For how many more seconds the circuit of a destination is open; 0 when it is closed. */
+  /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
   circuitOpenSeconds?: (id: string) => number;
 };
 
 /**
- * Tracks the health of webhooks and connectors: since when they have been failing, and whether a response has disabled
+ * Tracks the health of webhooks and connectors: how long they have been failing, and whether a response has disabled
  * or paused them.
  */
 export function createHealth({
@@ -35,7 +38,7 @@ export function createHealth({
   retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
   circuitOpenSeconds = () => 0,
 }: HealthOptions) {
-  // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't show it.
+  // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't reflect that.
   const marked = new Set<string>();
   // One change at a time, so that enough connections are left for claims and results.
   let changes: Promise<void> = Promise.resolve();
@@ -62,7 +65,7 @@ export function createHealth({
     const healthy = groups.filter((group) => has(group, 'healthy'));
     await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
-    // Even if it is marked here: its failures may have been cleared manually.
+    // Even if this process has already marked it: its failures may have been cleared manually.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
@@ -131,7 +134,7 @@ export function createHealth({
   }
 
   /**
-   * Changes the deliveries that wait for a destination, in portions, since there may be many. Results don't wait for
+   * Changes the deliveries that wait for a destination, in batches, since there may be many. Results don't wait for
    * it. Nothing is lost if it fails: each delivery is checked again when it is claimed.
    */
   function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {

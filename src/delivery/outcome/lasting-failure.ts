@@ -20,11 +20,11 @@ export type LastingFailureOptions = {
 type Kind = { table: string; column: string };
 
 /**
- * Disables a destination that keeps failing. Three conditions must be met, because each one alone can occur just
- * because events are rare: no success for days, several deliveries that ran out of retries during that time, and the
- * last of them just now.
+ * Disables a destination that keeps failing. Three conditions must be met, because rare events alone can cause any one
+ * of them: no success for days, several deliveries that ran out of retries during that time, and the last of them just
+ * now.
  *
- * @param givenUp deliveries to it that ran out of retries now and aren't recorded yet. Safe to retry.
+ * @param givenUp deliveries to it that just ran out of retries and aren't recorded yet. Safe to retry.
  * @returns the project if the destination was disabled.
  */
 export async function disableLastingFailure(

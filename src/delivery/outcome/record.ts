@@ -13,8 +13,8 @@ const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN
 
 /**
  * Writes a batch in one statement, all or nothing. Deliveries whose lease token has changed are skipped with their
- * attempts, because another process has them now. A delivery to hold is due at once if the pause is already over. Only
- * the first attempt of a claim can be a manual one.
+ * attempts, because another process has them now. A delivery to hold is due immediately if the pause is already over.
+ * Only the first attempt of a claim can be a manual one.
  */
 const RECORD = `
   WITH result AS (
@@ -74,7 +74,7 @@ const RECORD = `
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
 
 export type Recorded = {
-  /** The ids of deliveries that were written. The others had lost their lease, so their results are void. */
+  /** The ids of deliveries that were written. The others had lost their lease, so their results are discarded. */
   written: Set<string>;
   /** Connectors that are paused now, because their vendor rejected several deliveries in a row. */
   paused: PausedConnector[];

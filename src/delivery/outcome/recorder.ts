@@ -14,23 +14,23 @@ export type RecorderOptions = {
   metrics?: Pick<DeliveryMetrics, 'onQueueError'> | undefined;
 };
 
-/** An outcome that waits to be written. */
+/** An outcome waiting to be written. */
 type Entry = { outcome: DeliveryOutcome; resolve: (written: Written) => void };
 
-/** `isPaused`: whether its connector was paused by what was written. */
+/** `isPaused`: whether this write paused its connector. */
 type Written = { isPaused: boolean };
 
 const BATCH_SIZE = 256;
 // The first result after a pause is written soon. While more keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-// Short, to write soon once the database is back: results are lost if the process is killed before.
+// Short, to write soon once the database is back: results are lost if the process is killed first.
 const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
 /**
  * Collects outcomes and writes them in batches, one after the other. While the database is unavailable, they are kept.
- * The worker claims nothing new meanwhile, so there are never more of them than it may have in flight.
+ * The worker claims nothing new in the meantime, so there are never more of them than it may have in flight.
  */
 export function createRecorder({ pool, health, log, metrics }: RecorderOptions) {
   let waiting: Entry[] = [];
@@ -93,7 +93,10 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
     }
   }
 
-  /** If a project's rows are locked (it may be being deleted), the results of other projects are written first. */
+  /**
+   * If a project's rows are locked (perhaps because it is being deleted), the results of other projects are written
+   * first.
+   */
   async function setAside(batch: readonly Entry[]): Promise<void> {
     const projects = [...Map.groupBy(batch, ({ outcome }) => outcome.delivery.projectId).values()];
     if (projects.length === 1) waiting.push(...batch);
@@ -153,7 +156,7 @@ function isPermanent(error: unknown): boolean {
   return typeof code === 'string' && code.length === 5 && PERMANENT_CLASSES.has(code.slice(0, 2));
 }
 
-/** lock_not_available. It comes after the lock timeout, so retrying at once is cheap. */
+/** lock_not_available. It comes after the lock timeout, so retrying immediately is cheap. */
 const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
 
 function codeOf(error: unknown): unknown {

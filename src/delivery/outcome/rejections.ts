@@ -11,14 +11,14 @@ const MAX_KEY_LENGTH = 120;
 // Ids, amounts, times. A code is kept, because it identifies the problem.
 const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
 
-/** Reasons with the same key are the same, whatever ids, amounts and times the vendor quotes. */
+/** Reasons with the same key are the same, no matter which ids, amounts and times the vendor quotes. */
 export function rejectionKey(statusCode: number | null, reason: string): string {
   const kept = reason.replaceAll(VARYING, (text, code?: string) => (code ? text : '#'));
   return `${statusCode ?? ''} ${kept}`.slice(0, MAX_KEY_LENGTH);
 }
 
 /**
- * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`; null when it counts as neither. Manual
+ * The key of the reason the vendor rejected a delivery, or `ACCEPTED`; null when it counts as neither. Manual
  * resends aren't counted: someone is watching them, and may resend the same event several times.
  */
 export function rejectionOf(
@@ -65,7 +65,7 @@ export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] 
 
 /**
  * Counts rejections within the statement that records the deliveries, so that each counts once across all processes.
- * These are parts of a WITH that come after `updated`. `noted` has the connectors that were changed, including those
+ * These are queries of a WITH that follow `updated`. `noted` has the connectors that were changed, including those
  * that are paused now. Deliveries that were sent with a config that has since been replaced don't count.
  *
  * @param first number of the first of six parameters.

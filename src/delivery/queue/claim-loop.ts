@@ -17,7 +17,7 @@ export type ClaimLoopOptions = {
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
 };
 
-/** How long slots are gathered before the next claim, while more is due than there is room for. */
+/** How long to wait for free slots before the next claim when more is due than fits. */
 const GATHER_MILLISECONDS = 20;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
@@ -100,7 +100,9 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /** Call it when this many requests are over or, with 0, when results were written. There may be room for more. */
+    /**
+     * Call this when this many requests have ended or, with 0, when results were written: there may be room for more.
+     */
     onFreed(count: number): void {
       freed += count;
       if (!isHungry) return;

@@ -71,7 +71,7 @@ const CONNECTORS = destinationsOf(
 
 /**
  * Claims the deliveries in `picked`, except those that have to wait, and reads everything needed to send them: one row
- * for the whole claim, then one per delivery. Deliveries that are set aside took the room of others, so more are due.
+ * for the whole claim, then one per delivery. Deliveries that are set aside took slots from others, so more are due.
  * The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few they
  * are might read the whole table.
  */
@@ -133,7 +133,10 @@ const oldestTo = (destination: string, condition: string, most: string) =>
 
 const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
 
-/** The oldest due deliveries, alternating between first attempts and retries. Those that exceed their room are left. */
+/**
+ * The oldest due deliveries, alternating between first attempts and retries. Those that exceed their room stay in the
+ * queue.
+ */
 export const CLAIM_OLDEST = `
   WITH ${ROOM},
   due AS (

@@ -6,7 +6,7 @@ import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
 export type ClaimRequest = {
   limit: number;
   leaseSeconds: number;
-  /** The most retries among them. */
+  /** The maximum number of retries among them. */
   retryLimit: number;
   /** How many more deliveries each destination may have. 0 takes none, -3 only takes up to three manual ones. */
   room: ReadonlyMap<string, number>;

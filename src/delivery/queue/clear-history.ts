@@ -3,7 +3,7 @@ import type pg from 'pg';
 const PORTION = 10_000;
 
 /**
- * Deletes the history of a project, webhook or connector before its row is deleted, in portions. Deleting the row would
+ * Deletes the history of a project, webhook or connector before its row is deleted, in batches. Deleting the row would
  * delete the history too, but a long one takes longer than a single transaction may last. Rows added in the meantime
  * are deleted with it.
  */

@@ -26,7 +26,7 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      // Only after success, so that a lease that couldn't be extended is tried again before the next claim finds it.
+      // Only after success, so that a lease that couldn't be extended is retried before the next claim finds it.
       const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);

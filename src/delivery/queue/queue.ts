@@ -44,7 +44,7 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes the held deliveries of a connector due now: one portion, since there may be many. `releaseStranded` releases
+ * Makes the held deliveries of a connector due now: one batch, since there may be many. `releaseStranded` releases
  * the rest. Call it after the connector's pause has ended, then publish `topics.deliveriesDue`.
  *
  * @returns how many are due now.
@@ -63,7 +63,7 @@ export async function releaseHeld(db: Queryable, connectorId: string): Promise<n
 
 /**
  * Makes held deliveries due whose connector is no longer paused, for example those held just as its pause ended, and
- * those of a disabled connector. One portion, since there may be many.
+ * those of a disabled connector. Handles one batch, since there may be many.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
@@ -78,7 +78,9 @@ export async function releaseStranded(db: Queryable): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** The ids of the leases that are still ours. Locked rows are skipped (their project may be being deleted). */
+/**
+ * The ids of the leases that are still ours. Locked rows are skipped, because their project is probably being deleted.
+ */
 const OURS = `ARRAY(
   SELECT d."id" FROM unnest($1::text[], $2::int[]) AS lease(id, token) JOIN "Delivery" d ON d."id" = lease.id
   WHERE d."leaseToken" = lease.token AND ${IS_RUNNING}
@@ -104,7 +106,7 @@ export async function extendLeases(
 }
 
 /**
- * Gives back leases without a result. The deliveries are due at once, for any worker.
+ * Releases leases without a result. The deliveries are due immediately, for any worker.
  *
  * @param errorClass what to store as the error; null when nothing was sent.
  */

@@ -64,7 +64,7 @@ export async function countReplay(
 
 /**
  * Takes the next deliveries of a replay, makes them due, and moves its cursor past them. This is one statement, so that
- * a killed process leaves both done or neither.
+ * a killed process leaves neither half done.
  */
 const BATCH = `
   WITH job AS (
@@ -98,7 +98,7 @@ const BATCH = `
   FROM job, step WHERE r."id" = job."id"
   RETURNING step.requeued AS "requeued", r."status"::text AS "status"`;
 
-/** @returns undefined when the replay was cancelled, has finished, or was taken by another process. */
+/** @returns undefined when the replay was canceled, has finished, or was taken by another process. */
 export async function replayBatch(
   db: Queryable,
   job: ReplayJob,
@@ -113,7 +113,7 @@ export async function replayBatch(
 }
 
 /**
- * Claims replays that no process is running: new ones, those of stopped processes, and those whose turn is over. The
+ * Claims replays that no process is running: new ones, those of stopped processes, and those whose turn has ended. The
  * one that has waited longest comes first. Uses the time of the database.
  */
 export async function claimReplays(

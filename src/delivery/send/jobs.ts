@@ -73,7 +73,7 @@ function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector,
 
 /**
  * Time is divided into windows, the same for all workers. Deliveries created within a window wait for its end and are
- * then sent together. None waits twice, and one that must not wait takes the others along.
+ * then sent together. None waits twice, and if one must not wait, the others are sent with it.
  *
  * @returns 0 when it is time to send.
  */

@@ -38,7 +38,7 @@ export function storedMessage(message: string, secrets: readonly string[]): stri
   return scrub(message.replaceAll('\0', ''), secrets).slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
 }
 
-/** Most responses are too short to contain a secret, which saves the search for every spelling of every secret. */
+/** Most responses are too short to contain a secret, so we can skip the search for every form of every secret. */
 function isTooShortFor(secrets: readonly string[], text: string): boolean {
   const shortest = secrets.some(isUrl) ? SHORTEST_HIDDEN_PART : SHORTEST_TRACE;
   return text.length < Math.min(shortest, ...secrets.map(({ length }) => length));

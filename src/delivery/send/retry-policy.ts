@@ -40,7 +40,7 @@ export function retryDelaySeconds(
 
 export type QuickRetryPolicy = {
   maxRetries: number;
-  /** A failure that took longer isn't retried at once. */
+  /** A failure that took longer isn't retried immediately. */
   maxDurationMilliseconds: number;
   maxRetryAfterSeconds: number;
   minDelayMilliseconds: number;

@@ -119,7 +119,7 @@ async function sendGroup(
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
-      // Recorded with the result of this claim, so that every process knows it when the next one sends.
+      // Recorded with the result of this claim, so that every process knows it for the next delivery.
       if (unknown.length > 0) {
         return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
       }

@@ -70,7 +70,7 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       return { apiKey, key };
     },
 
-    /** Revokes a key permanently. Requests after the commit are rejected, and open sockets are closed at once. */
+    /** Revokes a key permanently. Requests after the commit are rejected, and open sockets are closed immediately. */
     async revoke(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       requireUser(viewer);
       await db.prisma.$transaction(async (tx) => {

@@ -103,7 +103,7 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Changes a connector. `config` is merged into the stored config, see `changeConfig`. A new config, or enabling the
+     * Changes a connector. `config` is merged into the stored config; see `changeConfig`. A new config, or enabling the
      * connector, releases its held deliveries.
      */
     async update(

@@ -59,7 +59,7 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
   };
 }
 
-/** A webhook or connector type, seen as what both have in common. */
+/** The part of a webhook or connector type that both have in common. */
 export function asDestination(ref: ObjectRef<SchemaTypes, Destination>) {
   return ref;
 }
@@ -68,7 +68,7 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<SchemaTypes, 'InputObject
 
 const FILTER_EXAMPLE = '`{"data.amountUsd": {"gte": "1.00"}}`';
 
-/** The inputs that creating a webhook and creating a connector share. */
+/** The inputs shared by creating a webhook and creating a connector. */
 export function subscriptionInputs(t: InputFields) {
   return {
     eventTypes: t.field({
@@ -84,7 +84,7 @@ export function subscriptionInputs(t: InputFields) {
   };
 }
 
-/** The inputs that updating a webhook and updating a connector share. */
+/** The inputs shared by updating a webhook and updating a connector. */
 export function subscriptionChanges(t: InputFields) {
   return {
     eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'The event types to subscribe to.' }),

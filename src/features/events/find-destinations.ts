@@ -19,7 +19,9 @@ type State = Pick<Delivery, 'reason' | 'completedAt'> & {
 type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { type: null };
 type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
 
-/** Finds the destinations that subscribe to an event, or its only one, and decides whether each gets it. */
+/**
+ * Finds the destinations that subscribe to an event, or the only one it is meant for, and decides whether each gets it.
+ */
 export async function findDestinations(tx: Transaction, event: NewEvent): Promise<NewDelivery[]> {
   const { projectId, type, only } = event;
   const subscribes = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;

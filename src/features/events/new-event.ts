@@ -7,7 +7,7 @@ export type NewEvent = {
     type: K;
     data: EventPayload<K>;
     test?: boolean;
-    /** Sends it to this destination only, whatever it subscribes to. */
+    /** Sends it to this destination only, no matter what it subscribes to. */
     only?: { webhookId: string } | { connectorId: string };
   };
 }[EventKind];

@@ -1,4 +1,4 @@
-/** Block explorers of the networks that have a well-known one. */
+/** Block explorers for the networks that have a well-known one. */
 const EXPLORERS: Readonly<Record<string, string>> = {
   'eip155:8453': 'https://basescan.org/tx/',
   'eip155:84532': 'https://sepolia.basescan.org/tx/',

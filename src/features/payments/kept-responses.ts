@@ -16,7 +16,7 @@ export function createKeptResponses(db: Pick<Database, 'pool'>) {
       return rows[0]?.bytes ?? 0;
     },
 
-    /** The kept upstream response of a payment. The payment's status tells whether it was paid for. */
+    /** The kept upstream response of a payment. The payment's status shows whether it was paid for. */
     async keptResponse(paymentId: string): Promise<KeptResponse | null> {
       const { rows } = await db.pool.query<KeptResponse>({
         name: 'payment-answer',

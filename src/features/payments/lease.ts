@@ -1,13 +1,13 @@
 import type { Database } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 
-/** Proves that a process carries a payment. Every takeover increments the token. */
+/** Proves that a process owns a payment. Every takeover increments the token. */
 export type PaymentLease = { paymentId: string; leaseToken: number };
 
-/** The chain has shown the outcome of a payment. It applies no matter which process carries the payment. */
+/** The chain has shown the outcome of a payment. It applies no matter which process owns the payment. */
 export type Reconciled = { paymentId: string; reconciled: true };
 
-/** Another process carries the payment now, or the payment is final. Stop working on it. */
+/** Another process owns the payment now, or the payment is final. Stop working on it. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   constructor(paymentId: string) {

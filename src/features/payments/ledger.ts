@@ -47,8 +47,8 @@ export type LedgerOptions = {
 };
 
 /**
- * The life of payments. Every step is a compare-and-set on the status and the lease, so if two processes both believe
- * they carry a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
+ * The payment lifecycle. Every step is a compare-and-set on the status and the lease, so if two processes both believe
+ * they own a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
  * the books. A step whose result was lost can be retried with the same lease and is taken only once.
  *
  * A payment that failed at VERIFY is final but releases its nonce, so the real payer can still present the

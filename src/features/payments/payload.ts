@@ -8,7 +8,7 @@ export function atomicOf(amount: { toFixed(decimals: 0): string }): bigint {
   return BigInt(amount.toFixed(0));
 }
 
-/** The payment fields that every `payment.*` event carries. */
+/** The payment fields that every `payment.*` event has. */
 export function paymentPayload(payment: Payment): EventPayload<'payment.verified'> {
   const amountAtomic = atomicOf(payment.amountAtomic);
   return {

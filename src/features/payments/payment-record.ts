@@ -21,7 +21,7 @@ export type NewPayment = AuthorizationKey & {
   leaseSeconds: number;
 };
 
-/** `existing`: another payment, perhaps of another project, already holds the authorization's nonce. */
+/** `existing`: another payment, perhaps in another project, already holds the authorization's nonce. */
 export type PaymentClaim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
 
 /** An upstream response that the buyer gets once the payment is settled. */

@@ -64,7 +64,9 @@ function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey) {
   };
 }
 
-/** Updates a payment if its status is one of `from` and the lease still holds. Facts from the chain need no lease. */
+/**
+ * Updates a payment if its status is one of `from` and the lease is still valid. Facts from the chain need no lease.
+ */
 export async function movePayment(
   db: Writer,
   by: PaymentLease | Reconciled,

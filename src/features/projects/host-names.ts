@@ -46,7 +46,7 @@ export async function takeHost(tx: Transaction, host: string, userId: string): P
   if (count >= MAX_RESERVED_PER_ACCOUNT) throw tooManyReserved();
 }
 
-/** Reserves a released host name for its last account. */
+/** Reserves a released host name for its previous account. */
 export async function releaseHost(tx: Transaction, host: string, userId: string): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO "ReleasedHost" ("host", "userId", "reservedUntil")

@@ -33,7 +33,7 @@ export type ChainOutcome =
   | { kind: 'unused'; isExpired: boolean };
 
 export type Chain = {
-  /** @throws Error if no node responds, or the node knows of the use but hasn't indexed the transaction yet. */
+  /** @throws Error if no node responds, or the node knows about the use but hasn't indexed the transaction yet. */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
   /** A wallet's balance and which of its authorizations are used, as of one block. @throws Error if no node responds. */
   fundsOf(wallet: Wallet, nonces: readonly `0x${string}`[]): Promise<Funds>;
@@ -59,7 +59,7 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 type BlockTime = { number: bigint; timestamp: bigint };
 type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: bigint; logIndex: number };
 
-/** Public nodes refuse wider ranges. */
+/** Public nodes reject wider ranges. */
 const BLOCKS_AT_ONCE = 1_000n;
 /** The newest blocks can still be replaced. */
 const REORGANIZATION_SECONDS = 10n;
@@ -137,7 +137,8 @@ export function createChain({ network, transport }: { network: Network; transpor
       client.getTransactionReceipt({ hash: transactionHash }),
       client.getBlock({ blockNumber: mark.blockNumber }),
     ]);
-    // The token transfers right after it marks the authorization. Other transfers in the transaction are unrelated.
+    // The token transfers right after it marks the authorization as used. Other transfers in the transaction are
+    // unrelated.
     const transfers = parseEventLogs({ abi: ABI, eventName: 'Transfer', logs: receipt.logs });
     const transfer = transfers.find((log) => same(log.address, sought.assetAddress) && log.logIndex > mark.logIndex);
     const isPaid =

@@ -10,7 +10,7 @@ export type FacilitatorVerification = { isValid: true } | { isValid: false; reas
 /**
  * The facilitator's outcome of a settlement.
  *
- * `refused`: refused before anything was sent to the chain, so nothing is charged.
+ * `refused`: rejected before anything was sent to the chain, so nothing is charged.
  * `notSent`: the facilitator wasn't reached, so nothing has started.
  * `ambiguous`: it may have happened. Only the chain knows.
  */

@@ -89,7 +89,8 @@ export function createCallPaid(options: {
       upstream: { statusCode, durationMs },
     });
     const failure = paymentFailureHeaders(network, payment, reason);
-    // Passing on the upstream's own 402 would tell clients that this payment was refused, and make them pay someone else.
+    // Passing on the upstream's own 402 would tell clients that this payment was rejected, and make them pay someone
+    // else.
     if (statusCode === 402) {
       throw refusal('UPSTREAM_FAILED', failure, {
         detail: "The API behind this endpoint requires another payment. You weren't charged.",

@@ -6,7 +6,7 @@ import type { Headers } from '../upstream/headers.ts';
 import type { PresentedPayment } from './payment-header.ts';
 import type { Resource } from './terms.ts';
 
-/** A request that carries a payment. */
+/** A request with a payment. */
 export type PaidRequest = {
   route: PaidRoute;
   resource: Resource;

@@ -41,8 +41,8 @@ const KEPT_LONG_BYTES = 256 * 1024;
 const KEEP_LARGE_SECONDS = 3600;
 
 /**
- * Carries a payment through its life: claim → verify → upstream → settle → respond. The upstream's response is withheld
- * until the settlement succeeds, and kept in case the buyer retries the request with the same payment.
+ * Takes a payment through its lifecycle: claim → verify → upstream → settle → respond. The upstream's response is
+ * withheld until the settlement succeeds, and kept in case the buyer retries the request with the same payment.
  */
 export function createPay(options: PayOptions) {
   const { ledger, verify, callPaid, settler, network, log, onStep, now = () => new Date() } = options;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sentenceOf } from '../../validation.ts';
 import { SCHEME } from './terms.ts';
 
-/** A signed transfer authorization (EIP-3009), hex in lowercase. */
+/** A signed transfer authorization (EIP-3009), in lowercase hex. */
 type Authorization = {
   from: `0x${string}`;
   to: `0x${string}`;

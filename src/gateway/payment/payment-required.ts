@@ -18,7 +18,7 @@ export function encodeHeader(value: unknown): string {
 
 /**
  * The 402 response to an unpaid request. x402 version 2 reads the terms from a header, version 1 from the body, and
- * browsers get a page. `error` says why a payment was refused, if there was one.
+ * browsers get a page. `error` says why a payment was rejected, if there was one.
  */
 export function paymentRequired(options: {
   network: Network;

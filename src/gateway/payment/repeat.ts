@@ -14,7 +14,7 @@ const IN_PROGRESS_SECONDS = 1;
 
 /**
  * Responds to a request whose payment was presented before. The same request gets the same response, without a second
- * upstream call or settlement. A different request is refused.
+ * upstream call or settlement. A different request is rejected.
  */
 export function createRepeat({ ledger, settler, network }: { ledger: Ledger; settler: Settler; network: Network }) {
   return async function repeat(payment: Payment, request: PaidRequest): Promise<GatewayResponse> {
@@ -43,7 +43,7 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
     return request.body !== null && request.fingerprint(await digestOf(request.body)) === stored;
   }
 
-  /** Resumes a payment that no process carries anymore. Returns undefined while one does. */
+  /** Resumes a payment that no process owns anymore. Returns undefined while one does. */
   async function resume(payment: Payment): Promise<SettleResult | undefined> {
     if (payment.status === 'UNKNOWN') return settler.retry(payment);
     if (payment.status !== 'SERVED' && payment.status !== 'SETTLING') return undefined;

@@ -79,7 +79,7 @@ export function createSettler(options: {
   /**
    * Decides the outcome of a payment from the chain, or from the facilitator's response if the chain has no result.
    *
-   * @param lease of the process that carries the payment. Without it, an unresolved payment stays unchanged.
+   * @param lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
    */
   async function conclude(
     payment: Payment,
@@ -119,7 +119,7 @@ export function createSettler(options: {
     /**
      * SERVED → SETTLED, FAILED or UNKNOWN. The lease must be held.
      *
-     * @throws LeaseLost before anything was sent, or if another process has the payment when it is refused.
+     * @throws LeaseLost before anything was sent, or if another process has the payment when it is rejected.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {

@@ -3,7 +3,7 @@ import { formatUsd } from '../../money.ts';
 import type { Network } from '../chain/networks.ts';
 import type { PaidRoute } from '../routing/route-table.ts';
 
-/** Requested lifetime of an authorization. An old price stays valid for as long. */
+/** Requested lifetime of an authorization. An old price stays valid for the same time. */
 export const MAX_TIMEOUT_SECONDS = PRICE_GRACE_SECONDS;
 /** How long an upstream may take for its whole response. */
 export const UPSTREAM_TIMEOUT_SECONDS = 60;

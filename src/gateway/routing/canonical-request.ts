@@ -10,19 +10,19 @@ type CanonicalRequest = {
   segments: string[];
   /** The segments joined, with the leading slash. */
   path: string;
-  /** From the question mark on, as it arrived. Empty without a query. */
+  /** Everything from the question mark on, as received. Empty if there is no query. */
   query: string;
 };
 
 export type CanonicalResult = ({ ok: true } & CanonicalRequest) | { ok: false; message: string };
 
 /**
- * Reads a request target (RFC 9112 §3.2.1, origin form) by the same rules as stored endpoint paths, and refuses anything
- * that two parsers could read differently: encoded slashes, double encoding, backslashes, empty and dot segments, control
- * bytes, malformed escapes.
+ * Reads a request target (RFC 9112 §3.2.1, origin form) by the same rules as stored endpoint paths, and rejects
+ * anything that two parsers could read differently: encoded slashes, double encoding, backslashes, empty and dot
+ * segments, control bytes, malformed escapes.
  *
  * @param target the bytes as they arrived, after the prefix with the project.
- * @returns a message for the caller if the target is refused.
+ * @returns a message for the caller if the target is rejected.
  */
 export function canonicalRequest(target: string): CanonicalResult {
   if (Buffer.byteLength(target) > MAX_TARGET_BYTES) return refuse(`Must be at most ${MAX_TARGET_BYTES} bytes.`);

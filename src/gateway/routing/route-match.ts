@@ -5,7 +5,7 @@ type Node<R> = { fixed: Map<string, Node<R>>; parameter?: Node<R>; route?: R; re
 
 /**
  * Builds a matcher for endpoint paths. In each segment, fixed text wins over `:name`, and `:name` wins over a trailing `*`,
- * which matches any rest, including the empty one after a slash. Of two paths with the same shape, the first wins.
+ * which matches whatever is left, even nothing after a slash. Of two paths with the same shape, the first wins.
  *
  * @returns a function that finds the route for a request's canonical segments.
  */

@@ -48,8 +48,8 @@ const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
 
 /**
- * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and each project is
- * reloaded after a second at the latest.
+ * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and no project stays in
+ * memory longer than a second without a reload.
  *
  * @param options `now` returns milliseconds of a monotonic clock.
  */

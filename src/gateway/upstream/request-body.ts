@@ -13,7 +13,7 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 
 /**
  * @throws AppError `PAYLOAD_TOO_LARGE` if the announced length is too large, `BAD_REQUEST` for a transfer coding other than
- *   `chunked`: it isn't passed on, so the upstream would read the body wrong.
+ *   `chunked`: it isn't passed on, so the upstream would misread the body.
  */
 export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const coding = headers['transfer-encoding'];
@@ -54,8 +54,8 @@ export class MeteredBody extends Transform {
 }
 
 /**
- * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is refused, so that
- * an error response can be sent.
+ * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is rejected, so
+ * that an error response can be sent.
  */
 export function meterBody(source: Readable): MeteredBody {
   const body = new MeteredBody();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 export type ResponsePacing = {
-  /** How long a buyer may read nothing. */
+  /** How long a buyer may go without reading. */
   idleMilliseconds: number;
   /** Slowest allowed average, after the first `idleMilliseconds`. */
   minBytesPerSecond: number;

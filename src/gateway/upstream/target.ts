@@ -27,9 +27,9 @@ export function parseUpstream(upstreamUrl: string): Upstream {
 /**
  * Builds a request's target at the upstream.
  *
- * Placeholders in the upstream URL are replaced with the request's segments. If the URL has no placeholders, the path is
- * appended from its first placeholder on. If only the `*` is missing, the rest that it matched is appended. The query is
- * the URL's own followed by the caller's, both unchanged.
+ * Placeholders in the upstream URL are replaced with the request's segments. If the URL has no placeholders, the path
+ * is appended, starting at its first placeholder. If only the `*` is missing, the rest that it matched is appended. The
+ * query is the URL's own followed by the caller's, both unchanged.
  *
  * @param pattern segments of the endpoint's path.
  * @param segments canonical segments of the request, which match the pattern. They are used unchanged, so that the

@@ -221,7 +221,7 @@ describe('a destination that no longer exists', () => {
   );
 });
 
-describe("an event that a connector type doesn't carry", () => {
+describe("an event that a connector type doesn't send", () => {
   test('is recorded as skipped with the reason, and the vendor is not called', async () => {
     const skipped = async (type: ConnectorType, kind: EventKind, data = {}) => {
       const connector = await stage.connect(type);

@@ -20,7 +20,7 @@ export type DataDirectory = {
   startUser(options?: Parameters<typeof startNode>[2]): NodeProcess;
   /** The process ID of the running server, or NaN. */
   serverPid(): Promise<number>;
-  /** Registers what to do after the test; last in, first out. */
+  /** Registers a cleanup to run after the test; last in, first out. */
   cleanUp(action: () => unknown): void;
 };
 

@@ -130,7 +130,7 @@ describe('maxPerSecond', () => {
     await stage.addDeliveries(free.id, 30);
     start();
     await receiver.waitFor(() => receiver.requests.filter(({ path }) => path === '/free').length === 30);
-    // A few found a slot at most. The others wait in the queue with a reason.
+    // At most a few found a slot. The others wait in the queue with a reason.
     await until(async () => (await stage.countBy('RUNNING')) === 0);
     const { rows } = await stage.pool.query(
       `SELECT DISTINCT "status", "attemptCount", "reason" FROM "Delivery" WHERE "webhookId" = $1 AND "status" <> 'SUCCEEDED'`,
@@ -171,7 +171,7 @@ describe("a destination's circuit", () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  test('lets manual deliveries through at once, and closes when one succeeds', async () => {
+  test('lets manual deliveries through immediately, and closes when one succeeds', async () => {
     let isUp = false;
     const receiver = await receive(() => ({ statusCode: isUp ? 200 : 500 }));
     const webhook = await stage.addWebhook(receiver.url);

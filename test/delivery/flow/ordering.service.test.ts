@@ -258,7 +258,7 @@ test('the order of every key is kept by four workers that keep getting killed an
     if (before.has(id) && !accepted.includes(before.get(id)!)) early.push(id);
     if (chance < 0.15) return { statusCode: 500 };
     accepted.push(id);
-    // Accepted, but the sender never learns of it.
+    // Accepted, but the sender never finds out.
     if (chance < 0.2) response.destroy();
     return chance < 0.2 ? undefined : {};
   });

@@ -40,7 +40,7 @@ async function addGivenUp(webhookId: string, ...intervals: string[]): Promise<vo
 }
 
 describe('a webhook', () => {
-  test('that returns 410 is disabled at once, and its waiting deliveries are skipped', async () => {
+  test('that returns 410 is disabled immediately, and its waiting deliveries are skipped', async () => {
     receiver.handle(() => ({ statusCode: 410 }));
     const webhook = await stage.addWebhook(receiver.url);
     const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });

@@ -76,7 +76,7 @@ describe('a connector whose deliveries are rejected', () => {
     expect(receiver.requests).toHaveLength(REJECTIONS_LIMIT);
   });
 
-  test('starts counting again after a success or another reason', async () => {
+  test('starts counting again after a success or a different reason', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(4, 'No such field.'), null, ...times(4, 'No such field.'));
@@ -136,13 +136,13 @@ describe('a connector whose deliveries are rejected', () => {
   });
 });
 
-describe('the reason of a rejection', () => {
+describe('the reason for a rejection', () => {
   test('ignores the ids, amounts and times that the vendor quotes', () => {
     const of = (id: string, amount: string) => rejectionKey(400, `Row ${id} of ${amount} USD has no "tenant".`);
     expect(of('evt_01jc9x2v5q', '12.50')).toBe(of('0xd8dA6BF26964', '0.01'));
   });
 
-  test('differs when the status, a code or the words differ', () => {
+  test('differs when the status, a code or the wording differs', () => {
     const keys = [
       rejectionKey(400, 'No (HTTP 400): code 6000'),
       rejectionKey(400, 'No (HTTP 400): code 6240'),

@@ -139,7 +139,7 @@ describe('claimDeliveries', () => {
     );
   });
 
-  test('takes no more for a destination than it has room for', async () => {
+  test('takes no more deliveries for a destination than it has room for', async () => {
     const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
     const room = new Map([
@@ -172,7 +172,7 @@ describe('claimDeliveries', () => {
   });
 
   test.each([undefined, ''])(
-    'keeps first attempts apart from retries, no matter how many retries are due first (after: %j)',
+    'separates first attempts from retries, no matter how many retries are due first (after: %j)',
     async (after) => {
       const { id: webhookId } = await stage.addWebhook('https://a.example');
       const other = await stage.addWebhook('https://b.example');
@@ -213,7 +213,7 @@ describe('claimDeliveries', () => {
     expect(await claim({ limit: 2 })).toMatchObject({ hasMore: false });
   });
 
-  test('reports more when a destination had no room for everything due', async () => {
+  test('reports more deliveries when a destination had no room for everything due', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDeliveries(webhookId, 5);
     expect(await claim({ defaultRoom: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
@@ -283,7 +283,7 @@ describe('a lease', () => {
     expect(rows).toEqual([{ updated: 20, beside: 20 }]);
   });
 
-  test('that was lost voids a late result and its attempts', async () => {
+  test('that was lost invalidates a late result and its attempts', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const id = await stage.addDelivery(webhookId);
     const late = await claimOne();
@@ -319,7 +319,7 @@ describe('a lease', () => {
     expect(((await stage.delivery(id)).leasedUntil as Date).getTime()).toBeGreaterThan(before.getTime() + 800_000);
   });
 
-  test('that is given back makes the delivery due right away', async () => {
+  test('that is released makes the delivery due immediately', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDelivery(webhookId);
     await releaseLeases(stage.pool, [await claimOne()], null);

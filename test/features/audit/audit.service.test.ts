@@ -126,7 +126,7 @@ test('users cannot see the audit logs of others', async () => {
   expect(await accountLog(mallory)).toEqual([]);
 });
 
-test('a refused or failed change is not logged', async () => {
+test('a rejected or failed change is not logged', async () => {
   const { base } = await createProject(alice);
   await createEndpoint(alice, base, { path: '/taken' });
   const before = (await logOf(base)).length;

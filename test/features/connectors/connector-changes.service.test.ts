@@ -95,7 +95,7 @@ describe('changing the config of a connector', () => {
     expect(await storedConfig(id)).toEqual({ ...CONFIG, authHeaderName: 'X-Other' });
   });
 
-  test('refuses any other mask in place of a secret', async () => {
+  test('rejects any other mask in place of a secret', async () => {
     for (const signingSecret of ['••••bbbb', '••••', `••••${MARK}`, '••••another secret']) {
       const response = await change({ signingSecret });
       const pointer = '/config/signingSecret';
@@ -118,7 +118,7 @@ describe('changing the config of a connector', () => {
     ['an unknown field next to a valid one', { authHeaderName: 'X-Other', 'a/b': 1 }, ['/config/a~1b']],
     ['an invalid value', { authHeaderName: 'Host' }, ['/config/authHeaderName']],
     ['two errors', { authHeaderName: 'Host', colour: 1 }, ['/config/authHeaderName', '/config/colour']],
-  ])('is refused with %s and changes nothing', async (_name, config, expected) => {
+  ])('is rejected with %s and changes nothing', async (_name, config, expected) => {
     const { status, body } = await change(config);
     expect([status, body.code]).toEqual([422, 'VALIDATION_FAILED']);
     expect((body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort()).toEqual(expected);
@@ -162,7 +162,7 @@ describe('a connector', () => {
     expect((await post(body)).body.eventTypes).toEqual(['payment.failed', 'payment.settled']);
   });
 
-  test('is refused if its type supports none of its event types', async () => {
+  test('is rejected if its type supports none of its event types', async () => {
     const carriesNothingOf = (type: ConnectorType, kind: string) =>
       !getConnector(type).carries(kind as 'payment.settled', new Set([kind as 'payment.settled']));
     expect(carriesNothingOf('xero', 'endpoint.created')).toBe(true);

@@ -67,7 +67,7 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
     expect(body).toMatchObject({ id: connector.id, type, config: connector.config, eventTypes: ['*'] });
   });
 
-  test('requires each required field and refuses unknown fields', async () => {
+  test('requires each required field and rejects unknown fields', async () => {
     const config = sampleConfig(type);
     for (const name of Object.keys(config)) {
       const { [name]: _left, ...others } = config;
@@ -101,7 +101,7 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
 describe('the connector limit', () => {
   const slack = bodyOf('slack');
 
-  test('lets the tier STARTER create no connectors', async () => {
+  test('lets the STARTER tier create no connectors', async () => {
     const starter = await app.user('starter', 'STARTER');
     const project = await createProject(starter);
     const answer = await post(slack, starter, project.base);
@@ -119,7 +119,7 @@ describe('the connector limit', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'CONNECTOR_LIMIT_REACHED' } }]);
   });
 
-  test('lets the tier PRO create five in all projects, including by API keys, and one more after a deletion', async () => {
+  test('lets the PRO tier create five in all projects, including by API keys, and one more after a deletion', async () => {
     const pro = await app.user('pro', 'PRO');
     const [one, two] = [await createProject(pro), await createProject(pro)];
     const key = app.caller((await createKey(pro, two.base)).key);

@@ -104,7 +104,7 @@ describe('resending a delivery', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SKIPPED', reason: 'disabled', attemptCount: 1 });
   });
 
-  test('is refused while it is being sent', async () => {
+  test('is rejected while it is being sent', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const stall: ReceiverHandler = async () => {
       await released;
@@ -121,7 +121,7 @@ describe('resending a delivery', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('twice at once sends it at least once more and counts every attempt', async () => {
+  test('twice at the same time sends it at least once more and counts every attempt', async () => {
     const { id } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const statuses = (await Promise.all([resend(id), resend(id), resend(id)])).map(({ status }) => status);

@@ -188,7 +188,7 @@ describe('a change and its event are one transaction', () => {
     expect((await rest.send(alice, 'GET', `${base}/endpoints/${id}`)).body.priceUsd).toBe('1');
   });
 
-  test('a refused change records nothing', async () => {
+  test('a rejected change records nothing', async () => {
     const { id } = await createEndpoint(alice, base, { path: '/first', priceUsd: '1' });
     for (const body of [{ priceUsd: '0' }, { priceUsd: '2', path: 'x' }, { priceUsd: '2', colour: 'red' }]) {
       expect((await patch(id, body)).status).toBe(422);

@@ -39,7 +39,7 @@ describe('a path is stored in its canonical form', () => {
   });
 });
 
-describe('a path that programs may read differently is refused', () => {
+describe('a path that programs may read differently is rejected', () => {
   test.each([
     ...['', 'weather', ' /weather', '?', '//', '/a//b', '/a/', '//host/a', 'https://host/a', '/a?b=c', '/a#b'],
     ...['/.', '/..', '/./a', '/a/../b', '/%2e', '/%2E%2e', '/.%2e/a', '/a/%2e%2E/b', '/..;/a', '/.;x', '/%2e%2e;x/a'],
@@ -184,7 +184,7 @@ describe('an incomplete escape, which decoding could complete', () => {
     '/%%32F',
     '/a%4%31',
     '/%',
-  ])('is refused in %s', (text) => {
+  ])('is rejected in %s', (text) => {
     expect(canonicalPath(text).ok).toBe(false);
   });
 

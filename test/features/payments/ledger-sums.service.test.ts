@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Plan = { input: NewPayment; outcome: (typeof OUTCOMES)[number]; repeats: number };
 
-/** Takes a step several times at once, like processes that don't know of each other. */
+/** Takes a step several times at once, like processes that don't know about each other. */
 async function often<T>(repeats: number, step: (ledger: Ledger) => Promise<T>): Promise<T> {
   const results = await Promise.all(
     Array.from({ length: repeats }, (_, index) => step((index % 2 ? two : one).ledger)),

@@ -43,7 +43,7 @@ async function endLease(paymentId: string): Promise<void> {
 }
 
 describe('claiming a payment', () => {
-  test('gives a nonce that arrives a hundred times at once through two processes to one request', async () => {
+  test('assigns a nonce to one request if it arrives a hundred times at once through two processes', async () => {
     const input = newPayment((await one.project()).id);
     const claims = await Promise.all(
       Array.from({ length: 100 }, (_, index) => (index % 2 ? one : two).ledger.claim({ ...input })),
@@ -78,7 +78,7 @@ describe('claiming a payment', () => {
       expect(await one.ledger.claim({ ...input, ...change })).toMatchObject({ kind: 'claimed' });
   });
 
-  test('refuses an authorization that another project has claimed', async () => {
+  test('rejects an authorization that another project has claimed', async () => {
     const input = newPayment((await one.project()).id);
     const first = await claimed(one.ledger, input);
     const other = await one.project();
@@ -211,7 +211,7 @@ describe('a payment', () => {
     ]);
   });
 
-  test("refuses every step that the payment isn't ready for", async () => {
+  test("rejects every step that the payment isn't ready for", async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     const result = { transactionHash: hex(32), settledAt: new Date() };
     const steps = {
@@ -237,7 +237,7 @@ describe('a payment', () => {
     expect(payment.failureMessage).toHaveLength(1000);
   });
 
-  test('refuses every step of a deleted payment', async () => {
+  test('rejects every step of a deleted payment', async () => {
     const lease = leaseOf(await claimed(one.ledger, newPayment((await one.project()).id)));
     await one.db.prisma.payment.delete({ where: { id: lease.paymentId } });
     const result = { transactionHash: hex(32), settledAt: new Date() };

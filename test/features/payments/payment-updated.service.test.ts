@@ -95,7 +95,7 @@ test('paymentUpdated sends every status of a payment as it changes, and nothing 
   follower.stop();
 });
 
-test('paymentUpdated resumes after a pause where it stopped', async () => {
+test('paymentUpdated resumes from its cursor after a disconnect', async () => {
   shop = await createProject(alice);
   const first = follow(alice, { projectId: shop.id });
   await isLive(first, shop.id);
@@ -137,7 +137,7 @@ test('paymentUpdated accepts the same filters as the list of payments', async ()
   some.stop();
 });
 
-test('paymentUpdated refuses other accounts and their API keys, invalid cursors and invalid filters', async () => {
+test('paymentUpdated rejects other accounts and their API keys, invalid cursors and invalid filters', async () => {
   shop = await createProject(alice);
   const mallory = await app.user('mallory');
   const own = await createProject(mallory);

@@ -201,7 +201,7 @@ describe('payments', () => {
     ['payer=0x12', '/payer'],
     ['transactionHash=0x12', '/transactionHash'],
     ['from=yesterday', '/from'],
-  ])('refuse the filter %s', async (query, pointer) => {
+  ])('reject the filter %s', async (query, pointer) => {
     const { status, body } = await rest.send(alice, 'GET', `${shop.base}/payments?${query}`);
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer }]);

@@ -55,7 +55,7 @@ describe('a gateway host', () => {
       'a\n.example',
     ],
     ...['127.0.0.1', '0x7f.1', '[::1]', '10.1', 'shop.1', `${'a'.repeat(64)}.example`, `${'a.'.repeat(126)}example`],
-  ])('%j is refused', async (gatewayHost) => {
+  ])('%j is rejected', async (gatewayHost) => {
     const { status, body } = await create(alice, { gatewayHost });
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer: '/gatewayHost' }]);
@@ -70,7 +70,7 @@ describe('a gateway host', () => {
     expect(input.safeParse('shop.gate.example.com').success).toBe(true);
   });
 
-  test('is refused in production while PUBLIC_URL is not set', async () => {
+  test('is rejected in production while PUBLIC_URL is not set', async () => {
     const nameless = await startTestApp({ config: { production: true, publicUrl: undefined } });
     try {
       const seller = await nameless.user('alice');
@@ -145,7 +145,7 @@ describe('milestones', () => {
   });
 });
 
-test('each project has one upstream secret, which only its owner can read, not API keys', async () => {
+test("each project has one upstream secret, which its owner can read but API keys can't", async () => {
   const project = await createProject(alice);
   const other = await createProject(alice);
   const query = 'query ($id: ID!) { project(id: $id) { id upstreamSecret } }';

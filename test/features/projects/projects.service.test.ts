@@ -52,7 +52,7 @@ describe('the wallet address of a project', () => {
     },
   );
 
-  test('is refused if any letter breaks the checksum', async () => {
+  test('is rejected if any letter breaks the checksum', async () => {
     const wallet = CHECKSUMMED[4]!;
     for (const [index, letter] of [...wallet].entries()) {
       if (index < 2 || !/[a-f]/i.test(letter)) continue;

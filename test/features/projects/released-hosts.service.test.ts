@@ -72,7 +72,7 @@ describe('a host name that was released', () => {
     ['cleared', (base: string) => setHost(alice, base, null)],
     ['changed', (base: string) => setHost(alice, base, `new.${host}`)],
     ['released with its project', (base: string) => rest.send(alice, 'DELETE', base)],
-  ])('because it was %s is refused to other accounts in REST and GraphQL', async (_how, release) => {
+  ])('because it was %s is unavailable to other accounts in REST and GraphQL', async (_how, release) => {
     const shop = await createProject(alice, { gatewayHost: host });
     expect((await release(shop.base)).status).toBeLessThan(300);
     const stall = await createProject(mallory, { walletAddress: STRANGERS_WALLET });
@@ -150,7 +150,7 @@ describe('concurrently', () => {
     }
   }, 60_000);
 
-  test('a claim that waits for a release to commit is then refused', async () => {
+  test('a claim that waits for a release to commit is then rejected', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     // Blocks the release before its commit.
     await sql.query('BEGIN');
@@ -180,7 +180,7 @@ describe('concurrently', () => {
     expect(await holders()).toHaveLength(1);
   });
 
-  test('two projects that each claim the other’s host name are both refused', async () => {
+  test('two projects that each claim the other’s host name are both rejected', async () => {
     const one = await createProject(alice, { gatewayHost: host });
     const two = await createProject(mallory, { gatewayHost: `two.${host}` });
     for (let round = 0; round < 5; round += 1) {

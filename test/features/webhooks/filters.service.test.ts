@@ -65,7 +65,7 @@ describe('a webhook with a filter', () => {
     expect(await patch({ filter: null })).toBeNull();
   });
 
-  test.each(['POST', 'PATCH'])('that is invalid is refused by %s with a pointer to the field', async (method) => {
+  test.each(['POST', 'PATCH'])('that is invalid is rejected by %s with a pointer to the field', async (method) => {
     const { id, url, eventTypes } = await createWebhook(alice, base);
     const path = method === 'POST' ? `${base}/webhooks` : `${base}/webhooks/${id}`;
     const answer = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
@@ -126,7 +126,7 @@ describe('testing an event filter', () => {
   });
 
   test.each([{}, { filter: null }, { filter: { 'data.nope': 1 } }, { filter: PAID, eventId: 'evt_nope' }])(
-    'with %j is refused',
+    'with %j is rejected',
     async (body) => {
       const { status } = await alice.rest('POST', `${base}/events/test-filter`, body);
       expect(status).toBe('eventId' in body ? 404 : 422);

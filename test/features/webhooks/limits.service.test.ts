@@ -21,7 +21,7 @@ const post = (user: TestUser, base: string) => user.rest<Resource>('POST', `${ba
 const movedTo = async (subject: string, tier: 'STARTER') => app.caller(await app.issuer.sign({ subject, tier }));
 
 describe('the webhook limit', () => {
-  test('lets the tier STARTER create ten per project, and one more after a deletion', async () => {
+  test('lets the STARTER tier create ten per project, and one more after a deletion', async () => {
     const starter = await app.user('starter', 'STARTER');
     const { base } = await createProject(starter);
     const first = await createWebhook(starter, base);

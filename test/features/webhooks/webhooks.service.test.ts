@@ -153,7 +153,7 @@ describe('rotating the signing secret', () => {
     expect(await verifiedBy(webhook.secret, second, third)).toEqual([false, true, true]);
   });
 
-  test('without an overlap ends all old secrets at once, even during an earlier overlap', async () => {
+  test('without an overlap invalidates all old secrets immediately, even during an earlier overlap', async () => {
     const second = await rotate({ overlapHours: 24 });
     const { body } = await requestRotation({ overlapHours: 0 });
     expect(body.previousSecretExpiresAt).toBeNull();
@@ -177,7 +177,7 @@ describe('rotating the signing secret', () => {
     expect((await verifiedBy(...secrets)).filter(Boolean)).toHaveLength(2);
   });
 
-  test.each([-1, 169, 1.5, '1', '24', 1e9])('with an overlap of %j hours is refused', async (overlapHours) => {
+  test.each([-1, 169, 1.5, '1', '24', 1e9])('with an overlap of %j hours is rejected', async (overlapHours) => {
     const response = await requestRotation({ overlapHours });
     expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: '/overlapHours' }] } });
     expect(await verifiedBy(webhook.secret)).toEqual([true]);
@@ -217,7 +217,7 @@ describe('a test event', () => {
     expect(await sendTest()).toMatchObject({ eventType: 'customer.milestone' });
   });
 
-  test('is sent at once even while the circuit of the webhook is open', async () => {
+  test("is sent immediately, even while the webhook's circuit is open", async () => {
     await pool.query(`UPDATE "Webhook" SET "circuitOpenUntil" = now() + interval '10 minutes' WHERE "id" = $1`, [
       webhook.id,
     ]);
@@ -229,14 +229,14 @@ describe('a test event', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('is the only one that is marked: other events have no `test` field', async () => {
+  test('is marked, and other events have no `test` field', async () => {
     const event = verify(await nextRequest(), webhook.secret);
     expect(event).not.toHaveProperty('test');
   });
 });
 
 describe('a disabled webhook', () => {
-  test('skips deliveries with a reason, test events too, and receives later events once it is enabled', async () => {
+  test('skips deliveries with a reason, including test events, and receives later events once it is enabled', async () => {
     expect((await patch({ isActive: false })).body).toMatchObject({
       ...{ isActive: false, disabledReason: null, disabledAt: expect.any(String) },
     });
@@ -293,7 +293,7 @@ describe('resending a delivery', () => {
     }
   });
 
-  test('is refused while the delivery is being sent', async () => {
+  test('is rejected while the delivery is being sent', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     receiver.handle(() => released.then(() => ({})));
     const { id } = await sendTest();

@@ -61,7 +61,7 @@ describe('a facilitator over HTTP', () => {
     expect(server.requests[0]!.headers).not.toHaveProperty('authorization');
   });
 
-  test('can refuse a payment with any HTTP status', async () => {
+  test('can reject a payment with any HTTP status', async () => {
     answering({ isValid: false, invalidReason: 'insufficient_funds' }, 400);
     expect(await facilitator().verify(REQUEST)).toEqual({
       isValid: false,
@@ -203,7 +203,7 @@ describe("the gateway's facilitator credential", () => {
   });
 
   test.each(['', 'not a key', Buffer.alloc(31).toString('base64'), '-----BEGIN EC PRIVATE KEY-----\nAAAA'])(
-    "is refused if it isn't a key: %j",
+    "is rejected if it isn't a key: %j",
     (secret) => {
       expect(() => parseKeySecret(secret)).toThrow('must be an Ed25519 key in base64, or an EC key in PEM');
     },

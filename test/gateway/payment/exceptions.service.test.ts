@@ -50,7 +50,7 @@ async function paymentOf(headers: Headers): Promise<PaymentBody> {
   return (await alice.rest<PaymentBody>('GET', `${shop.base}/payments/${id}`)).body;
 }
 
-describe('a settlement counts as soon as the facilitator says so', () => {
+describe('a settlement counts as soon as the facilitator confirms it', () => {
   test('after one block, without waiting for more', async () => {
     const payer = await rails.wallet(10_000n);
     const { status, headers } = await ask(v2Headers(await sign(payer)));
@@ -102,7 +102,7 @@ test('a 304 response is charged like any other', async () => {
   expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
 });
 
-describe('a retry with a settled payment gets the response again', () => {
+describe('a retry with a settled payment gets the original response', () => {
   test('after the authorization has expired', async () => {
     const payer = await rails.wallet(20_000n);
     // Accepted only with at least 15 seconds left.
@@ -143,7 +143,7 @@ describe('a retry with a settled payment gets the response again', () => {
   });
 });
 
-test('a response that is no longer kept is 410, without another upstream call or charge', async () => {
+test('a retry for a response that is no longer kept returns 410, without another upstream call or charge', async () => {
   const payer = await rails.wallet(20_000n);
   const payment = v2Headers(await sign(payer));
   const { headers } = await ask(payment);
@@ -156,7 +156,7 @@ test('a response that is no longer kept is 410, without another upstream call or
   expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
 });
 
-test("a payment whose row was lost with the database is refused as used, and isn't charged twice", async () => {
+test("a payment whose row was lost with the database is rejected as used, and isn't charged twice", async () => {
   const payer = await rails.wallet(20_000n);
   const payment = v2Headers(await sign(payer));
   const { headers } = await ask(payment);

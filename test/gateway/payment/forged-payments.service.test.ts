@@ -40,7 +40,7 @@ async function countOf(table: string, where = 'true'): Promise<number> {
   return (await database.query(`SELECT count(*)::int AS count FROM "${table}" WHERE ${where}`)).rows[0].count;
 }
 
-test('of 600 forged payments sent at once through two processes, 60 are verified, and the seller is notified about none', {
+test('of 600 forged payments sent at once through two processes, 60 are verified, and the seller gets no events for them', {
   timeout: 120_000,
 }, async () => {
   const buyer = await rails.wallet(10_000n);
@@ -76,7 +76,7 @@ test('of 600 forged payments sent at once through two processes, 60 are verified
   expect((await ask(1, paid)).status).toBe(200);
 });
 
-test('refused payments are deleted after an hour, and all others stay', async () => {
+test('rejected payments are deleted after an hour, and all others stay', async () => {
   const refused = `"failureStage" = 'VERIFY'`;
   const others = await countOf('Payment', `"failureStage" IS NULL`);
   expect(await countOf('Payment', refused)).toBeGreaterThan(0);

@@ -94,7 +94,7 @@ describe('a payment header', () => {
     ['of an unknown version', async () => headerLines(v2Headers(await sign(buyer), { x402Version: 3 })), 400],
     ['of version 1 in the header of version 2', async () => [`payment-signature: ${encode({ x402Version: 1 })}`], 400],
   ];
-  test.each(headers)('%s is refused without an upstream call', async (_what, lines, status) => {
+  test.each(headers)('%s is rejected without an upstream call', async (_what, lines, status) => {
     const answers = await sendRaw(app.url, [rawRequest(`GET ${prefix}/weather`, 'Host: a', ...(await lines()))]);
     expect(answers.map((answer) => answer.status)).toEqual([status]);
     expect(upstream.requests).toHaveLength(0);
@@ -113,7 +113,7 @@ describe('a payment header', () => {
     expect(refused.status).toBe(400);
   });
 
-  test('in another x402 version or letter case is the same payment, served and charged once', async () => {
+  test('in a different x402 version or letter case is the same payment, served and charged once', async () => {
     const poor = await rails.wallet(20_000n);
     const signed = await sign(poor);
     const { nonce, from, to } = signed.authorization;

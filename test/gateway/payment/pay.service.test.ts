@@ -166,7 +166,7 @@ describe('an upstream failure', () => {
     ['with its own payment request', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
     ['with a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
     ['with more than the limit', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
-  ])('that responds %s is 502 and costs nothing', async (_what, given) => {
+  ])('that responds %s returns 502 and costs nothing', async (_what, given) => {
     upstream.handle(() => given);
     const buyer = await rails.wallet(10_000n);
 
@@ -184,7 +184,7 @@ describe('an upstream failure', () => {
     ['with something other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['with too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
-  ])('that responds %s is 502 and costs nothing', async (_what, bytes) => {
+  ])('that responds %s returns 502 and costs nothing', async (_what, bytes) => {
     upstream.handle((_request, response) => {
       response.socket!.end(bytes);
       return undefined;
@@ -195,7 +195,7 @@ describe('an upstream failure', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
-  test('that closes the connection is 502 and costs nothing', async () => {
+  test('that closes the connection returns 502 and costs nothing', async () => {
     upstream.handle((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       response.destroy();
@@ -254,7 +254,7 @@ describe('a payment that is sent again', () => {
     ['a different path', '/other', 'GET'],
     ['a different query', '/weather?b=2', 'GET'],
     ['a different method', '/weather', 'POST'],
-  ])('for %s is refused with 409', async (_what, path, method) => {
+  ])('for %s is rejected with 409', async (_what, path, method) => {
     const headers = v2Headers(await sign(await rails.wallet()));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
     const answer = await fetch(shop.url + path, { method, headers });
@@ -263,7 +263,7 @@ describe('a payment that is sent again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('in another letter case is the same payment', async () => {
+  test('in a different letter case is the same payment', async () => {
     const { signature, authorization } = await sign(await rails.wallet(20_000n));
     const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
     const shouted = {
@@ -281,7 +281,7 @@ describe('a payment that is sent again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('by someone who knows the chain but not the Idempotency-Key is refused', async () => {
+  test('by someone who knows the chain but not the Idempotency-Key is rejected', async () => {
     const headers = { ...v2Headers(await sign(await rails.wallet())), 'idempotency-key': 'known to the buyer alone' };
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
     const { 'idempotency-key': _key, ...withoutKey } = headers;

@@ -70,14 +70,14 @@ async function paidOnce(url: string): Promise<Record<string, string>> {
   return headers;
 }
 
-/** Retries a paid request without reading the responses until one is refused. */
+/** Retries a paid request without reading the responses until one is rejected. */
 async function askUnread(url: string, headers: Record<string, string>): Promise<Response[]> {
   const answers: Response[] = [];
   while (answers.length < 30 && answers.at(-1)?.status !== 503) answers.push(await fetch(url, { headers }));
   return answers;
 }
 
-test("unread responses are limited per payment and per address, and refused buyers get theirs later or aren't charged", async () => {
+test("unread responses are limited per payment and per address, and rejected buyers get theirs later or aren't charged", async () => {
   const url = await largeRoute(patient);
   const payments = [await paidOnce(url), await paidOnce(url)];
   const unread: Response[] = [];

@@ -162,7 +162,7 @@ describe('forty requests at once, through two processes', () => {
       expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
       const refused = answers.filter(({ status }) => status !== 201);
-      // Once the money is spent, the facilitator refuses the payment.
+      // Once the money is spent, the facilitator rejects the payment.
       expect(refused.filter(({ status }) => status !== 402 && status !== 429)).toEqual([]);
       for (const { status, text, retryAfter } of refused) {
         if (status !== 429) continue;
@@ -180,7 +180,7 @@ describe('forty requests at once, through two processes', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 
-  test('are all refused except one while the balance is unknown', {
+  test('are all rejected except one while the balance is unknown', {
     timeout: TIMEOUT_MILLISECONDS,
   }, async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('forty requests at once, through two processes', () => {
       expect((await fetch(url, { headers: payment })).status).toBe(429);
       release();
       expect((await first).status).toBe(201);
-      // The payment that was refused before is valid now.
+      // The payment that was rejected before is valid now.
       expect((await fetch(url, { headers: payment })).status).toBe(201);
     } finally {
       await blind.end('SIGKILL');
@@ -248,7 +248,7 @@ test('a buyer whose settlements keep failing is rate limited', { timeout: TIMEOU
     response.end(JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' }));
   });
   const buyer = await rails.wallet(1_000n * CENT);
-  // Uses the other process, because the first one remembers for a second that it refused the address.
+  // Uses the other process, because the first one remembers for a second that it rejected the address.
   const seen = new Set<number | undefined>();
   const isStopped = await untilStopped(async () => {
     const asked = Array.from({ length: 10 }, async () =>

@@ -62,7 +62,7 @@ describe('the path of a request', () => {
     ['nothing', ''],
     ['absolute form', 'http://evil.example/a'],
     ['too many bytes', `/${'a'.repeat(8_192)}`],
-  ])('with %s is refused', (_what, target) => {
+  ])('with %s is rejected', (_what, target) => {
     expect(canonicalRequest(target).ok).toBe(false);
   });
 

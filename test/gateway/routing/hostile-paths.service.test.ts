@@ -80,7 +80,7 @@ describe("under a project's own host", () => {
     ['GET https://a@b/api/projects', 400],
     ['GET *', 404],
     ['OPTIONS *', 204],
-  ])('%s reaches nothing of the service', async (line, status) => {
+  ])("%s doesn't reach the rest of the service", async (line, status) => {
     expect(await statusOf(line, [`Host: ${HOST}`])).toBe(status);
   });
 
@@ -110,7 +110,7 @@ describe("under a project's own host", () => {
     expect(await statusOf('GET /weather', headers)).toBe(404);
   });
 
-  test('a request with two Host headers is refused', async () => {
+  test('a request with two Host headers is rejected', async () => {
     expect(await statusOf('GET /weather', [`Host: ${HOST}`, 'Host: evil.example'])).toBe(400);
     expect(await statusOf('GET /weather', ['Host: evil.example', `Host: ${HOST}`])).toBe(400);
   });

@@ -119,7 +119,7 @@ test('the most specific endpoint serves a path', async () => {
   expect(await price('?q')).toBe('1000');
 });
 
-test("a project's own host serves only its routes, and nothing else of the service", async () => {
+test("a project's own host serves its routes and nothing else", async () => {
   const shop = await createShop(app, alice, {
     '/weather': { upstreamUrl: upstream.url },
     '/api/projects': { upstreamUrl: upstream.url },

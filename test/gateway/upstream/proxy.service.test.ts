@@ -96,7 +96,7 @@ describe('an ambiguous request', () => {
     ["a parameter that is the seller's", (p) => `${p}/keyed?key=mine`, 400],
     ["a parameter that is the seller's, encoded", (p) => `${p}/keyed?%6bey=mine`, 400],
   ];
-  test.each(targets)('with %s is refused, paid or not', async (_what, target, status) => {
+  test.each(targets)('with %s is rejected, paid or not', async (_what, target, status) => {
     const head = `${line(target(prefix))}\r\nHost: a\r\n`;
     expect(statusesOf(await exchange(`${head}\r\n`))).toEqual([status]);
     expect(statusesOf(await exchange(`${head}${await paymentLine()}\r\n\r\n`))).toEqual([status]);
@@ -348,7 +348,7 @@ describe('the response for the buyer', () => {
 });
 
 describe('request body limits', () => {
-  test('a body with an announced length over the limit is 413 before the payment is claimed', async () => {
+  test('a body with an announced length over the limit gets 413 before the payment is claimed', async () => {
     const headers = await pay();
     const length = 10 * 1024 * 1024 + 1;
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -359,7 +359,7 @@ describe('request body limits', () => {
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
   });
 
-  test('a streamed body over the limit is 413 and costs nothing', async () => {
+  test('a streamed body over the limit gets 413 and costs nothing', async () => {
     const poor = await rails.wallet(10_000n);
     let sent = 0;
     const endless = new ReadableStream({

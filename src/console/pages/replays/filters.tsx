@@ -6,7 +6,7 @@ import type { Destination } from './destinations.ts';
 
 export const STATUSES: readonly Status[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 
-/** The filters of the list of deliveries. An empty filter means all. */
+/** The filters of the delivery list. An empty filter means all. */
 export type DeliveryFilters = { status: Status[]; eventTypes: EventType[]; destinationId: string | null };
 
 /** Keeps the filters in the page's URL, so that you can link to a filtered list. */

@@ -9,7 +9,7 @@ import { Loading } from '../../parts/loading.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { METHOD_COLORS, RestOperation } from './operation.tsx';
 
-/** The reference of the REST API, with the current project filled in. */
+/** The REST API reference, with the current project filled in. */
 export function RestPage() {
   const { operationId } = useParams<{ operationId?: string }>();
   const [reference, setReference] = useState<RestReference>();

@@ -46,7 +46,7 @@ export function WebhookForm(props: {
     const { orderingEscapeAfterAttempts, payloadVersion } = rest;
     const values = {
       ...{ url, description, ordering, ...destinationInput<EventTypeFilter>(rest) },
-      // An empty field keeps its value, or gets the default.
+      // An empty field keeps its stored value, or gets the default for a new webhook.
       ...(orderingEscapeAfterAttempts !== '' && { orderingEscapeAfterAttempts }),
       ...(payloadVersion !== '' && { payloadVersion }),
     };

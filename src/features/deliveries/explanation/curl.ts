@@ -55,8 +55,8 @@ export function webhookCurl(
 }
 
 /**
- * The same for any request. Each secret is replaced by a variable named after its field. Where a secret is encoded or
- * only partly there, the whole header or URL is replaced.
+ * The same for any request. Each secret is replaced by a variable named after its field. If a secret is encoded or only
+ * partly present, the whole header or URL is replaced.
  *
  * @returns undefined when the body contains a secret in a different form: then it can't be shown.
  */
@@ -122,7 +122,7 @@ function requireVariable({ name, description }: CurlVariable): string {
   return `: "\${${name}:?${description.replaceAll(/[`"$\\]/g, '')}}"`;
 }
 
-/** One shell word, whatever the text contains: between single quotes only the single quote is special. */
+/** One shell word, no matter what the text contains: between single quotes only the single quote is special. */
 function quote(pieces: readonly Piece[]): string {
   const words = pieces
     .filter((piece) => 'variable' in piece || piece.text !== '')

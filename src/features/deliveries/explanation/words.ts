@@ -28,7 +28,7 @@ export type DeliveryFacts = {
 export type RemainingTry = {
   /** Seconds after the previous failure, ±20%; null for the next attempt. */
   afterSeconds: number | null;
-  /** If every earlier attempt fails at once; null while the delivery is held. */
+  /** Assumes that every earlier attempt fails immediately; null while the delivery is held. */
   expectedAt: Date | null;
 };
 
@@ -74,7 +74,7 @@ const REASONS: Record<string, Sentences> = {
   },
 };
 
-/** Why a delivery is held without a time at which it is due. */
+/** Why a delivery is held without a due time. */
 const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
     summary:
@@ -178,7 +178,7 @@ export function explainInWords(facts: DeliveryFacts): Sentences & { next: string
   return (ROWS.find(({ when }) => when(facts))?.say ?? OTHERWISE)(facts);
 }
 
-/** The attempts that are left if all of them fail; none for a finished delivery. */
+/** The remaining attempts, assuming they all fail; none for a finished delivery. */
 export function remainingTries({ delivery, now, retryScheduleSeconds }: DeliveryFacts): RemainingTry[] {
   const { status, nextAttemptAt, retryStep } = delivery;
   if (status !== 'PENDING' && status !== 'RUNNING') return [];

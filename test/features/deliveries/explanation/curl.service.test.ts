@@ -135,7 +135,7 @@ describe('the curl command for a connector', () => {
     expect(curl.command).not.toMatch(/made-of-the-secret|abc'/);
   });
 
-  test('is not shown if the body contains a secret in another form', () => {
+  test('is not shown if the body contains a secret in a different form', () => {
     const body = Buffer.from(values[0]!).toString('base64');
     expect(connectorCurl({ method: 'POST', url: receiver.url, headers: {}, body }, secrets)).toBeUndefined();
   });
