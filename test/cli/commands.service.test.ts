@@ -9,7 +9,8 @@ let user: TestUser;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  // Retries don't come in between, however slow the machine is.
+  app = await startTestApp({ delivery: { retryScheduleSeconds: [3600] } });
   user = await app.user('alice');
 });
 afterAll(() => app.stop());

@@ -109,7 +109,7 @@ describe('the curl command for a connector', () => {
       secrets,
     )!;
     expect(scrub(curl.command, values)).toBe(curl.command);
-    expect(curl.variables).toEqual([{ name: 'API_KEY', description: '`apiKey` of the connector.' }]);
+    expect(curl.variables).toEqual([{ name: 'API_KEY', description: 'The connector’s `apiKey`.' }]);
     const request = await received(curl.command, { API_KEY: values[0]! });
     expect(request).toMatchObject({
       method: 'PUT',
