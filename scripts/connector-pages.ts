@@ -70,7 +70,7 @@ function exampleRequest(definition: ConnectorDefinition): string {
     ([name, value]) => `${name}: ${value === other.headers[name] ? value : '…'}`,
   );
   const text = [`${request.method} ${request.url}`, ...headers, ...(request.body ? ['', bodyText(request)] : [])];
-  return `The ${request.step ? 'first ' : ''}request for a \`${kind}\` event. \`…\` stands for credentials and for the rest of long texts.
+  return `This is the ${request.step ? 'first ' : ''}request for a \`${kind}\` event. \`…\` stands for credentials and for the rest of long text.
 
 \`\`\`http
 ${text.join('\n').replaceAll(MARK, '…')}

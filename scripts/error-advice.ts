@@ -52,7 +52,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   UNSUPPORTED_MEDIA_TYPE: 'Only uncompressed `application/json` is accepted.',
   VALIDATION_FAILED:
     '`errors` lists the invalid fields, each with its JSON pointer (such as `/priceUsd`) and what is wrong with it. ' +
-    '`detail` names the first one. Missing, unknown and mistyped fields are reported before invalid values. Nothing ' +
+    '`detail` names the first one. Missing and unknown fields and wrong types are reported before invalid values. Nothing ' +
     'was changed.',
   IDEMPOTENCY_KEY_REUSED:
     'The key was already used with a different method, path or body. Use a new key for every operation.',
@@ -68,7 +68,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'you report it.',
   OUTCOME_UNCERTAIN:
     'The request hit its 10-second limit after making some changes, or the database connection was lost during a ' +
-    'write. Changes in `data` of a GraphQL response were applied. Nothing is still running.',
+    'write. Changes that appear in a GraphQL response’s `data` were applied. Nothing is still running.',
   UPSTREAM_FAILED:
     'The seller’s API cannot be reached, closed the connection, returned a redirect, or sent more than 10 MB. To ' +
     'retry, sign a new payment.',

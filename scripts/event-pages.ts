@@ -84,7 +84,7 @@ Every event has the same format: \`id\` (the same on every attempt), \`type\`, \
 Amounts are decimal strings (\`amountUsd\`) and whole atomic units (\`amountAtomic\`), never floats. New fields may be added at
 any time, so ignore unknown ones. Within a version, fields are never renamed or removed.
 
-The [JSON Schema](event-schemas.json) (draft 2020-12) describes every event. Its \`$defs\` are named by type.
+The [JSON Schema](event-schemas.json) (draft 2020-12) describes every event. Its \`$defs\` are keyed by type.
 
 ## Versions
 

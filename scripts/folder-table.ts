@@ -13,9 +13,10 @@ export function foldersPage(): string {
 
 # Folders
 
-The folders of \`src/\`, from top to bottom. A file imports only from its own folder and from folders below it, types
-included. \`npm run folders\` checks this. A subfolder that isn't listed belongs to its parent, and a folder without a
-description contains what its name says. For how the parts work together, see [architecture](architecture.md).
+These are the folders of \`src/\`, from top to bottom. A file imports only from its own folder and from folders below
+it, even if it imports only types. \`npm run folders\` checks this. A subfolder that isn't listed belongs to its
+parent, and a folder without a description contains what its name says. [Architecture](architecture.md) explains how
+the parts work together.
 
 | Folder | What it contains |
 |---|---|

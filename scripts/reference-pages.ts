@@ -66,7 +66,7 @@ function connectorsPage(): string {
 
 # Connectors
 
-A connector delivers events to a third-party service in the format of that service. Each page covers how to set it up,
+A connector delivers events to a third-party service in that service's format. Each page covers how to set it up,
 what is sent, and what to do when a delivery fails.
 
 | Type | Service | Category | What it does | Config |
@@ -88,7 +88,7 @@ For all connectors:
   secret again, or set it to \`null\`. Otherwise the request fails with 422. This keeps someone who can edit a connector from
   sending its secrets to their own server.
 - Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
-  address the process listens on. In production, and from processes without the \`api\` role, messages then have no link.
+  address that the process listens on. In production, and from processes without the \`api\` role, there are no links then.
 - Your [tier](../limits.md) limits how many connectors you can have.
 `;
 }

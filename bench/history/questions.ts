@@ -27,11 +27,11 @@ export async function questionsAbout(pool: pg.Pool, projectId: string, ask: Ask)
 
   return [
     deliveries('newest deliveries'),
-    deliveries('a page of deliveries 40 days back', `, after: "${id}"`),
+    deliveries('a page of deliveries from 40 days ago', `, after: "${id}"`),
     deliveries('failed deliveries', ', filter: { status: [FAILED] }'),
     deliveries('deliveries with a status that none has', ', filter: { status: [SKIPPED] }'),
     deliveries(
-      'failed deliveries of the last week',
+      'failed deliveries from the last week',
       `, filter: { status: [FAILED], since: "${daysAgo(7).toISOString()}" }`,
     ),
     toWebhook('deliveries to one webhook'),
@@ -45,18 +45,18 @@ export async function questionsAbout(pool: pg.Pool, projectId: string, ask: Ask)
     ),
     inProject('explanation of a delivery', `delivery(id: "${id}") { explanation { summary } }`),
     inProject(
-      'hourly statistics of a day',
+      'hourly statistics for a day',
       `deliveryStats(from: "${daysAgo(1).toISOString()}", interval: HOUR) { ${stats} }`,
     ),
     inProject(
-      'daily statistics of 30 days',
+      'daily statistics for 30 days',
       `deliveryStats(from: "${daysAgo(30).toISOString()}", interval: DAY) { ${stats} }`,
     ),
     {
-      name: 'one read of the live feed of deliveries',
+      name: 'one read of the live delivery feed',
       run: () => lookAtDeliveries(pool, projectId, { status: null, eventTypes: null, createdSince: null }).present(),
     },
-    { name: 'one read of the live feed of events', run: () => lookAtEvents(pool, projectId, null).present() },
+    { name: 'one read of the live event feed', run: () => lookAtEvents(pool, projectId, null).present() },
     {
       name: 'count of failed deliveries for a replay',
       run: () =>

@@ -62,11 +62,11 @@ export const VARIABLES = {
       .default(ROLES.join(','))
       .transform(list)
       .pipe(z.array(z.enum(ROLES)).min(1)),
-    help: 'The roles of this process: one or more of `api`, `gateway` and `worker`, separated by commas.',
+    help: 'Roles for this process: one or more of `api`, `gateway` and `worker`, separated by commas.',
   },
   PUBLIC_URL: {
     schema: url.optional(),
-    help: 'Public URL of this service. Used in links, for example in connector messages, so set it for workers too. Default: the address the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can only have custom domains if this is set, so that no project can take this service’s host name.',
+    help: 'Public URL of this service. Used in links, for example in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can only have custom domains if this is set, so that no project can take this service’s host name.',
   },
   AUTH_ISSUERS: {
     schema: z.string().optional(),

@@ -13,11 +13,11 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const WATCHED = {
   liveStreams: {
     name: 'tollgate_live_streams',
-    help: 'Open WebSockets and event streams of this process. Only on processes with the `api` role.',
+    help: 'Open WebSockets and event streams in this process. Only on processes with the `api` role.',
   },
   liveSubscriptions: {
     name: 'tollgate_live_subscriptions',
-    help: 'Live subscriptions of this process. Each one reads the database when its project changes, and every 2 s. Only on processes with the `api` role.',
+    help: 'Live subscriptions in this process. Each one reads the database when its project changes, and every 2 s. Only on processes with the `api` role.',
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',

@@ -20,7 +20,7 @@ export function createPaymentMetrics(registry: Registry) {
   }
   const stepSeconds = new Histogram({
     name: 'tollgate_payment_step_duration_seconds',
-    help: 'Duration of the steps of paid requests. claim: the database; verify, settle: the facilitator and the chain; upstream: the seller’s API.',
+    help: 'Duration of each step in a paid request. claim: the database; verify, settle: the facilitator and the chain; upstream: the seller’s API.',
     labelNames: ['step'],
     buckets: BUCKETS_SECONDS,
     registers,

@@ -7,7 +7,7 @@ export function createPoolMetrics(registry: Registry) {
   const pools = new Map<string, pg.Pool>();
   new Gauge({
     name: 'tollgate_database_connections',
-    help: 'Open database connections of this process by state. Pool main has at most DATABASE_POOL_SIZE, queue (workers only) at most 4.',
+    help: 'Open database connections in this process, by state. Pool main has at most DATABASE_POOL_SIZE, queue (workers only) at most 4.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
@@ -19,7 +19,7 @@ export function createPoolMetrics(registry: Registry) {
   });
   new Gauge({
     name: 'tollgate_database_waiting',
-    help: 'Statements that wait for a connection from the pool. If it stays above 0 for minutes, raise DATABASE_POOL_SIZE or find the slow statements.',
+    help: 'Statements waiting for a connection from the pool. If it stays above 0 for minutes, raise DATABASE_POOL_SIZE or find the slow statements.',
     labelNames: ['pool'],
     registers,
     collect() {

@@ -15,21 +15,21 @@ export function createRequestMetrics(registry: Registry) {
   });
   const operations = new Histogram({
     name: 'tollgate_graphql_operation_duration_seconds',
-    help: 'GraphQL operations, including those of REST routes, by type and outcome (ok, error). For subscriptions: the time to start.',
+    help: 'GraphQL operations, including those behind REST routes, by type and outcome (ok, error). For subscriptions: the time to start.',
     labelNames: ['type', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const errors = new Counter({
     name: 'tollgate_graphql_errors_total',
-    help: 'Errors of GraphQL operations, including those of REST routes, by code. INTERNAL is a failure in the service: search the log for it.',
+    help: 'Errors in GraphQL operations, including those behind REST routes, by code. INTERNAL is a failure in the service: search the log for it.',
     labelNames: ['code'],
     registers,
   });
   errors.inc({ code: 'INTERNAL' }, 0);
   const rateLimited = new Counter({
     name: 'tollgate_rate_limited_requests_total',
-    help: 'Rate-limited requests. rate: above the limit of the tier; credentials: too many invalid credentials from one address, perhaps a proxy missing from TRUSTED_PROXIES.',
+    help: 'Rate-limited requests. rate: above the tier’s limit; credentials: too many invalid credentials from one address, perhaps a proxy missing from TRUSTED_PROXIES.',
     labelNames: ['reason'],
     registers,
   });
