@@ -1,4 +1,4 @@
-/** Compiles the sandbox's contracts. The result is committed, so that the sandbox runs without a compiler. */
+/** Compiles the sandbox's contracts. The result is committed, so the sandbox runs without a compiler. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import solc from 'solc';

@@ -16,7 +16,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const LONGEST_TEXT = 160;
 const LINE_LENGTH = 110;
 
-/** The event types that make the best examples, best first. */
+/** The event types that make the best examples, in order. */
 const PREFERRED: readonly EventKind[] = [
   'payment.settled',
   'revenue.daily_summary',
@@ -35,7 +35,7 @@ const CONTEXT: BuildContext = {
   now: new Date('2026-01-02T03:04:07.678Z'),
 };
 
-/** The page of every connector type. Written manually, except for the sections that are generated from the code. */
+/** The page for every connector type. Written manually, except for the sections that are generated from the code. */
 export function connectorPages(): [path: string, text: string][] {
   return listConnectors().map((definition) => {
     const path = `docs/connectors/${definition.type}.md`;
@@ -107,7 +107,7 @@ function shortened(_name: string, value: unknown): unknown {
   return isLong ? `${value.slice(0, LONGEST_TEXT)}…` : value;
 }
 
-/** Like `JSON.stringify` with indentation, but objects and arrays that fit into a line stay on it. */
+/** Like `JSON.stringify` with indentation, but objects and arrays that fit on one line stay on it. */
 function formatJson(value: unknown, indent = ''): string {
   const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
   if (typeof value !== 'object' || value === null || (indent && indent.length + line.length < LINE_LENGTH)) return line;

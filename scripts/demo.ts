@@ -105,7 +105,7 @@ async function readSandbox(): Promise<SandboxFile> {
   return sandbox;
 }
 
-/** Calls the API as a user of the dev issuer. */
+/** Calls the API as a user with a token from the dev issuer. */
 async function signIn() {
   const issuer = await openDevIssuer({ dataDir: DATA_DIR });
   const token = await issuer.sign({ subject: 'demo', tier: 'PRO' });

@@ -19,7 +19,7 @@ const EXAMPLE = {
 };
 
 /**
- * The JSON Schema (draft 2020-12) of a webhook's body: one of the event types, each under `$defs`. Unknown fields are
+ * The JSON Schema (draft 2020-12) for a webhook's body: one of the event types, each under `$defs`. Unknown fields are
  * allowed, because new fields may be added.
  */
 export function eventSchemas(): JsonSchema {
@@ -95,7 +95,7 @@ Each webhook gets the version in its [\`payloadVersion\`](webhooks.md#payload-ve
 ${EVENT_KINDS.map(kindSection).join('\n')}`;
 }
 
-/** Each version with the event types it changed. */
+/** Each version, with the event types it changed. */
 function versionTable(): string {
   const versions = Array.from({ length: PAYLOAD_VERSIONS.current }, (_, index) => index + 1);
   const changes = (version: number) =>

@@ -1,6 +1,6 @@
 import { FOLDERS } from './folders.ts';
 
-/** The page on the folders of `src/`. Adjacent folders without a description share a row. */
+/** The page about the folders in `src/`. Adjacent folders without a description share a row. */
 export function foldersPage(): string {
   const rows: { folders: string[]; what: string }[] = [];
   for (const [folder, what] of FOLDERS) {

@@ -1,11 +1,14 @@
-/** The folders of `src/` from top to bottom. A folder imports only from folders below it; see `check-folders.ts`. */
+/** The folders in `src/` from top to bottom. A folder imports only from folders below it; see `check-folders.ts`. */
 
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Each folder, or file of `src/` itself, and what is in it. A subfolder that isn't listed belongs to its parent. */
+/**
+ * Each folder in `src/`, or file at its top level, and what is in it. A subfolder that isn't listed belongs to its
+ * parent.
+ */
 export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['main.ts', 'the process: configuration, database, application, signals'],
   ['cli', 'the command line, a client of the API; `commands/` has one file per command'],
@@ -98,7 +101,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
 ];
 
 export type Import = { target: string; isType: boolean };
-/** A source file. `code` is its text without comments, with the same line numbers. */
+/** A source file. `code` is its text without comments, but with the same line numbers. */
 export type Source = { path: string; text: string; code: string; imports: Import[] };
 
 const IMPORT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]/gms;
@@ -121,7 +124,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, code, imports };
 }
 
-/** All files of `src/`, except generated ones. */
+/** All files in `src/`, except generated ones. */
 export function readSources(): Source[] {
   return globSync('src/**/*.{ts,tsx}', { cwd: ROOT })
     .filter((path) => !path.startsWith('src/generated/'))
@@ -139,8 +142,8 @@ function folderOf(path: string): string | undefined {
 }
 
 /**
- * The problems with the imports, one sentence each: upward imports, files in no listed folder, folders without files,
- * and files that import each other. Type imports count too.
+ * The problems with the imports, one sentence each: upward imports, files that aren't in a listed folder, folders
+ * without files, and files that import each other. Type imports count too.
  */
 export function findProblems(sources: readonly Source[]): string[] {
   return [...findUnlisted(sources), ...findUpward(sources), ...findCycles(sources)];

@@ -1,5 +1,5 @@
 /**
- * Writes the migration from the schema of the last one to prisma/schema.prisma.
+ * Writes the migration from the last migration's schema to prisma/schema.prisma.
  *
  *   npm run migration -- NAME           writes prisma/migrations/<time>_NAME/migration.sql
  *   npm run migration -- NAME --empty   the same with an empty file, for SQL that Prisma schemas can't express
@@ -36,7 +36,7 @@ async function check(): Promise<number> {
 
 async function write(name: string, isEmpty: boolean): Promise<number> {
   if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-    console.error('Name the migration in lower case with underscores: npm run migration -- add_customer_email');
+    console.error('Name the migration in lowercase with underscores: npm run migration -- add_customer_email');
     return 1;
   }
   const { schema, difference, isFirst } = await compare();

@@ -151,7 +151,7 @@ ${rows.join('\n')}
 ${sections.join('\n')}`;
 }
 
-/** JSON as Biome formats the file, so that the linter accepts it. */
+/** JSON as Biome formats it, so the linter accepts it. */
 function json(path: string, value: unknown): string {
   const biome = resolve(ROOT, 'node_modules/.bin/biome');
   const options = { cwd: ROOT, input: JSON.stringify(value), encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;

@@ -14,7 +14,7 @@ const ENDPOINTS = [
 ];
 const CUSTOMER_COUNT = 23;
 
-/** Creates a project with a month of data, with a webhook that works and one that fails. Returns its ID. */
+/** Creates a project with a month of data, a webhook that works, and one that fails. Returns its ID. */
 export async function plantBusiness(options: {
   sql: pg.Client;
   url: string;
@@ -110,7 +110,7 @@ export async function plantBusiness(options: {
       sums.set(customers[customer]!, { total: sum.total + endpoint.atomic, count: sum.count + 1, last: time });
   }
 
-  /** Two connectors that receive none of these events: an active one, and one that is paused. */
+  /** Two connectors that receive none of these events: one that is active, and one that is paused. */
   async function plantConnectors(): Promise<void> {
     const eventTypes = ['revenue.daily_summary'];
     const slack = { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx' };

@@ -21,9 +21,9 @@ const SIZE = { width: 1360, height: 860 };
 
 type Shot = {
   name: string;
-  /** Relative to the path of the project. */
+  /** Relative to the project's path. */
   path: string;
-  /** A text that appears once the page has loaded. */
+  /** Text that appears once the page has loaded. */
   ready: string;
   /** Opens something on the page before the screenshot. */
   open?: (page: Page) => Promise<void>;
@@ -48,7 +48,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'graphql', path: '/graphql/Delivery', ready: 'attempts' },
   { name: 'settings', path: '/settings', ready: 'Delete project' },
 ];
-/** Shots that are also taken in dark mode. */
+/** Screenshots that are also taken in dark mode. */
 const DARK: readonly string[] = ['overview', 'delivery'];
 
 const only = process.argv.slice(2);

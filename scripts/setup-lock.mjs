@@ -17,9 +17,9 @@ import { setTimeout } from 'node:timers/promises';
 const POLL_MILLISECONDS = 100;
 
 /**
- * Waits until no other process holds the lock, then takes it. The lock is a folder with one file, named after its holder,
- * that lists the running processes. A folder can only be renamed onto an empty one. So only one process gets the lock,
- * and removing the file of a crashed holder never removes another holder's.
+ * Waits until no other process holds the lock, then takes it. The lock is a folder with one file, named after its
+ * holder, that lists the running processes. A folder can only be renamed onto an empty one, so only one process gets
+ * the lock, and removing a crashed holder's file never removes another holder's.
  *
  * @param onWait called once with the process that holds the lock.
  */

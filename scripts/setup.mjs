@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
 const stamps = join(root, 'node_modules', '.tollgate');
 
-/** The paths of all files in a folder with this ending, relative to the root. */
+/** The paths, relative to the root, of all files in a folder with this ending. */
 function sources(folder, ending) {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
   return entries

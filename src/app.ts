@@ -37,8 +37,8 @@ export type AppOptions = {
 };
 
 /**
- * Builds the service from its configuration and starts it: the shared parts first, then the roles of this process.
- * Doesn't load the code of other roles, which would take more memory than a worker itself needs.
+ * Builds the service from its configuration and starts it: the shared parts first, then this process's roles.
+ * Doesn't load code for other roles, which would take more memory than a worker itself needs.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, log, overrides = {} } = options;
@@ -101,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
   }
 
-  /** The origin of the console, or undefined if it isn't known, as in production without `PUBLIC_URL`. */
+  /** The console's origin, or undefined if it isn't known, as in production without `PUBLIC_URL`. */
   function consoleOrigin(http: FastifyInstance): string | undefined {
     const { publicUrl, production, roles } = config;
     const isHere = !production && roles.has('api') && http.server.listening;
@@ -122,7 +122,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const egress = createEgress({
       allow: config.egressAllow,
       log,
-      // As many as the worker may have in flight: time spent waiting for a connection would count against the destination.
+      // As many as the worker may have in flight, because time spent waiting for a connection would count against the
+      // destination.
       connectionsPerOrigin: 1024,
       ...(overrides.hostOverrides && { hostOverrides: overrides.hostOverrides }),
     });

@@ -115,7 +115,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export type FieldError = { pointer: string; message: string };
 
 export type AppErrorOptions = {
-  /** Replaces the default message if a more specific one helps the caller. Never put internals in it. */
+  /** Replaces the default message where a more specific one helps the caller. Never put internals in it. */
   detail?: string;
   fields?: FieldError[];
   retryAfterSeconds?: number;
@@ -157,7 +157,7 @@ export class AppError extends Error {
 
 const MAX_POINTER_LENGTH = 100;
 
-/** The first invalid field, so that the message alone tells the caller what to fix. */
+/** Names the first invalid field, so the message alone tells the caller what to fix. */
 function describeFirst([first, ...others]: FieldError[] = []): string | undefined {
   if (!first) return undefined;
   const name = first.pointer.slice(1, MAX_POINTER_LENGTH).toWellFormed().replaceAll('/', '.') || 'request body';
@@ -165,12 +165,15 @@ function describeFirst([first, ...others]: FieldError[] = []): string | undefine
   return `Invalid ${name}: ${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}${more}`;
 }
 
-/** The most common error: one invalid field (422). */
+/** The most common error: a single invalid field (422). */
 export function invalidField(pointer: string, message: string): AppError {
   return new AppError('VALIDATION_FAILED', { fields: [{ pointer, message }] });
 }
 
-/** The same error for a resource that doesn't exist and one that belongs to someone else, so that callers can't tell. */
+/**
+ * The same error for a resource that doesn't exist and one that belongs to someone else, so callers can't tell which it
+ * is.
+ */
 export function notFound(): AppError {
   return new AppError('NOT_FOUND');
 }

@@ -37,13 +37,13 @@ let randomOffset = 0;
 
 /**
  * Creates an ID: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example
- * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. IDs from one process are strictly increasing.
+ * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. A process's IDs are strictly increasing.
  */
 export function newId(type: IdType, milliseconds: number = sharedNow()): string {
   return `${ID_PREFIXES[type]}_${encode(uuidV7(milliseconds))}`;
 }
 
-/** The type of an ID, or undefined if it isn't one of ours. */
+/** An ID's type, or undefined if the ID isn't one of ours. */
 export function typeOfId(id: string): IdType | undefined {
   const match = PATTERN.exec(id);
   return match ? TYPES_BY_PREFIX.get(match[1]!) : undefined;
@@ -61,7 +61,7 @@ export function millisecondsOfId(id: string): number {
   return Number(value >> 80n);
 }
 
-/** The smallest possible ID of a type at this time: a lower bound for range scans. */
+/** The smallest possible ID of a type at this time, as a lower bound for range scans. */
 export function firstIdAt(type: IdType, milliseconds: number): string {
   const bytes = Buffer.alloc(UUID_BYTES);
   bytes.writeUIntBE(Math.max(0, milliseconds), 0, TIME_BYTES);
@@ -84,7 +84,7 @@ function uuidV7(milliseconds: number): Buffer {
   return bytes;
 }
 
-/** Random bytes, generated in bulk because generating a few takes as long. Each byte is used once. */
+/** Random bytes, generated in bulk because generating a few takes just as long. Each byte is used once. */
 function takeRandom(count: number): Buffer {
   if (randomOffset + count > random.length) {
     random = randomBytes(RANDOM_BYTES);

@@ -35,7 +35,8 @@ export function createLog(level: string): Logger {
 
 /**
  * Writes to standard output with one system call for many lines, because a call per line would cost more than the line
- * itself. Pino's own buffer measures its whole content again with every line. The rest is written when the process exits.
+ * itself. Pino's own buffer measures its entire contents again for every line. Any remaining lines are written when the
+ * process exits.
  */
 function openDestination(): DestinationStream & { flushSync(): void } {
   const stdout = pino.destination({ dest: 1, sync: false });

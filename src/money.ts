@@ -1,6 +1,6 @@
 const USD_PATTERN = /^(0|[1-9]\d{0,11})(?:\.(\d{1,6}))?$/;
 
-/** Decimals of the atomic unit: USDC and all prices are in millionths of a dollar. */
+/** The atomic unit's decimals. USDC and all prices are in millionths of a dollar. */
 export const USD_DECIMALS = 6;
 
 /**

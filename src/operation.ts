@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from './errors.ts';
 
-/** Work that a caller waits for, with a deadline. After the deadline, no further part of it starts. */
+/** Work that a caller is waiting for, with a deadline. After the deadline, no further part of it starts. */
 export type Operation = {
   isOver(): boolean;
   /** Rejects at the deadline. */
@@ -70,7 +70,7 @@ export function startOperation(milliseconds: number): Operation {
 }
 
 /**
- * Runs a part of the current operation, if there is one.
+ * Runs part of the current operation, if there is one.
  *
  * @throws AppError if the deadline passes before it starts or ends.
  */

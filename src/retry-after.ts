@@ -7,8 +7,7 @@ const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 /**
  * Parses `Retry-After` (RFC 9110 §10.2.3), a number or a date, as whole seconds. Undefined if missing or invalid.
  *
- * @param now milliseconds since 1970. Dates are relative to this, or to the `Date` header of the response if it has
- *   one.
+ * @param now milliseconds since 1970. Dates are relative to this, or to the response's `Date` header if it has one.
  */
 export function parseRetryAfter(
   headers: Readonly<{ 'retry-after'?: string | undefined; date?: string | undefined }>,

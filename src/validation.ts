@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, type FieldError } from './errors.ts';
 
-/** The input of an update: any field may be missing, and the rules decide about null. */
+/** The input for an update. Any field may be missing, and the rules decide whether null is allowed. */
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 
 /**
@@ -19,7 +19,9 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefi
 
 type Place = { value: unknown; name: string; parent: Place | undefined };
 
-/** Text that PostgreSQL accepts neither as text nor in JSON. A loop, so that deep nesting can't overflow the stack. */
+/**
+ * Text that PostgreSQL accepts neither as text nor in JSON. Uses a loop so that deep nesting can't overflow the stack.
+ */
 function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
   const errors: FieldError[] = [];
   const waiting: Place[] = [{ value: input, name: '', parent: undefined }];
@@ -47,7 +49,7 @@ function pathTo({ name, parent }: Place): string[] {
   return names;
 }
 
-/** The issues of a Zod error as RFC 6901 JSON pointers, each with a message. */
+/** A Zod error's issues as RFC 6901 JSON pointers, each with a message. */
 function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[] {
   return error.issues.flatMap((issue) => {
     const pointer = pointerPrefix + toPointer(issue.path);

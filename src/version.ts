@@ -1,4 +1,4 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** The version of this service, as in package.json. */
+/** This service's version, from package.json. */
 export const VERSION: string = manifest.version;

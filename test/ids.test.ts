@@ -77,19 +77,19 @@ describe('the first id of a time', () => {
     fc.assert(property);
   });
 
-  test('is at most as great as any id from that time, and greater than any earlier id', () => {
+  test('is no greater than any id from that time, and greater than any earlier id', () => {
     const now = Date.now() + 10_000;
     const id = newId('Event', now);
     expect(firstIdAt('Event', now) <= id).toBe(true);
     expect(firstIdAt('Event', now + 1) > id).toBe(true);
   });
 
-  test('for a time before 1970 is the first id of all', () => {
+  test('for a time before 1970 is the smallest possible id', () => {
     expect(firstIdAt('Event', -20_000)).toBe('evt_00000000000000000000000000');
   });
 });
 
-describe('a text that is not an id', () => {
+describe('text that is not an id', () => {
   const good = newId('Project');
   test.each([
     ...['', '_', 'proj', 'proj_', good.slice(0, -1), `${good}0`, ` ${good}`, `${good} `, `${good}\n`, `${good}\0`],

@@ -84,7 +84,7 @@ describe('amounts', { timeout: 30_000 + RUNS }, () => {
   });
 });
 
-describe('a text that is not an amount', { timeout: 30_000 + RUNS }, () => {
+describe('text that is not an amount', { timeout: 30_000 + RUNS }, () => {
   test.each([
     ...['', ' ', '.', '.5', '1.', '-0', '-1', '+1', '00', '01', '0.0000001', '0.0000000', '1.0000000', '1e3', '1E3'],
     ...['1e-3', '0x10', '0b1', '0o7', '1_000', '1,000', '1,5', '1.2.3', '$1', '1 USD', '1 ', ' 1', '1\n', '\t1', '1\0'],

@@ -18,7 +18,7 @@ import { startWorld, type World } from './world.ts';
 const LANES = 8;
 const WORKERS = 3;
 const RECEIVERS = ['/one', '/two'];
-/** If nothing finishes for this long, the rest is stuck. */
+/** If nothing finishes for this long, everything left is stuck. */
 const STUCK_MILLISECONDS = 60_000;
 
 const { values } = parseArgs({

@@ -1,5 +1,5 @@
 /**
- * A receiver in its own process, which keeps the ledger: a line for each request it has read, written to a file
+ * A receiver in its own process, which keeps the ledger: one line for each request that it has read, written to a file
  * before it responds. With `faults`, it occasionally misbehaves in every way a receiver can.
  *
  *   node receiver.ts LEDGER SEED faults|calm

@@ -19,7 +19,7 @@ const newPort = () => 20_000 + Math.floor(Math.random() * 10_000);
 export type Role = 'api' | 'worker';
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** PostgreSQL, a receiver with its ledger, and processes of the service that restart whenever they end. */
+/** PostgreSQL, a receiver with its ledger, and service processes that restart whenever they end. */
 export async function startWorld({ workers, seed, mood }: { workers: number; seed: number; mood: 'faults' | 'calm' }) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-chaos-'));
   // If this is root, the server runs under another account, which needs access.

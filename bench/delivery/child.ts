@@ -60,5 +60,5 @@ export function serve(methods: Methods): void {
   process.on('disconnect', () => process.exit(0));
 }
 
-/** Milliseconds of a clock that all processes of the machine share. */
+/** Milliseconds on a clock that all processes on the machine share. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -28,7 +28,10 @@ const methods = {
   start: () => engine.start(),
   recorded: () => engine.recorded(),
   stop: () => engine.stop(),
-  /** Publishes at a steady rate, whatever happens to earlier events: each has its scheduled time, however late it is sent. */
+  /**
+   * Publishes at a steady rate, whatever happens to earlier events: each has its scheduled time, no matter how late it
+   * is sent.
+   */
   async publish(perSecond: number, seconds: number): Promise<Published[]> {
     const startAt = now() + 100;
     const publishing = Array.from({ length: perSecond * seconds }, async (_, index) => {

@@ -2,7 +2,7 @@
 export type Engine = {
   /** Creates its tables and destinations in an empty database. */
   prepare(): Promise<void>;
-  /** Puts deliveries of 1 KB in the queue, in bulk, spread over these of its destinations. */
+  /** Adds deliveries of 1 KB to the queue in bulk, spread over these destinations. */
   load(count: number, urls: readonly string[]): Promise<void>;
   /**
    * Publishes one event as a program would, in its own transaction. Resolves after the commit with its ID, which is
@@ -29,5 +29,5 @@ export type EngineOptions = {
 export const ENGINE_NAMES = ['tollgate', 'graphile-worker', 'pg-boss', 'bullmq'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
 
-/** About 1 KB including its envelope. */
+/** About 1 KB, including its envelope. */
 export const FILLER = 'x'.repeat(760);

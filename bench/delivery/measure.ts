@@ -57,7 +57,7 @@ export type Latency = {
   /** From the scheduled send to the receipt, in milliseconds, including the commit and the wait for it. */
   fromSchedule: Percentiles;
   fromCommit: Percentiles;
-  /** Per delivery, of the process that publishes (its transaction) and of the one that sends. */
+  /** Per delivery, for the process that publishes (its transaction) and the one that sends. */
   statements: { publisher: number; worker: number };
   repeats: number;
 };

@@ -15,7 +15,7 @@ const PEER_COUNTS: Record<EngineName, { quick: number; full: number }> = {
   bullmq: { quick: 8_000, full: 30_000 },
 };
 
-/** The parts of the benchmark by name. */
+/** The benchmark's parts, by name. */
 export const PARTS = {
   peers: { title: 'Other engines doing the same work: claim, sign, POST 1 KB, record', run: peers },
   workers: { title: 'Worker processes', run: workers },
@@ -27,7 +27,7 @@ export const PARTS = {
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
 } satisfies Record<string, Part>;
 
-/** In rounds, because the speed of a machine varies: each number is the median of its rounds. */
+/** In rounds, because a machine's speed varies. Each number is the median of its rounds. */
 async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const urls = [`${receiver.url}/in`];
@@ -85,7 +85,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   return { columns, rows: [alone, ...ENGINE_NAMES.map(rowOf)] };
 }
 
-/** Measures a bare undici Pool, after a warm-up of a third as many posts. */
+/** Measures a bare undici Pool, after a warm-up with a third as many posts. */
 async function postAlone(receiver: Receiver, posts: number): Promise<{ perSecond: number; cpuMicroseconds: number }> {
   const raw = startChild<RawMethods>('raw-process.ts');
   await raw.call('post', receiver.url, Math.ceil(posts / 3));
@@ -208,7 +208,7 @@ async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
   return { columns: ['the others, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
 }
 
-/** 300 webhooks of another account call one server that takes 14 s to respond, and 36,000 deliveries wait for them. */
+/** Another account's 300 webhooks call one server that takes 14 s to respond, with 36,000 deliveries waiting. */
 async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const tarpit = await stage.receiver(14_000);

@@ -1,4 +1,4 @@
-/** The upper limit: signed POSTs of 1 KB through a bare undici Pool, without a queue or a history. */
+/** The upper limit: signed 1 KB POSTs through a bare undici Pool, without a queue or a history. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 import { serve } from './child.ts';

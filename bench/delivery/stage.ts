@@ -17,7 +17,7 @@ export type EngineChild = Child<EngineMethods>;
 
 /** One engine with its own database. */
 export type Bench = {
-  /** A process that prepares, publishes and counts, and delivers nothing. */
+  /** A process that prepares, publishes and counts, but doesn't deliver. */
   control: EngineChild;
   /** Starts another process of the engine. */
   worker(): Promise<EngineChild>;
@@ -27,12 +27,12 @@ export type Bench = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Settings of a server that has the machine to itself, with full durability. */
+/** Settings for a server that has the machine to itself, with full durability. */
 const POSTGRES_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
 const MICROSECONDS_A_TICK = 10_000;
 
-/** What all parts need: PostgreSQL, Redis if available, and processes that end with it. */
+/** What all parts need: PostgreSQL, Redis if available, and processes that end with the stage. */
 export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
   const postgres = await startThrowawayPostgres(POSTGRES_SETTINGS);
   const admin = new pg.Client({ connectionString: postgres.url });
@@ -93,7 +93,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
   };
 }
 
-/** The CPU time, statements and memory of several processes between two measurements. */
+/** Several processes' CPU time, statements and memory between two measurements. */
 export async function usageOf(children: readonly EngineChild[]): Promise<Usage> {
   const usages = await Promise.all(children.map((child) => child.call('usage')));
   const sum = (pick: (usage: Usage) => number) => usages.reduce((total, usage) => total + pick(usage), 0);
@@ -104,7 +104,7 @@ export async function usageOf(children: readonly EngineChild[]): Promise<Usage> 
   };
 }
 
-/** The CPU time of a process and its children, including ended ones. 0 on systems without /proc. */
+/** The CPU time of a process and its children, including those that have ended. 0 on systems without /proc. */
 function cpuMicrosecondsOf(pid: string): number {
   if (!existsSync('/proc/self/stat')) return 0;
   const ticks = readdirSync('/proc')
@@ -140,7 +140,7 @@ export async function until(
   }
 }
 
-/** A Redis that writes nothing to disk. Undefined if `redis-server` isn't installed. */
+/** A Redis server that writes nothing to disk. Undefined if `redis-server` isn't installed. */
 async function startRedis(): Promise<{ url: string; stop(): void } | undefined> {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' });

@@ -9,14 +9,14 @@ const ATTEMPTS_A_DELIVERY = 10 / 8;
 const DELIVERIES_AN_EVENT = 2;
 const WEBHOOKS = 8;
 
-/** In order of reference: each table comes after the one it refers to. */
+/** In order of reference, so each table comes after the one it refers to. */
 const TABLES = [
   { name: 'Event', type: 'Event' },
   { name: 'Delivery', type: 'Delivery' },
   { name: 'Attempt', type: 'Delivery' },
 ] as const;
 
-// Makes IDs as in src/ids.ts, from a time and a unique number. A single expression, so that PostgreSQL inlines it.
+// Creates IDs as in src/ids.ts, from a time and a unique number. A single expression, so PostgreSQL inlines it.
 const ID_FUNCTION = `
   CREATE OR REPLACE FUNCTION bench_id(prefix text, milliseconds bigint, seed bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT prefix || '_' || ${Array.from(
@@ -28,7 +28,7 @@ const ID_FUNCTION = `
 
 /**
  * Fills the history with weekly partitions. Nine in ten events belong to one busy project. Each table is filled before
- * it is attached as a partition, so that its indexes are built in one go.
+ * it is attached as a partition, so its indexes are built in one go.
  */
 export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {
   const { attempts, weeks, projectId, otherProjectId } = options;
@@ -81,7 +81,7 @@ async function dropInitial(pool: pg.Pool): Promise<number> {
   return (week + 1) * WEEK_MILLISECONDS;
 }
 
-/** The number of each event, its time, and whether it belongs to the busy project. */
+/** Each event's number, its time, and whether it belongs to the busy project. */
 const NUMBERED = `
   (SELECT number, ($3::float8 + (number - $1) * $4::float8)::bigint AS ms, number % 10 > 0 AS "isBusy"
      FROM generate_series($1::bigint, $1 + $2::bigint - 1) AS number) AS numbered`;

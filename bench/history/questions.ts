@@ -29,7 +29,7 @@ export async function questionsAbout(pool: pg.Pool, projectId: string, ask: Ask)
     deliveries('newest deliveries'),
     deliveries('a page of deliveries from 40 days ago', `, after: "${id}"`),
     deliveries('failed deliveries', ', filter: { status: [FAILED] }'),
-    deliveries('deliveries with a status that none has', ', filter: { status: [SKIPPED] }'),
+    deliveries('deliveries with a status that never occurs', ', filter: { status: [SKIPPED] }'),
     deliveries(
       'failed deliveries from the last week',
       `, filter: { status: [FAILED], since: "${daysAgo(7).toISOString()}" }`,

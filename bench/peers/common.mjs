@@ -45,7 +45,7 @@ export function createHistory(databaseUrl) {
   };
 }
 
-/** Signs and sends one delivery, and returns its attempt as a row of the history. */
+/** Signs and sends one delivery, and returns its attempt as a row for the history. */
 export function createSender() {
   const pools = new Map();
   return async function send({ id, url, data }) {

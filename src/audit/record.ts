@@ -6,7 +6,7 @@ import type { AuditAction } from './actions.ts';
 import { keptValues, type Values } from './diff.ts';
 
 /**
- * Writes who did what, in the transaction of the change, so that an entry exists if and only if the change does.
+ * Records who did what, in the same transaction as the change, so an entry exists if and only if the change does.
  *
  * @param entry `changes` has the new values in the API's spelling, and `previous` has the old ones. Only what
  *   `keptValues` returns is written.

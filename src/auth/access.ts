@@ -4,12 +4,12 @@ import { type IdType, isId } from '../ids.ts';
 import type { Viewer } from './viewer.ts';
 
 /**
- * The only place that enforces tenancy: it decides which projects a viewer may see. Every query of every feature uses
+ * The only place that enforces tenancy. It decides which projects a viewer can see. Every query of every feature uses
  * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread it into a filter
  * that has an `id`: thanks to `AND`, neither replaces the other.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
-  // Inside `AND`, so that it narrows the `id` of a query instead of replacing it.
+  // Inside `AND`, so it narrows a query's `id` instead of replacing it.
   return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
 }
 
@@ -28,8 +28,8 @@ export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhere
 }
 
 /**
- * The filter for lists in one project. Checks first whether the project is visible, because with that condition in the
- * query, the planner expects almost no rows and sorts all of them. An empty list matches nothing.
+ * The filter for lists in one project. Checks first whether the project is visible. With that condition in the query,
+ * the planner would expect almost no rows and sort all of them. An empty list matches nothing.
  */
 export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
   const isVisible =
@@ -80,7 +80,7 @@ export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?
  * Only people create and delete projects and API keys: a leaked key must not be able to outlive its own revocation, or to
  * redirect payments.
  *
- * @param detail what is forbidden and who may do it, if that isn't the whole request.
+ * @param detail what is forbidden and who may do it, if only part of the request is.
  * @throws AppError `FORBIDDEN` for API keys.
  */
 export function requireUser(viewer: Viewer, detail?: string): asserts viewer is Extract<Viewer, { kind: 'user' }> {
@@ -99,6 +99,6 @@ export function requireId(type: IdType, id: string): string {
 
 /** The filter for records that outlive the project they name. */
 export function visibleRecords(viewer: Viewer): { userId: string; AND: { projectId?: string }[] } {
-  // Inside `AND`, so that it narrows the `projectId` of a query instead of replacing it.
+  // Inside `AND`, so it narrows a query's `projectId` instead of replacing it.
   return { userId: viewer.userId, AND: viewer.kind === 'apiKey' ? [{ projectId: viewer.projectId }] : [] };
 }

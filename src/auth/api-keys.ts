@@ -16,7 +16,7 @@ const PATTERN = /^tg_(live|test)_[0-9A-Za-z]{49}$/;
 
 /**
  * Creates an API key: `tg_live_` or `tg_test_`, 256 random bits in base62, and the CRC-32 of everything before it, also
- * in base62. The checksum catches typos before a database query and prevents false positives in secret scanners.
+ * in base62. The checksum catches typos without a database query and prevents false positives in secret scanners.
  */
 export function newApiKey(environment: KeyEnvironment): string {
   const random = BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`);

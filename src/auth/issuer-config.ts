@@ -18,7 +18,7 @@ const ALGORITHMS = [
 
 type ClaimValue = string | number | boolean;
 
-/** An identity provider whose tokens are accepted, and the conditions for accepting them. */
+/** An identity provider that is trusted to issue tokens, and the conditions for accepting them. */
 export type IssuerConfig = {
   /** The exact `iss` of its tokens. */
   issuer: string;

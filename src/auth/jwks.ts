@@ -18,13 +18,13 @@ const FETCH_LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
 const BACK_OFF_MILLISECONDS = 5_000;
 const MAX_STALE_MILLISECONDS = 24 * 60 * 60 * 1000;
 
-/** The keys of an issuer whose configuration contains them. */
+/** Keys for an issuer that lists them in its configuration. */
 export function createStaticKeys(jwks: JSONWebKeySet): KeySource {
   return { getKey: createLocalJWKSet(jwks), refresh: async () => true };
 }
 
 /**
- * The published keys of an issuer, kept in memory. Tokens with a known key never wait for the issuer, and keys stay valid
+ * An issuer's published keys, kept in memory. Tokens with a known key never wait for the issuer, and keys stay valid
  * for 24 hours if the issuer can't be reached. A token with an unknown key triggers a fetch, at most one every 5 s,
  * including failed ones.
  *
@@ -43,7 +43,7 @@ export function createRemoteKeys(options: {
 
   async function refresh(): Promise<boolean> {
     if (running) return running;
-    // The absolute difference, so that setting the clock back doesn't stop refreshes.
+    // The absolute difference, so setting the clock back doesn't stop refreshes.
     if (Math.abs(now() - lastAttemptAt) < BACK_OFF_MILLISECONDS) return keys?.fetchedAt === lastAttemptAt;
     lastAttemptAt = now();
     running = load(lastAttemptAt).finally(() => {

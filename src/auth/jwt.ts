@@ -7,7 +7,7 @@ import { createRemoteKeys, createStaticKeys, type FetchJson, type KeySource } fr
 import { badCredential } from './unauthenticated.ts';
 
 /**
- * The claims of a verified token. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted to
+ * A verified token's claims. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted to
  * set them.
  */
 export type TokenClaims = {
@@ -22,7 +22,7 @@ export type TokenClaims = {
 export type TokenVerifier = {
   /**
    * @throws AppError `UNAUTHENTICATED` if the token is rejected, `UNAVAILABLE` if it can't be verified because its
-   *   issuer's keys couldn't be fetched for 24 hours, or ever.
+   *   issuer's keys haven't been fetched in the last 24 hours, or ever.
    */
   verify(token: string): Promise<TokenClaims>;
   /** Fetches all keys once, without failing, then keeps them fresh. */
@@ -117,7 +117,7 @@ export function createTokenVerifier(options: {
   };
 }
 
-/** The `iss` of the token, unverified. It only selects the keys and rules to verify the token with. */
+/** The token's unverified `iss`. It only selects the keys and rules to verify the token with. */
 function unverifiedIssuer(token: string): string {
   try {
     return decodeJwt(token).iss ?? '';

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { sourceOf } from '../limits/failed-credentials.ts';
 
-/** Remembers recently valid credentials, so that they still work while other callers from the same address are blocked. */
+/**
+ * Remembers recently valid credentials so that they still work while other callers from the same address are blocked.
+ */
 export type KnownCredentials = {
   isKnown(authorization: string): boolean;
   remember(authorization: string, address: string): void;
@@ -42,7 +44,7 @@ export function createKnownCredentials({ now = () => performance.now() } = {}): 
   };
 }
 
-/** Keys from the last hour, or the most recent ones if there are too many. */
+/** Keys from the last hour, or only the most recent ones if there are too many. */
 function createMemory(now: () => number) {
   const untilByKey = new Map<string, number>();
   return {

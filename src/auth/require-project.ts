@@ -6,7 +6,7 @@ import { visibleProject } from './access.ts';
 import type { Viewer } from './viewer.ts';
 
 /**
- * The project of a change. It may be deleted before the change is written; see `rethrowProjectGone`.
+ * The project that a change applies to. It may be deleted before the change is written; see `rethrowProjectGone`.
  *
  * @throws AppError `NOT_FOUND` if the viewer can't see it.
  */
@@ -22,7 +22,7 @@ export async function requireProject(
   return project;
 }
 
-/** For writes in a project: if it was deleted in the meantime, the error says that it doesn't exist. */
+/** For writes to a project: if it was deleted in the meantime, the error says that it doesn't exist. */
 export function rethrowProjectGone(error: unknown): never {
   throw isForeignKeyViolation(error) ? notFound() : error;
 }

@@ -14,20 +14,20 @@ type Account = {
   requestsPerMinute: number | null;
 };
 
-/** The caller: a person with a token, or a program with an API key of one project. */
+/** The caller: a person with a token, or a program with an API key for one project. */
 export type Viewer =
   | (Account & { kind: 'user'; expiresAt: Date })
   | (Account & { kind: 'apiKey'; apiKeyId: string; projectId: string; expiresAt: null });
 
 export type Authenticator = {
   /**
-   * Identifies the caller of a request.
+   * Identifies a request's caller.
    *
    * @param authorization the value of the `Authorization` header.
    * @throws AppError `UNAUTHENTICATED`, or `UNAVAILABLE` like `TokenVerifier.verify`.
    */
   authenticate(authorization: string | undefined): Promise<Viewer>;
-  /** Waits until the last-used times of API keys are stored. */
+  /** Waits until API keys' last-used times are stored. */
   close(): Promise<void>;
 };
 
@@ -53,8 +53,8 @@ export function rateLimitScope(viewer: Viewer): string {
 }
 
 /**
- * The scope of idempotency keys: the holder of the credential. Two API keys of an account never share stored responses,
- * because one may not see the responses to the other.
+ * The scope of idempotency keys: the credential's holder. Two API keys in an account never share stored responses,
+ * because one may not be allowed to see the other's.
  */
 export function idempotencyScope(viewer: Viewer): string {
   return viewer.kind === 'apiKey' ? viewer.apiKeyId : viewer.userId;
@@ -141,7 +141,9 @@ export function createAuthenticator(options: {
     return rows[0];
   }
 
-  /** Stores the time of use, at most once a minute, and replaces a hash made with an older key. Runs in the background. */
+  /**
+   * Stores the time of use at most once a minute, and replaces a hash made with an older key. Runs in the background.
+   */
   function noteUse({ id, hash, isUseNoted }: ApiKeyRow, currentHash: string): void {
     if ((isUseNoted && hash === currentHash) || notes.has(id)) return;
     const note = db.pool

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 
 /**
- * Hints between the processes of a deployment: "something changed in this topic". A hint carries no data and may be lost.
+ * Hints between a deployment's processes: "something changed in this topic". A hint carries no data and may be lost.
  * Listeners read the database, and also check it from time to time without a hint.
  */
 export type Bus = {
@@ -113,7 +113,7 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
   };
 }
 
-/** All topics, in one place so that publishers and listeners can't disagree. */
+/** All topics in one place, so publishers and listeners can't disagree. */
 export const topics = {
   deliveriesDue: 'due',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
@@ -122,9 +122,9 @@ export const topics = {
   replays: (projectId: string) => `replays:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,
-  /** Endpoints, prices or the wallet of a project have changed. */
+  /** A project's endpoints, prices or wallet have changed. */
   routes: (projectId: string) => `routes:${projectId}`,
-  /** The host names of projects have changed. */
+  /** Projects' host names have changed. */
   gatewayHosts: 'hosts',
   apiKeyRevoked: (apiKeyId: string) => `revoked:${apiKeyId}`,
 };

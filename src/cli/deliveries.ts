@@ -13,7 +13,7 @@ function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore
 }
 
 /**
- * Waits until each delivery has one more attempt than when it was passed in, or is finished.
+ * Waits until each delivery is finished, or has one more attempt than when it was passed in.
  *
  * @throws Failure if that takes longer than `timeoutSeconds` or the user interrupts.
  */

@@ -1,4 +1,4 @@
-/** The exit codes. Documented in docs/cli.md. */
+/** The exit codes, documented in docs/cli.md. */
 export const EXIT_CODES = { failed: 1, usage: 2, unreachable: 3, refused: 4, interrupted: 130 } as const;
 
 export type ExitReason = keyof typeof EXIT_CODES;

@@ -8,25 +8,25 @@ export type FollowOptions<Item> = {
   open(after: string | undefined): Promise<AsyncIterable<LiveItem<Item>>>;
   /** Existing items in pages, newest first. Only as many pages as needed are read. */
   history(): AsyncIterable<Item[]>;
-  /** Identifies an item: two with the same key are the same update. */
+  /** Identifies an item: two items with the same key are the same update. */
   keyOf(item: Item): string;
   /** Whether to include items that existed before. */
   fromHistory: boolean;
   /** Called once, as soon as no further item can be missed. */
   onReady(): void;
-  /** Called for every lost connection. */
+  /** Called each time the connection is lost. */
   onLost(reason: string): void;
   signal: AbortSignal;
 };
 
 const MIN_PAUSE_MILLISECONDS = 250;
 const MAX_PAUSE_MILLISECONDS = 10_000;
-/** How many keys to keep to recognize duplicates: around a reconnect, a few items arrive twice. */
+/** How many keys to keep to recognize duplicates. Around a reconnect, a few items arrive twice. */
 const MAX_KEYS = 10_000;
 
 /**
- * Follows a subscription across lost connections without missing or repeating items. It continues from the cursor of the
- * last item. Before the first item there is no cursor, so it looks for new items in the history instead.
+ * Follows a subscription across lost connections without missing or repeating items. It continues from the last item's
+ * cursor. Before the first item there is no cursor, so it looks for new items in the history instead.
  *
  * @throws Failure for a problem that waiting wouldn't fix, such as a revoked credential.
  */
@@ -44,7 +44,7 @@ export async function* follow<Item>(options: FollowOptions<Item>): AsyncGenerato
     return true;
   }
 
-  /** Items added since the history was last read: pages up to the first one with a known item. */
+  /** Items added since the history was last read. Reads pages up to the first one with a known item. */
   async function unseen(): Promise<Item[]> {
     const items: Item[] = [];
     for await (const page of history()) {

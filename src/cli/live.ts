@@ -14,7 +14,7 @@ import { foundProject, type Session } from './session.ts';
 
 type Page<Item> = { nodes: Item[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
 
-/** Events of a project, starting now. */
+/** A project's events, starting now. */
 export function followEvents(
   { client, signal }: Session,
   projectId: string,
@@ -40,7 +40,7 @@ export function followEvents(
   });
 }
 
-/** Deliveries of a project as they change. `filter.since` adds earlier ones first. */
+/** A project's deliveries as they change. With `filter.since`, earlier ones come first. */
 export function followDeliveries(
   { client, signal }: Session,
   projectId: string,

@@ -16,7 +16,7 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** The public name of an event type: `payment.settled` for `PAYMENT_SETTLED`. */
+/** An event type's public name: `payment.settled` for `PAYMENT_SETTLED`. */
 export function kindOf(type: EventType): EventKind {
   return EVENT_KINDS.find((kind) => enumNameOf(kind) === type)!;
 }
@@ -33,7 +33,7 @@ function enumNameOf(kind: string): string {
   return kind.toUpperCase().replaceAll('.', '_');
 }
 
-/** The items of `a,b,c`. */
+/** Splits `a,b,c` into its items. */
 export function listOf(text: string): string[] {
   return text
     .split(',')

@@ -16,7 +16,7 @@ type GraphQLResult<Result> = { data?: Result | null; errors?: GraphQLError[] };
 
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 
-/** A client of the service's GraphQL API: queries and mutations over HTTP, subscriptions over server-sent events. */
+/** A client for the service's GraphQL API: queries and mutations over HTTP, subscriptions over server-sent events. */
 export function createServiceClient({ url, credential }: { url: string; credential: string }) {
   const endpoint = `${url.replace(/\/+$/, '')}/graphql`;
 
@@ -35,7 +35,7 @@ export function createServiceClient({ url, credential }: { url: string; credenti
   }
 
   return {
-    /** @throws Failure that says what the service rejected, or that it doesn't respond. */
+    /** @throws Failure that says what the service rejected, or that it isn't responding. */
     async run<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,
       variables: Variables,
@@ -52,7 +52,7 @@ export function createServiceClient({ url, credential }: { url: string; credenti
     /**
      * Opens a subscription. Its results end when the service closes it.
      *
-     * @throws Failure like `run`, before the first result or later.
+     * @throws Failure like `run`, before the first result or afterward.
      */
     async subscribe<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,

@@ -5,7 +5,7 @@ import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 type GlobalOptions = { url: string; key?: string; token?: string; project?: string; json?: boolean };
 
-/** What commands that talk to the service share. */
+/** Shared by all commands that talk to the service. */
 export type Session = {
   client: ServiceClient;
   credential: string;

@@ -10,7 +10,7 @@ import { type Role, TEST_NETWORK, VARIABLES, type VariableValues } from './varia
 /** The ports of `npm run receiver`, the sandbox's demo API, and the receiver of `npm run demo`. */
 const DEVELOPMENT_ADDRESSES = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
 
-/** Free of charge, for test networks only: https://docs.x402.org */
+/** Free, for test networks only: https://docs.x402.org */
 const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
 
 export type ConsoleClient = {
@@ -18,7 +18,7 @@ export type ConsoleClient = {
   clientId: string;
   scopes: string;
   audience: string | null;
-  /** Origins of the identity provider besides the issuer's. */
+  /** The identity provider's other origins, besides the issuer's. */
   origins: string[];
 };
 
@@ -41,7 +41,7 @@ export type Config = {
   rpcUrl: string;
   /** Whether to run the sandbox. It replaces the three settings above. */
   sandbox: boolean;
-  /** How people sign in to the web console. Undefined if no client is registered for it. */
+  /** How people sign in to the web console. Undefined if no client is registered. */
   consoleClient: ConsoleClient | undefined;
   retentionDays: number;
   corsOrigins: string[];
@@ -69,7 +69,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const values = {} as Record<string, unknown>;
   for (const [name, { schema }] of Object.entries(VARIABLES)) {
     const result = schema.safeParse(env[name] === '' ? undefined : env[name], { error: sentenceOf });
-    // Falls back to the default, so that the other variables are checked too.
+    // Falls back to the default so that the other variables are checked too.
     values[name] = result.success ? result.data : schema.parse(undefined);
     if (!result.success) problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')}`);
   }
@@ -142,7 +142,7 @@ function facilitatorCredential(variables: VariableValues): FacilitatorCredential
   return token === undefined ? { kind: 'none' } : { kind: 'token', token };
 }
 
-/** The sandbox runs by default in development, on a test network and without another facilitator. */
+/** By default, the sandbox runs in development on a test network if no other facilitator is set. */
 function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK, ROLES: roles }: VariableValues): boolean {
   if (!roles.includes('gateway')) return false;
   if (SANDBOX !== undefined) return SANDBOX === 'on';
@@ -165,7 +165,7 @@ function unsafeInProduction(config: Config, variables: VariableValues): string[]
   }
   if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production requires at least one issuer');
   for (const { issuer, jwksUri } of config.issuers) {
-    // The issuer of some providers is a name, not a URL. Their keys still come over HTTPS.
+    // For some providers, the issuer is a name, not a URL. Their keys still come over HTTPS.
     const addresses = [...(URL.canParse(issuer) ? [issuer] : []), ...(jwksUri ? [jwksUri] : [])];
     for (const address of addresses)
       if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address} must be a public https URL`);
@@ -176,7 +176,7 @@ function unsafeInProduction(config: Config, variables: VariableValues): string[]
   return problems;
 }
 
-/** Whether it is an https URL of a public host. Nobody can own a name under the domains that RFC 6761 reserves. */
+/** Whether it is an https URL with a public host. Nobody can own a name under the domains that RFC 6761 reserves. */
 function isSafeUrl(text: string): boolean {
   const target = checkTargetUrl(text, parseEgressAllow(''));
   return target.ok && target.url.protocol === 'https:' && !/\.(invalid|test|example)$/.test(target.url.hostname);

@@ -21,7 +21,7 @@ const checkedList = (isGood: (item: string) => boolean, form: string) =>
 
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
-/** Digits only: `Number` would also read blanks as 0. */
+/** Digits only, because `Number` would also read blanks as 0. */
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -107,7 +107,7 @@ export const VARIABLES = {
   },
   RPC_URL: {
     schema: url.optional(),
-    help: 'URL of a JSON-RPC node for the network. Used to look up settlements whose outcome is unclear. Default: a public node.',
+    help: 'URL of a JSON-RPC node for the network. Used to look up settlements with an unclear outcome. Default: a public node.',
   },
   SANDBOX: {
     schema: z.enum(['on', 'off']).optional(),
@@ -115,7 +115,7 @@ export const VARIABLES = {
   },
   CONSOLE_CLIENT_ID: {
     schema: z.string().optional(),
-    help: 'Client ID of the web console at the identity provider. If set, people [sign in](console.md#sign-in) there.',
+    help: 'The web console’s client ID at the identity provider. If set, people [sign in](console.md#sign-in) there.',
   },
   CONSOLE_ISSUER: {
     schema: url.optional(),
@@ -143,7 +143,7 @@ export const VARIABLES = {
   },
   TRUSTED_PROXIES: {
     schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
-    help: 'CIDRs of load balancers whose `X-Forwarded-For` header is trusted, separated by commas.',
+    help: 'CIDRs of load balancers with a trusted `X-Forwarded-For` header, separated by commas.',
   },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

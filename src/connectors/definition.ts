@@ -51,19 +51,20 @@ export type ConnectorEvent = {
     type: K;
     timestamp: string;
     projectId: string;
-    /** True for a test event sent manually. It must be recognizable, and no money may be booked for it. */
+    /** True for a test event sent manually. It must be recognizable as a test, and no money may be booked for it. */
     test: boolean;
     data: EventPayload<K>;
   };
 }[EventKind];
 
 /**
- * Small facts a connector keeps between deliveries (an item id it looked up, a region that worked). Never secrets. An
- * outcome's `remember` is merged in before the next step is classified. Changing the config clears the memory.
+ * Small facts that a connector keeps between deliveries, such as an item id it looked up or a region that worked. Never
+ * secrets. An outcome's `remember` is merged in before the next step is classified. Changing the config clears the
+ * memory.
  */
 export type ConnectorMemory = Readonly<Record<string, string>>;
 
-/** A query for the other payments at an endpoint, within `minutes` of an event. */
+/** A query for an endpoint's other payments within `minutes` of an event. */
 export type HistoryQuestion = { endpointId: string; minutes: number };
 
 /** Times are ISO 8601 UTC. */
@@ -78,17 +79,17 @@ export type BuildContext = {
   connectorId: string;
   projectId: string;
   projectName: string;
-  /** The event types the connector is subscribed to, with `*` expanded. */
+  /** The event types that the connector is subscribed to, with `*` expanded. */
   selectedKinds: ReadonlySet<EventKind>;
   memory: ConnectorMemory;
-  /** The number of this attempt at the delivery, starting at 1. */
+  /** This attempt's number, starting at 1. */
   attemptNumber: number;
-  /** The previous attempt may have arrived: its request was sent, but no response came back. */
+  /** Whether the previous attempt may have arrived: its request was sent, but no response came back. */
   previousAttemptAmbiguous: boolean;
   now: Date;
   /** The result of `lookBack`, read again before a response is classified. */
   history?: EndpointHistory;
-  /** URL of the event in the console, if known. */
+  /** The event's URL in the console, if known. */
   consoleUrl?: string;
 };
 
@@ -97,9 +98,9 @@ export type ConnectorRequest = {
   url: string;
   headers: Record<string, string>;
   body?: string;
-  /** Names this call when a delivery takes several, so that `classify` knows which one it is. Default `send`. */
+  /** Names this call if a delivery takes several, so `classify` knows which one it is. Defaults to `send`. */
   step?: string;
-  /** Facts to save in the memory before sending, for every process to see. Only for a delivery's first request. */
+  /** Facts to save to memory before sending, so every process can see them. Only for a delivery's first request. */
   announce?: Record<string, string>;
 };
 
@@ -132,42 +133,42 @@ export type ClassifyContext<Config> = BuildContext & {
   step: string;
 };
 
-/** The result of a probe: whether the credentials work, in a sentence for the seller. */
+/** A probe's result: whether the credentials work, as a sentence for the seller. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
 /**
- * A connector type. It is pure: it turns events into requests and responses into outcomes, so both halves can be tested
+ * A connector type. It is pure: it turns events into requests, and responses into outcomes. Both halves can be tested
  * without a network. The delivery engine sends, retries, records and redacts.
  */
 export type ConnectorDefinition<Config = Record<string, unknown>> = {
   type: ConnectorType;
   title: string;
   category: ConnectorCategory;
-  /** One sentence for the form: what is sent where. */
+  /** One sentence for the form that says what is sent where. */
   description: string;
-  /** The vendor's page on how to get the credentials. */
+  /** The vendor's page that explains how to get the credentials. */
   documentationUrl: string;
   /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
-  /** Whether an event of this type is sent. `selected` lets accounting types avoid booking a payment twice. */
+  /** Whether events of this type are sent. `selected` lets accounting types avoid booking a payment twice. */
   carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
-  /** Set where the vendor charges per call or limits calls: up to `maxEvents` due events go out in one request. */
+  /** Set this if the vendor limits or charges for calls. Up to `maxEvents` due events go out in one request. */
   batch?: { maxEvents: number; windowSeconds: number };
-  /** Time limit for one call. Default 15. */
+  /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
   /** What to look up for `context.history`, if anything. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
   /** Builds the (first) request. `events` has one member unless `batch` is set. */
   build(events: readonly [ConnectorEvent, ...ConnectorEvent[]], config: Config, context: BuildContext): Built;
   classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome;
-  /** Checks the credentials without side effects. Omitted where the vendor has no such call. */
+  /** Checks the credentials without side effects. Omitted if the vendor has no such call. */
   probe?: {
     build(config: Config): ConnectorRequest;
     classify(response: ConnectorResponse, config: Config, step: string): ProbeOutcome;
   };
 };
 
-/** Infers the config type of a definition. */
+/** Infers a definition's config type. */
 export function defineConnector<Config>(definition: ConnectorDefinition<Config>): ConnectorDefinition<Config> {
   return definition;
 }

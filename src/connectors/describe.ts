@@ -17,7 +17,7 @@ export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> 
   example: string | null;
 };
 
-/** The config fields of a type for use in a form, in the order they are declared. */
+/** A type's config fields for use in a form, in the order they are declared. */
 export function describeFields(definition: ConnectorDefinition): ConnectorField[] {
   if (!(definition.config instanceof z.ZodObject))
     throw new Error(`${definition.type}: config must be an object schema`);
@@ -56,7 +56,7 @@ export function redactConfig(definition: ConnectorDefinition, config: ConnectorC
   );
 }
 
-/** The fields with URLs that this service will call. */
+/** The fields that contain URLs this service will call. */
 export function urlFields({ config }: ConnectorDefinition): string[] {
   const { shape } = config as unknown as z.ZodObject;
   return Object.keys(shape).filter((name) => findMeta(shape[name]!)?.url);
@@ -67,12 +67,12 @@ export function addressFields(definition: ConnectorDefinition): ConnectorField[]
   return describeFields(definition).filter(({ decidesAddress }) => decidesAddress);
 }
 
-/** The secret values of a config, which must never appear in a response, a log or the history. */
+/** A config's secret values, which must never appear in a response, a log or the history. */
 export function secretsOf(definition: ConnectorDefinition, config: ConnectorConfig): string[] {
   return secretFields(definition, config).map(({ value }) => value);
 }
 
-/** The secret values of a config with the names of their fields. */
+/** A config's secret values, with their field names. */
 export function secretFields(definition: ConnectorDefinition, config: ConnectorConfig) {
   return describeFields(definition)
     .filter(({ secret, name }) => secret && typeof config[name] === 'string')

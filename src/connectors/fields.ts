@@ -6,7 +6,7 @@ export type FieldMeta = {
   description: string;
   /** Encrypted at rest and never returned in full. */
   secret?: boolean;
-  /** A URL that this service will call. It passes the same checks as the URL of a webhook. */
+  /** A URL that this service will call. It must pass the same checks as a webhook's URL. */
   url?: boolean;
   /** Decides which host gets the secrets, so changing it requires entering all of them again. */
   decidesAddress?: boolean;
@@ -17,7 +17,7 @@ export type FieldMeta = {
 export const fieldMeta = z.registry<FieldMeta>();
 
 const MAX_FIELD_LENGTH = 4096;
-// Neither the database nor a URL can hold half of a surrogate pair.
+// Neither the database nor a URL can contain half of a surrogate pair.
 const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 /** Single-line text of 1 to `maxLength` characters without control characters. The caller trims it. */

@@ -58,7 +58,7 @@ const darkerOnTints = Object.fromEntries(
   ]),
 );
 
-/** Mantine's dimmed text doesn't reach the contrast that WCAG 2.2 asks for (1.4.3: 4.5 to 1). */
+/** Mantine's dimmed text doesn't have the contrast that WCAG 2.2 requires (1.4.3: 4.5 to 1). */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -8,7 +8,7 @@ const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|
 type Statement = string | { text?: string };
 
 /**
- * Makes all changes obey the deadline of their operation: none is committed after it, and the operation knows whether one
+ * Makes all changes obey their operation's deadline: none is committed after it, and the operation knows whether one
  * was committed before it.
  */
 export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {

@@ -6,7 +6,7 @@ import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { heedDeadlines } from './changes.ts';
 
 export type Database = {
-  /** The only pool. Frequent statements use it directly. Prisma uses the same connections. */
+  /** The only pool. Frequent statements use it directly, and Prisma uses the same connections. */
   pool: pg.Pool;
   prisma: PrismaClient;
   url: string;
@@ -21,27 +21,27 @@ export type Transaction = Prisma.TransactionClient;
 
 export type OpenDatabaseOptions = {
   url: string;
-  /** The maximum number of connections of this process. */
+  /** The maximum number of connections from this process. */
   poolSize: number;
   log: Logger;
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
 };
 
-// A session that exceeds these has lost its caller: requests end within 15 s.
+// A session that exceeds these no longer has a caller, because requests end within 15 s.
 const STATEMENT_TIMEOUT_MILLISECONDS = 15_000;
 const LOCK_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS = 15_000;
-// Statements instead of connection parameters, because poolers reject those or silently drop them. Prisma's adapter reads
-// and writes times without their offset, so the session must use UTC.
+// Statements instead of connection parameters, because poolers reject parameters or silently drop them. Prisma's
+// adapter reads and writes times without their offset, so the session must use UTC.
 const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
   SET lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
-// Planning a statement over all partitions takes as long as running it, so each is planned once per connection. Plans use
-// indexes whatever the statistics say, because a plan may have been made while a partition was still empty.
+// Planning a statement over all partitions takes as long as running it, so each is planned once per connection. Plans
+// use indexes no matter what the statistics say, because a plan may have been made while a partition was still empty.
 //
-// A deletion locks the rows of a project while it runs. The queue retries instead of waiting for that. The timeout is
-// shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
+// A deletion locks the rows of a project while it runs. The queue retries instead of waiting for the deletion. The
+// timeout is shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
 const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
 const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
   SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
@@ -50,7 +50,7 @@ const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIM
  * after 15 minutes. Longer than any statement may take.
  */
 const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
-/** For the worker: one connection to claim, one to record, one to extend leases, and a spare one. */
+/** For the worker: one connection to claim, one to record, one to extend leases, and one spare. */
 const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
@@ -59,7 +59,7 @@ const TRANSACTION_TIMEOUT_MILLISECONDS = 10_000;
 const MAX_STATEMENT_NAMES = 500;
 
 /**
- * Opens the database: a pool, and Prisma on top of it. Connects once, so that a wrong URL fails here and not on the first
+ * Opens the database: a pool, and Prisma on top of it. Connects once, so an invalid URL fails here and not on the first
  * request.
  *
  * @throws the driver's error if the server can't be reached or rejects the credentials
@@ -137,13 +137,13 @@ function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('error', (error) => log.warn({ error: error.message }, 'lost a database connection'));
 }
 
-/** Reads of partitioned tables. The best index, and the partitions that can be skipped, depend on the values. */
+/** Reads from partitioned tables. The best index, and the partitions that can be skipped, depend on the values. */
 const READS_HISTORY = /^SELECT .* FROM "public"\."(Event|Delivery|Attempt)"/s;
 
 /**
- * Names Prisma's statements, so that the server plans each of them once per connection, except those whose plan should
- * depend on the values. The number of names is limited, because the text of a statement varies with the length of its lists
- * and every name takes memory on every connection. `''` means unnamed.
+ * Names Prisma's statements so that the server plans each of them once per connection, except those that need a plan
+ * based on the values. The number of names is limited, because a statement's text varies with the length of its lists,
+ * and every name takes up memory on every connection. `''` means unnamed.
  */
 function boundedStatementNames(): (query: { sql: string }) => string {
   const names = new Map<string, string>();

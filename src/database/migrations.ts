@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 
-/** The migrations of this version. */
+/** This version's migrations. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
 type Migration = { name: string; sql: string; checksum: string };
 type RecordedMigration = { name: string; checksum: string; isFinished: boolean };
 
-/** Compares the migrations of this version with those of a database, by name. */
+/** Compares this version's migrations with a database's, by name. */
 export type MigrationState = {
   /** Not applied yet. */
   pending: string[];
@@ -22,10 +22,11 @@ export type MigrationState = {
   unknown: string[];
 };
 
-// Prisma's own number (schema-engine, sql-schema-connector), so that this and `prisma migrate deploy` never run at the same time.
+// Prisma's own number (schema-engine, sql-schema-connector), so this and `prisma migrate deploy` never run at the same
+// time.
 const ADVISORY_LOCK = 72707369;
 
-// The table of `prisma migrate`, column for column.
+// The table that `prisma migrate` uses, column for column.
 const CREATE_HISTORY = `
   CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "id"                  VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -39,9 +40,9 @@ const CREATE_HISTORY = `
   )`;
 
 /**
- * Updates the database: applies the missing migrations of `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the order
- * of their names, each in its own transaction. Several processes can call it at once: one works, the others wait and find
- * nothing left to do.
+ * Updates the database: applies the missing migrations of `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the
+ * order of their names, each in its own transaction. Several processes can call it at once: one does the work, and the
+ * others wait and find nothing left to do.
  *
  * @returns the names of the migrations that this call applied
  * @throws if an applied migration was edited, one is recorded as failed, or one fails (it is rolled back)
@@ -70,7 +71,7 @@ export async function applyMigrations(pool: pg.Pool, directory: string, log: Log
   }
 }
 
-/** Compares the migrations of `directory` with those of a database. Changes nothing. */
+/** Compares the migrations in `directory` with a database's. Doesn't change anything. */
 export async function readMigrationState(pool: pg.Pool, directory: string): Promise<MigrationState> {
   const migrations = await readMigrations(directory);
   const { rows } = await pool.query<{ table: string | null }>(`SELECT to_regclass('"_prisma_migrations"') AS "table"`);

@@ -6,7 +6,7 @@ import { firstIdAt, millisecondsOfId } from '../ids.ts';
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
   log: Logger;
-  /** A partition is dropped when everything in it is older than this. */
+  /** A partition is dropped once everything in it is older than this. */
   retentionDays: number;
   /** Called after every successful round. */
   onKept?: () => void;
@@ -16,12 +16,12 @@ export type PartitionKeeperOptions = {
 export type PartitionRound = { created: string[]; dropped: string[] };
 
 /**
- * The tables that are partitioned by the time at the start of an ID, in the order of deletion: children go before their
+ * The tables that are partitioned by the time at the start of an ID, in the order of deletion: children before their
  * parents.
  */
 const TABLES = [
   { name: 'Attempt', key: 'deliveryId', type: 'Delivery', fillPercent: 100 },
-  // Leaves room on each page for the updates a claim makes; see the migration "heap_only_claims".
+  // Leaves room on each page for a claim's updates; see the migration "heap_only_claims".
   { name: 'Delivery', key: 'id', type: 'Delivery', fillPercent: 50 },
   { name: 'Event', key: 'id', type: 'Event', fillPercent: 100 },
 ] as const;
@@ -29,15 +29,15 @@ type Table = (typeof TABLES)[number];
 
 const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
-/** How long in advance partitions are created. Rows without one go to the default partition. */
+/** How far in advance partitions are created. Rows without one go to the default partition. */
 const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
 /** How much later than its event a delivery may be created. */
 const STRAY_MILLISECONDS = DAY_MILLISECONDS;
 const ROUND_MILLISECONDS = 60 * 60_000;
 const ADVISORY_LOCK = 72707370;
 /**
- * Other statements queue behind one that waits for its lock, so it must not wait long. Shorter than `deadlock_timeout`: in
- * a deadlock, this side gives way.
+ * Other statements queue up behind one that is waiting for its lock, so it must not wait long. Shorter than
+ * `deadlock_timeout`, so in a deadlock, this side gives way.
  */
 const LOCK_TIMEOUT_MILLISECONDS = 200;
 const STATEMENT_TIMEOUT_MILLISECONDS = 60_000;
@@ -78,8 +78,8 @@ export function createPartitionKeeper(options: PartitionKeeperOptions) {
 }
 
 /**
- * One round. Each step is a transaction that gives up if it doesn't get its locks immediately, and is retried, so that
- * nothing else waits for it noticeably.
+ * One round. Each step is a transaction that gives up and is retried if it doesn't get its locks immediately, so
+ * nothing else has to wait noticeably.
  *
  * @throws the database's error if all retries of a step fail
  */
@@ -113,7 +113,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   return round;
 }
 
-/** How many seconds from now are covered by partitions in every table. */
+/** For how many seconds from now every table has partitions. */
 export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<number> {
   const ends = await Promise.all(TABLES.map(async (table) => lastEnd(await readPartitions(db, table))));
   return (Math.min(...ends) - Date.now()) / 1000;
@@ -174,7 +174,7 @@ async function createNext(
   return { name, ends };
 }
 
-/** The writable columns of a table, for a statement. */
+/** A table's writable columns, for a statement. */
 async function readColumns(client: pg.PoolClient, { name }: Table): Promise<string> {
   const { rows } = await client.query<{ columns: string }>(
     `SELECT string_agg(quote_ident(attname), ', ') AS "columns" FROM pg_attribute
@@ -196,8 +196,8 @@ async function dropPartition(client: pg.PoolClient, table: Table, name: string):
 }
 
 /**
- * Deletes expired rows that were in no dropped partition: rows of the default partition, and deliveries that were created
- * so much later than their event that they would outlive it.
+ * Deletes expired rows that weren't in a dropped partition: rows in the default partition, and deliveries created so
+ * long after their event that they would outlive it.
  */
 async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, firstKept: number): Promise<void> {
   await client.query(`DELETE FROM "${name}_default" WHERE "${key}" < $1`, [firstIdAt(type, firstKept)]);
@@ -205,12 +205,12 @@ async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, fi
   const events = (await readPartitions(client, TABLES[2])).filter(({ ends }) => ends > firstKept);
   const [oldest] = events.sort((a, b) => a.ends - b.ends);
   if (!oldest?.from) return;
-  // Both are created in one transaction, so such deliveries can only be right after the boundary.
+  // Both are created in one transaction, so these deliveries can only be right after the boundary.
   const border = firstIdAt('Delivery', millisecondsOfId(oldest.from) + STRAY_MILLISECONDS);
   await client.query('DELETE FROM "Delivery" WHERE "id" < $1 AND "eventId" < $2', [border, oldest.from]);
 }
 
-/** @returns undefined if another process is doing it. */
+/** @returns undefined if another process is already doing this. */
 async function inShortTransaction<T>(
   pool: pg.Pool,
   step: (client: pg.PoolClient) => Promise<T>,

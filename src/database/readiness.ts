@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** Results are reused for this long, so that frequent probes cost nothing. */
+/** Results are reused for this long, so frequent probes cost nothing. */
 const KEEP_MILLISECONDS = 1_000;
-/** Almost a PostgreSQL page of 8 KiB, so that two rows don't fit into one. */
+/** Almost a whole PostgreSQL page (8 KiB), so two rows don't fit into one. */
 const ROW_BYTES = 7_000;
 
 /**
- * Checks that the database can be written. It writes a row that needs a new page, rolls it back, and waits until the commit
- * is on disk: with a full disk, reads still work, and so do writes that fit into existing pages. No other transaction waits
- * for it, and the next vacuum cleans up.
+ * Checks that the database accepts writes. It writes a row that needs a new page, rolls it back, and waits until the
+ * commit is on disk: with a full disk, reads still work, and so do writes that fit into existing pages. No other
+ * transaction waits for it, and the next vacuum cleans up.
  *
  * @returns a function that rejects with the driver's error while the database doesn't accept writes.
  */
@@ -33,7 +33,7 @@ export function createReadiness(pool: pg.Pool): () => Promise<void> {
 async function writeAndTakeBack(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    // One message, so that poolers and slow networks see one short transaction. The savepoint's row is dead
+    // One message, so poolers and slow networks see one short transaction. The savepoint's row is dead
     // immediately, but the commit is written to disk like any other.
     await client.query(`BEGIN; SET LOCAL synchronous_commit = on; SAVEPOINT written;
       INSERT INTO "ReadinessProbe" ("id", "page") VALUES ('${randomUUID()}', repeat('x', ${ROW_BYTES}));

@@ -1,7 +1,8 @@
 import { AppError } from '../errors.ts';
 
 /**
- * Codes of temporary PostgreSQL errors, or their classes (the first two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * Codes for temporary PostgreSQL errors, or their classes (the first two characters):
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const PASSING: ReadonlySet<string> = new Set([
   '08', // connection failed
@@ -44,7 +45,7 @@ const RETRY_AFTER_SECONDS = 1;
 const MAX_CAUSES = 8;
 
 /**
- * The `UNAVAILABLE` error for a database that is temporarily unreachable, shutting down, out of space or read-only.
+ * The `UNAVAILABLE` error for a database that is temporarily unreachable, shutting down, out of space, or read-only.
  * Undefined for all other errors, which are bugs in this service.
  */
 export function unavailability(error: unknown): AppError | undefined {
@@ -63,8 +64,8 @@ type Fault = {
 };
 
 /**
- * An error and its causes: Prisma wraps its adapter's error, which wraps the driver's. Node combines the errors of
- * several addresses.
+ * An error and its causes. Prisma wraps its adapter's error, which wraps the driver's, and Node combines the errors
+ * from several addresses.
  */
 function causesOf(error: unknown): Fault[] {
   const found: Fault[] = [];

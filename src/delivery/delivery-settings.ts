@@ -6,11 +6,11 @@ export type DeliverySettings = {
   version: string;
   /** The maximum number of deliveries that this process holds at once. */
   maxInFlight: number;
-  /** The number of deliveries that every destination may always have in flight. */
+  /** The number of deliveries that each destination may always have in flight. */
   perDestination: number;
   /** The maximum number of deliveries that a destination may have in flight while there is room. */
   maxPerDestination: number;
-  /** How many more deliveries may be claimed for a destination, to wait in this process. */
+  /** How many extra deliveries may be claimed for a destination and wait in this process. */
   claimedAhead: number;
   /** The maximum number of deliveries in flight to one origin (scheme, host and port), for all accounts together. */
   maxPerOrigin: number;
@@ -26,7 +26,7 @@ export type DeliverySettings = {
   retryScheduleSeconds: readonly number[];
   quickRetries: QuickRetryPolicy;
   failingLimitSeconds: number;
-  /** URL of an event in the console, if known. */
+  /** An event's URL in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
 };
 

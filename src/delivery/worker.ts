@@ -34,7 +34,7 @@ export type DeliveryWorkerOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
   metrics?: DeliveryMetrics;
-  /** Default: all versions. */
+  /** Defaults to all versions. */
   payloadVersions?: PayloadVersions;
   settings: Partial<DeliverySettings> & Pick<DeliverySettings, 'version'>;
 };
@@ -122,7 +122,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (isAbandoned) return;
     const outcomes = judgeTogether(job.deliveries, results, retryScheduleSeconds);
     const recording = recorder.record(outcomes);
-    // Jobs that waited for a destination that is now paused or disabled are recorded after this one.
+    // Jobs that were waiting for a destination that is now paused or disabled are recorded after this one.
     admission.leave(job, outcomes);
     claimLoop.onFreed(outcomes.length);
     for (const outcome of outcomes) reporter.report(outcome);
@@ -165,7 +165,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     claimLoop.onFreed(0);
   }
 
-  /** Gives up a job whose leases may have ended: another process may have its deliveries. */
+  /** Gives up a job because its leases may have ended, and another process may have its deliveries. */
   function letGo(job: Job): void {
     leases.release(job.deliveries);
     admission.leave(job, []);
@@ -177,7 +177,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (let round = 0; !isStopping || leases.count() > 0; round++) {
       try {
         await leases.prolong();
-        // There may be more after the last batch.
+        // There may be more deliveries after the last batch.
         if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
           released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
           if (released > 0) signal.notify();

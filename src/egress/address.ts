@@ -10,7 +10,7 @@ export type Cidr = [Address, number];
 // excludes other addresses that ipaddr.js calls unicast, such as the IPv4-compatible `::127.0.0.1`.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// In a public range, but served by the host of every Azure machine:
+// In a public range, but served by every Azure machine's host:
 // https://learn.microsoft.com/en-us/azure/virtual-network/what-is-ip-address-168-63-129-16
 const AZURE_WIRE_SERVER = '168.63.129.16';
 

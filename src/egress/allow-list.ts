@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 import { type Cidr, parseAddress, rangesOverlap } from './address.ts';
 
-/** Targets that are allowed although they aren't public or don't use HTTPS. */
+/** Targets that are allowed even if they aren't public or don't use HTTPS. */
 export type EgressAllow = {
   /** Whether an entry covers this address and port. */
   permits: (address: string, port: number) => boolean;
-  /** Whether an entry covers this port, so that a name with this port may be permitted once it is resolved. */
+  /** Whether an entry covers this port, so a name with this port may be permitted once it is resolved. */
   coversPort: (port: number) => boolean;
   /** The entries that include this machine, as written. */
   loopbackEntries: string[];
@@ -32,7 +32,7 @@ const PRIVATE = [...LOOPBACK, ...cidrs('10.0.0.0/8', '100.64.0.0/10', '172.16.0.
  * Parses a comma-separated list of `<network>/<prefix length>:<port>`. The port is a number or `*`, and IPv6 networks are in
  * brackets: `127.0.0.1/32:4010, 10.0.0.0/8:*, [::1]/128:4010`. An empty list allows nothing.
  *
- * @throws Error with the entry and the problem. Link-local and metadata addresses are never accepted.
+ * @throws Error that names the entry and the problem. Link-local and metadata addresses are never accepted.
  */
 export function parseEgressAllow(text: string): EgressAllow {
   const entries = text.trim() === '' ? [] : text.split(',').map((entry) => parseEntry(entry.trim()));

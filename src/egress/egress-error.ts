@@ -3,7 +3,7 @@ import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
 
 /**
  * Why a request got no response, each with a message that is safe to show to customers. Messages contain no addresses,
- * and all rejected targets get the same one, so that nobody can use them to map a private network.
+ * and all rejected targets get the same one, so nobody can use them to map a private network.
  */
 export const ERROR_MESSAGES = {
   target_not_allowed: 'The target address must be public.',
@@ -66,7 +66,7 @@ const CLASSES_WITH_CODE: ReadonlySet<EgressErrorClass> = new Set(['dns_error', '
 
 export type EgressErrorOptions = { message?: string; cause?: unknown; durationMilliseconds?: number; phases?: Phases };
 
-/** A request that got no usable response. The message is safe to show. The cause is for the log only. */
+/** A request that got no usable response. The message is safe to show. The cause is only for the log. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly errorClass: EgressErrorClass;

@@ -15,7 +15,7 @@ export type Egress = {
   /**
    * Sends a request and reads the response, no matter its status. Redirects aren't followed.
    *
-   * @throws EgressError with the class of the failure and its duration.
+   * @throws EgressError with the failure's class and duration.
    */
   send: (request: EgressRequest) => Promise<EgressResponse>;
   /**
@@ -42,16 +42,16 @@ export type EgressOptions = {
   hostOverrides?: Record<string, string>;
   connectionsPerOrigin?: number;
   maxOrigins?: number;
-  /** Timeout of each name resolution and each connection attempt. */
+  /** The timeout for each name resolution and each connection attempt. */
   connectTimeoutMilliseconds?: number;
 };
 
 const MAX_HEADER_BYTES = 16_384;
 const MAX_REMEMBERED_URLS = 2_000;
-// Many servers close idle connections after 5 s. A shorter time makes requests on a closed connection rare.
+// Many servers close idle connections after 5 s. With a shorter time, requests rarely go out on a closed connection.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
 const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
-// Busy connections are renewed after this many requests, to notice DNS changes. (undici's `clientTtl` limits their age
+// Busy connections are renewed after this many requests to pick up DNS changes. (undici's `clientTtl` limits their age
 // instead, but reads the clock for every pooled connection on every request.)
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
@@ -71,7 +71,7 @@ export function createEgress(options: EgressOptions): Egress {
   };
   const dispatcher = new OriginPools(poolOptions, options.maxOrigins ?? 2_048);
 
-  // The check depends only on the text and the allow-list, so its result never changes.
+  // The check depends only on the URL's text and the allow-list, so its result never changes.
   const permitted = new Map<string, URL>();
 
   function permittedUrl(text: string): URL {
@@ -83,7 +83,7 @@ export function createEgress(options: EgressOptions): Egress {
       permitted.set(text, check.url);
       return check.url;
     }
-    // Only the host, because paths and queries of webhook URLs are secrets.
+    // Only the host, because the paths and queries of webhook URLs are secret.
     log.debug({ host: URL.parse(text)?.host, reason: check.message }, 'blocked an outgoing connection');
     throw new EgressError('target_not_allowed');
   }

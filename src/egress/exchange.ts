@@ -11,7 +11,7 @@ export type EgressRequest = {
   body?: string | Buffer;
   /** From the call to the last byte of the response, including name resolution and waiting for a connection. */
   timeoutMilliseconds: number;
-  /** The rest of a longer body isn't read. The connection is closed instead. */
+  /** If a body is longer than this, the rest isn't read. The connection is closed instead. */
   maxResponseBytes: number;
   signal?: AbortSignal;
 };
@@ -27,7 +27,7 @@ export type ReceivedResponse = {
 // A server may send hints before its response (RFC 8297), but not endlessly.
 const MAX_INFORMATIONAL_RESPONSES = 32;
 
-/** The headers that are sent, except those of the connection: `host`, `content-length` and `connection`. */
+/** The headers that are sent, except the connection's own: `host`, `content-length` and `connection`. */
 export function sentHeaders(request: Pick<EgressRequest, 'headers'>): Record<string, string> {
   // Responses are never decompressed here, so a small one can't grow. This asks servers not to compress.
   return { 'accept-encoding': 'identity', ...request.headers };

@@ -23,7 +23,7 @@ type Target = { protocol: string; hostname: string; port: number };
 
 type Opening = ReturnType<typeof watchOpening>;
 
-// Trying more addresses of a name gains nothing.
+// Trying more of a name's addresses gains nothing.
 const MAX_ATTEMPTS = 3;
 
 /**

@@ -7,7 +7,7 @@ export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**
  * Resolves local names through the operating system (hosts file, search domains), and all others over DNS with c-ares.
- * `getaddrinfo` blocks one of libuv's few threads while a name server is silent, so a few hostile names would stop the
+ * `getaddrinfo` blocks one of libuv's few threads until a name server responds, so a few hostile names would keep the
  * whole process from resolving names.
  *
  * @param servers DNS servers as `address:port`. Defaults to the machine's own.
@@ -29,8 +29,8 @@ export function createLookup(servers?: string[]): Lookup {
 }
 
 /**
- * Adds a timeout to a lookup and shares it between connections opened at the same time. Results are never cached: later
- * connections resolve the name again.
+ * Adds a timeout to a lookup, and shares the lookup between connections opened at the same time. Results are never
+ * cached: later connections resolve the name again.
  *
  * @throws EgressError `dns_error`, from the returned function, for every failure and for an empty result.
  */

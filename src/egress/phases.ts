@@ -1,6 +1,6 @@
 /** How long each phase of a request took, in milliseconds. Null if it was skipped or not reached. */
 export type Phases = {
-  /** Name resolution, or waiting for a shared one. */
+  /** Name resolution, or waiting for one that is shared. */
   dnsMs: number | null;
   /** Opening the TCP connection, even if it failed. */
   connectMs: number | null;
@@ -10,15 +10,15 @@ export type Phases = {
   firstByteMs: number | null;
 };
 
-/** Phases of a request on an open connection, or of one that wasn't sent. */
+/** The phases of a request on an open connection, or of a request that wasn't sent. */
 export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 
 const byError = new WeakMap<Error, Phases>();
 let opened: Phases | undefined;
 
 /**
- * Hands a new connection to undici, which sends the first request on it before this returns. That request waited for the
- * connection, and gets the time it took with `takeOpened`.
+ * Hands a new connection to undici, which sends the first request on it before this returns. That request waited for
+ * the connection, and gets the time this took from `takeOpened`.
  */
 export function handOver(phases: Phases, give: () => void): void {
   opened = phases;
@@ -26,7 +26,7 @@ export function handOver(phases: Phases, give: () => void): void {
   opened = undefined;
 }
 
-/** How long it took to open the connection of the request that starts now. Undefined if it was open already. */
+/** How long it took to open the connection for the request that starts now. Undefined if it was already open. */
 export function takeOpened(): Phases | undefined {
   const taken = opened;
   opened = undefined;
@@ -54,7 +54,7 @@ export function addPhases(first: Phases, second: Phases): Phases {
   };
 }
 
-/** Measures the opening of one connection. */
+/** Measures how long it takes to open one connection. */
 export function watchOpening() {
   const phases: Phases = { ...NO_PHASES };
   let since = performance.now();

@@ -7,8 +7,8 @@ export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string 
 
 const MAX_URL_BYTES = 2_048;
 
-// Control, format, space and unassigned characters, and the backslash. URL parsers drop or translate them, so the URL that
-// a person reads would differ from the one that is called.
+// Control, format, space and unassigned characters, and the backslash. URL parsers drop or translate them, so the URL
+// that a person reads would differ from the one that gets called.
 const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
 const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
 
@@ -17,8 +17,8 @@ const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
 const LOCAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
 /**
- * Checks the URL of a webhook, connector or endpoint without DNS. It must be an https URL with a public name or address, or
- * covered by the allow-list. Names aren't resolved here: the addresses are checked on every connection.
+ * Checks a webhook's, connector's or endpoint's URL without DNS. It must be an https URL with a public name or address,
+ * or covered by the allow-list. Names aren't resolved here: the addresses are checked on every connection.
  *
  * @returns the parsed URL, or a message for the person who entered it.
  */
@@ -57,7 +57,7 @@ export function isPublicPort(port: number): boolean {
   return port === 443 || port >= 1024;
 }
 
-/** The host of a URL. IPv6 addresses come without brackets. */
+/** A URL's host. IPv6 addresses have no brackets. */
 export function hostnameOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }

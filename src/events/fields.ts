@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { EVENT_KINDS, EVENT_PAYLOADS } from './kinds.ts';
 
-/** How the values of a field are compared. `choices` are all possible values. */
+/** How a field's values are compared. `choices` are all the possible values. */
 export type EventField = { type: 'text' | 'decimal' | 'integer'; choices?: readonly string[] };
 
-/** Every field that a filter can use: `type`, and `data.…` of every event type, except lists. */
+/** Every field that a filter can use: `type`, and `data.…` for every event type, except lists. */
 export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
   ['type', { type: 'text', choices: EVENT_KINDS }],
   ...Object.values(EVENT_PAYLOADS).flatMap(({ shape }) =>

@@ -3,7 +3,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { EVENT_FIELDS, type EventField } from './fields.ts';
 import { type FilterNode, OPERATORS, type Operator } from './filter.ts';
 
-/** Limits that keep a filter cheap to evaluate for every event. */
+/** Limits that keep a filter cheap to evaluate on every event. */
 export const FILTER_LIMITS = { bytes: 4096, depth: 8, conditions: 50 } as const;
 
 type Path = readonly (string | number)[];
@@ -13,7 +13,7 @@ const DECIMAL = /^(0|[1-9]\d{0,29})(\.\d{1,18})?$/;
 const ORDERED: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte']);
 const OF_TEXT: ReadonlySet<Operator> = new Set(['startsWith', 'contains']);
 
-/** A filter as it is stored, or `null` for none. Issues point to the invalid condition. */
+/** The filter to store, or `null` for none. Issues point to the invalid condition. */
 export const eventFilterInput = z
   .unknown()
   .transform((value, context) => {
@@ -24,7 +24,7 @@ export const eventFilterInput = z
       isFine = false;
       context.addIssue({ code: 'custom', path: [...path], message });
     });
-    // Not earlier: writing out a filter with unchecked nesting could overflow the stack.
+    // Checked last, because writing out a filter with unchecked nesting could overflow the stack.
     if (isFine && Buffer.byteLength(JSON.stringify(value)) > FILTER_LIMITS.bytes) {
       context.addIssue({ code: 'custom', message: `Must be at most ${FILTER_LIMITS.bytes} bytes.` });
     }
@@ -37,8 +37,8 @@ class TooMuch extends Error {}
 /**
  * Parses a filter, such as `{"data.amountUsd": {"gte": "1.00"}, "or": [{…}, {…}], "not": {…}}`.
  *
- * @param report called for every invalid part. Not needed for a stored filter, which was valid once. Parts that are no
- *   longer valid match nothing.
+ * @param report called for every invalid part. Not needed for a stored filter, which was valid when it was saved. Parts
+ *   that are no longer valid match nothing.
  */
 export function readFilter(value: unknown, report: Report = () => {}): FilterNode {
   let conditions = 0;

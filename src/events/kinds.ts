@@ -88,7 +88,7 @@ export const EVENT_KINDS = Object.keys(EVENT_PAYLOADS) as EventKind[];
 export const EVENT_TYPE_FILTERS = [...EVENT_KINDS, '*'] as const;
 export type EventTypeFilter = EventKind | '*';
 
-/** The event types that a list in `eventTypes` selects. */
+/** The event types selected by a list in `eventTypes`. */
 export function expandEventTypes(eventTypes: readonly string[]): ReadonlySet<EventKind> {
   return new Set(eventTypes.includes('*') ? EVENT_KINDS : (eventTypes as EventKind[]));
 }
@@ -105,5 +105,5 @@ export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   '*': 'All events.',
 };
 
-/** Raised when a payload changes in any way other than an added field. */
+/** Incremented when a payload changes in any way other than an added field. */
 export const EVENT_PAYLOAD_VERSION = 1;

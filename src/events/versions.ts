@@ -1,12 +1,12 @@
 import { EVENT_PAYLOAD_VERSION, type EventKind } from './kinds.ts';
 
-/** Converts a payload to the previous version. Must be pure, so that every attempt sends the same bytes. */
+/** Converts a payload to the previous version. Must be pure, because every attempt must send the same bytes. */
 type DownConverter = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 export type PayloadVersions = {
   /** The version that events are recorded in. */
   current: number;
-  /** Event type → version → conversion to the previous version. Only for event types that the version changed. */
+  /** Event type → version → conversion to the previous version. Only for event types that changed in that version. */
   down: Partial<Record<EventKind, Readonly<Record<number, DownConverter>>>>;
 };
 
@@ -14,7 +14,7 @@ export type PayloadVersions = {
 export const PAYLOAD_VERSIONS: PayloadVersions = { current: EVENT_PAYLOAD_VERSION, down: {} };
 
 /**
- * The payload of an event as JSON, in the version that its destination wants. Events stay as they were recorded. An
+ * An event's payload as JSON, in the version that its destination wants. Events stay as they were recorded. An
  * event older than that version isn't converted.
  */
 export function renderPayload(

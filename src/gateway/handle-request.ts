@@ -20,7 +20,7 @@ import { upstreamTarget } from './upstream/target.ts';
 
 export const PREFIX = '/gateway/';
 const MAX_KEY_CHARACTERS = 255;
-/** Removes all rights from documents that sellers serve under this service's host. */
+/** Removes all permissions from documents that sellers serve from this service's host. */
 const SANDBOXED = { 'content-security-policy': 'sandbox' };
 
 export type GatewayOptions = {
@@ -29,11 +29,11 @@ export type GatewayOptions = {
   pay(request: PaidRequest): Promise<GatewayResponse>;
   /** Counts rejected payments by client address. */
   refusedPayments: FailedCredentials;
-  /** Opens one request's share of the response memory for this address. */
+  /** Opens a request's share of the response memory for this address. */
   responseMemory(address: string): HeldResponse;
-  /** How fast buyers must read responses. Has a default. */
+  /** How fast buyers must read responses. Optional. */
   responsePacing?: ResponsePacing | undefined;
-  /** Public URL of this service, if it differs from the request's. */
+  /** This service's public URL, if it differs from the request's. */
   publicUrl: string | undefined;
   now?: () => Date;
 };
@@ -114,7 +114,7 @@ function failed(request: FastifyRequest, error: unknown): never {
   throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
 }
 
-/** Splits a target into the project and the rest, byte for byte as it arrived. */
+/** Splits a target into the project and the rest, which stays byte for byte as it arrived. */
 function splitTarget(target: string): { projectId: string; rest: string } {
   if (!target.startsWith(PREFIX)) throw new AppError('BAD_REQUEST', { detail: 'The request target must be a path.' });
   const end = target.slice(PREFIX.length).search(/[/?]/);

@@ -5,7 +5,7 @@ import type { RouteTable } from './routing/route-table.ts';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * Any web page may call a paid route, because there are no cookies to misuse, and the payment has its own header.
+ * Any web page may call a paid route, because there are no cookies to misuse and the payment has its own header.
  * https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 const CORS = {
@@ -23,7 +23,7 @@ const PREFLIGHT = {
 
 /**
  * Maps requests for a project's own host to the project's prefix. This includes targets that aren't paths, because the
- * rest of this service isn't reachable under that host.
+ * rest of this service isn't reachable through that host.
  */
 export function rewriteHost(
   routes: Pick<RouteTable, 'projectOfHost'>,
@@ -34,7 +34,7 @@ export function rewriteHost(
   };
 }
 
-/** Serves the paid routes: `/gateway/{projectId}/{path}`, and every path of a project's own host. */
+/** Serves the paid routes: `/gateway/{projectId}/{path}`, and every path on a project's own host. */
 export function registerGateway(app: FastifyInstance, options: GatewayOptions): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

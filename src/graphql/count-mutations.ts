@@ -2,7 +2,10 @@ import { type DocumentNode, type FragmentDefinitionNode, getOperationAST, Kind, 
 import type { Plugin } from 'graphql-yoga';
 import type { GraphQLContext } from '../schema/context.ts';
 
-/** Counts each mutation of a document as a request before any runs: thirty in one document cost as much as thirty documents. */
+/**
+ * Counts each mutation in a document as a request before any of them runs, so thirty in one document cost as much as
+ * thirty documents.
+ */
 export function countMutations(): Plugin {
   return {
     async onExecute({ args }) {
@@ -21,7 +24,7 @@ export function mutationsIn(document: DocumentNode, operationName?: string | nul
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
-  // Names in the response: GraphQL runs a field with the same name once.
+  // Names in the response, because GraphQL runs fields with the same name only once.
   const names = new Set<string>();
 
   function collect({ selections }: SelectionSetNode): void {

@@ -12,8 +12,8 @@ const HARMLESS =
   /^(Field "\w+" of required type "[\w![\]]+" was not provided\.|Field "\w+" is not defined by type "\w+"\..*|Expected non-nullable type "[\w![\]]+" not to be null\.|Expected type "\w+" to be an object\.|Must be .*)$/;
 
 /**
- * A graphql-js message about a document, without the values it quotes. A value in the wrong place may be a secret, and
- * error messages end up in callers' logs.
+ * A graphql-js message about a document, without the values that it quotes. A value in the wrong place may be a secret,
+ * and error messages end up in callers' logs.
  */
 export function withoutValues(message: string): string {
   const [, name, why] = /^Variable "\$(\w+)" got invalid value .*; ([^;]*)$/s.exec(message) ?? [];

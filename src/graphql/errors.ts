@@ -6,12 +6,12 @@ import { errorHeaders } from '../http/problem.ts';
 import { currentRequest } from '../request-context.ts';
 import { withoutValues } from './error-message.ts';
 
-/** Document errors quote parts of the document, which may be long. */
+/** Document errors quote parts of the document, which can be long. */
 const MAX_MESSAGE_LENGTH = 300;
 const MAX_LOCATIONS = 3;
 
 /**
- * Gives every error of a response its code, and hides what callers must not see. An `AppError` and errors of the
+ * Gives every error in a response its code, and hides what callers must not see. An `AppError` and errors in the
  * document (syntax, validation, variables) keep their message. All others are logged and masked.
  */
 export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
@@ -40,7 +40,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   };
 }
 
-/** The code that callers get for an error, masked or not. */
+/** The code that callers get for an error, whether it is masked or not. */
 export function errorCodeOf(error: unknown): ErrorCode {
   const cause = rootCause(error);
   if (cause instanceof AppError) return cause.code;
@@ -75,7 +75,7 @@ function httpOf(error: AppError) {
 }
 
 /**
- * The HTTP status for a response without any data because the service is unavailable: load balancers and clients that
+ * The HTTP status for a response that has no data because the service is unavailable. Load balancers and clients that
  * retry look only at the status.
  */
 export function unavailableStatus({ data, errors = [] }: ExecutionResult): ReturnType<typeof httpOf> | undefined {
@@ -87,7 +87,7 @@ export function unavailableStatus({ data, errors = [] }: ExecutionResult): Retur
 }
 
 /**
- * The invalid field of a variable as a JSON pointer. graphql-js only mentions it in its message: `at "input.types[0]"`.
+ * A variable's invalid field as a JSON pointer. graphql-js only mentions it in its message: `at "input.types[0]"`.
  */
 function fieldOf(message: string): { field?: string } {
   const path = /^Variable "\$\w+" got invalid value .* at "\w+((?:\.\w+|\[\d+\])+)"; /s.exec(message)?.[1];
@@ -111,7 +111,7 @@ function shorten(message: string): string {
   return message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : message;
 }
 
-/** The status of a code in `ERRORS`, or undefined for other codes. */
+/** The status for a code in `ERRORS`, or undefined for other codes. */
 function statusOfCode(code: unknown): number | undefined {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : undefined;
 }

@@ -7,7 +7,7 @@ const STALL_MILLISECONDS = 30_000;
 /** At most this much, or one message, is produced while another one waits to be written. */
 const READ_AHEAD_BYTES = 64 * 1024;
 
-/** Sends server-sent events as fast as the client reads, and drops clients that don't read. */
+/** Sends server-sent events as fast as the client reads them, and drops clients that don't read. */
 export async function sendEventStream(
   body: ReadableStream<Uint8Array>,
   response: ServerResponse,

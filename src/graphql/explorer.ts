@@ -38,14 +38,14 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
     reply.headers({ etag, 'cache-control': 'no-cache', vary: 'accept, accept-encoding' });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     reply.type('text/html; charset=utf-8');
-    // The page is several megabytes.
+    // The page is several megabytes in size.
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(html);
     return reply.header('content-encoding', 'gzip').send(gzipped);
   };
 }
 
 async function renderPage(): Promise<Page> {
-  // Takes about 30 MB of memory, and few processes ever serve it.
+  // It takes up about 30 MB of memory, and few processes ever serve it.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'Tollgate GraphQL', defaultQuery: QUERY });
   const hash = createHash('sha256').update(html).digest('base64url');

@@ -43,7 +43,7 @@ export function registerGraphQL(
     });
   }
 
-  /** For event streams only. */
+  /** Only for event streams. */
   function openBacklog(request: FastifyRequest, reply: FastifyReply): Backlog {
     const cut = () => void reply.raw.destroy();
     const drop = () => {
@@ -60,7 +60,7 @@ export function registerGraphQL(
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
     }
-    // Before anything runs, so that nothing has happened if there is no room.
+    // Before anything runs, so nothing has happened if there is no room.
     if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
     const backlog = openBacklog(request, reply);
     let refusal: unknown;

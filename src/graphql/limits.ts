@@ -44,7 +44,7 @@ function tooComplex(detail: string): AppError {
   return new AppError('GRAPHQL_TOO_COMPLEX', { detail });
 }
 
-/** Tokens can be long, and comments don't count as tokens, so the number of characters is limited too. */
+/** Tokens can be long and comments don't count as tokens, so the number of characters is limited too. */
 function lengthPlugin(): Plugin {
   return {
     onParse({ params }) {
@@ -98,7 +98,7 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
   };
 }
 
-/** The cost of the selected operation, which may not be the first of the document. */
+/** The cost of the selected operation, which may not be the document's first. */
 function priceOf({ document, operationName, schema, variableValues, contextValue }: ExecutionArgs): number {
   const operation = getOperationAST(document, operationName);
   if (!operation) return 0;

@@ -2,8 +2,8 @@ import type { WebSocket } from 'ws';
 import type { Backlog } from '../limits/backlog.ts';
 
 /**
- * How much is passed to the socket before the client reads. The rest waits here, where it can be withdrawn, so that a
- * close frame doesn't have to wait behind it.
+ * How much is passed to the socket before the client reads. The rest waits here, where it can be withdrawn, so a close
+ * frame doesn't have to wait behind it.
  */
 const WINDOW_BYTES = 64 * 1024;
 
@@ -12,11 +12,11 @@ type Frame = { data: Buffer; settle: (error?: Error) => void };
 export type Outbox = {
   /** Resolves when the message has left this process. Rejects if it never will. */
   send(message: string): Promise<void>;
-  /** Withdraws what the socket doesn't have yet. Returns the bytes that still wait in the socket. */
+  /** Withdraws what the socket doesn't have yet. Returns the number of bytes still waiting in the socket. */
   discard(): number;
 };
 
-/** The messages of a socket, sent in order, as fast as the client reads. */
+/** A socket's messages, sent in order, as fast as the client reads. */
 export function createOutbox(socket: WebSocket, backlog: Pick<Backlog, 'hold'>): Outbox {
   const waiting: Frame[] = [];
 

@@ -14,7 +14,7 @@ const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
 
 /**
- * Runs graphql-transport-ws over the sockets of a server, and drops those that don't read. Unlike
+ * Runs graphql-transport-ws over a server's sockets, and drops sockets whose client doesn't read. Unlike
  * `graphql-ws/use/ws`, it doesn't print client errors to the console.
  */
 export function carry<Extra extends SocketHandle>(
@@ -24,7 +24,7 @@ export function carry<Extra extends SocketHandle>(
     log: Logger;
     backlogs: Backlogs;
     pingMilliseconds: number;
-    /** The owner of the backlog before sign-in. */
+    /** Who the backlog belongs to before sign-in. */
     strangerOf(request: IncomingMessage): string;
     extraOf(handle: SocketHandle): Extra;
     /** Called when the socket is closed. */
@@ -43,7 +43,7 @@ export function carry<Extra extends SocketHandle>(
         clearInterval(pings);
         socket.close(TRY_AGAIN_LATER, 'Reading too slowly; resume from your last cursor');
         const left = outbox.discard();
-        // End its operations now instead of waiting for the client to close its side.
+        // End the socket's operations now instead of waiting for the client to close its side.
         end(TRY_AGAIN_LATER, '');
         return left;
       },
@@ -54,7 +54,7 @@ export function carry<Extra extends SocketHandle>(
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
-        // Waits until the message has left this process, so that nothing produces faster than the client reads. Fails
+        // Waits until the message has left this process, so nothing is produced faster than the client reads. Fails
         // once the socket is closed, which ends the operation.
         send: outbox.send,
         close: (code, reason) => socket.close(code, reason),

@@ -8,18 +8,21 @@ const MAX_STREAMS_PER_ACCOUNT = 50;
 
 export type Streams = {
   /**
-   * Reserves a stream for the account, and ends it when its credential ends.
+   * Reserves a stream for the account, and ends it when its credential stops being valid.
    *
    * @returns a function that releases it.
    * @throws AppError `RATE_LIMITED` if the account has too many streams.
    */
   open(viewer: Viewer, authorization: string, end: () => void): () => void;
   count(): number;
-  /** Data that waits for the clients of all streams. */
+  /** Data waiting for the clients of all streams. */
   backlogs: Backlogs;
 };
 
-/** Limits the number of long-lived connections of all transports, and ends them with their credentials. */
+/**
+ * Limits the number of long-lived connections across all transports, and ends each one when its credential stops being
+ * valid.
+ */
 export function createStreams(admission: Admission, backlogs: Backlogs = createBacklogs()): Streams {
   const byAccount = new Map<string, number>();
   let total = 0;

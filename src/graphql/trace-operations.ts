@@ -2,7 +2,10 @@ import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { inSpan, isTracing } from '../tracing/tracer.ts';
 
-/** A span for each operation, including those of REST routes: https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/ */
+/**
+ * A span for each operation, including those run by REST routes:
+ * https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/
+ */
 export function traceOperations(): Plugin {
   return {
     onExecute({ args, executeFn, setExecuteFn }) {

@@ -3,12 +3,12 @@ import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../errors.ts';
 import { errorCodeOf } from './errors.ts';
 
-/** The outcome of an operation. For a subscription, the outcome of starting it. */
+/** An operation's outcome. For a subscription, the outcome of starting it. */
 export type OperationFacts = { type: OperationTypeNode; errorCodes: ErrorCode[]; seconds: number };
 
 export type OnOperation = (facts: OperationFacts) => void;
 
-/** Reports each operation, including those of REST routes. Documents that fail validation don't count. */
+/** Reports each operation, including those run by REST routes. Documents that fail validation don't count. */
 export function watchOperations(onOperation: OnOperation): Plugin {
   const begin = ({ document, operationName }: ExecutionArgs) => {
     const startedAt = performance.now();

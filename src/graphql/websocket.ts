@@ -27,7 +27,7 @@ const CLOSING_MILLISECONDS = 1_000;
 /** Close codes: from graphql-transport-ws for rejected credentials, from RFC 6455 for the rest. */
 const CLOSE = { forbidden: 4403, tryAgainLater: 1013, goingAway: 1001 } as const;
 
-/** The state of a socket. The last three are set once it is connected. */
+/** A socket's state. The last three are set once it is connected. */
 type SocketState = SocketHandle & {
   address: string;
   authorization?: string;
@@ -43,7 +43,7 @@ export type WebSocketOptions = {
   streams: Streams;
   log: Logger;
   addressOf(request: IncomingMessage): string;
-  /** The path and query to route a request by. It may depend on the host. */
+  /** The path and query to route a request by. They may depend on the host. */
   urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
   /** How often a socket must prove that its client reads. */
@@ -125,7 +125,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
 
   const toSocketError = (error: unknown) => withoutStatus(maskError(error));
 
-  /** Masks the error of a failed stream, which the protocol would pass on unchanged. */
+  /** Masks a failed stream's error, which the protocol would pass on unchanged. */
   function maskFailures<T>(results: AsyncIterable<T>, requestId: string): AsyncIterableIterator<T> {
     const iterator = results[Symbol.asyncIterator]();
     return {
@@ -154,7 +154,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
     strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
     extraOf: (handle): SocketState => ({ ...handle, address: options.addressOf(handle.request) }),
-    // Data may wait for the socket until then, so the stream stays reserved.
+    // Data may be waiting for the socket until then, so the stream stays reserved.
     onGone: ({ release }) => release?.(),
   });
 

@@ -9,7 +9,7 @@ import { schema } from './schema.ts';
 import { traceOperations } from './trace-operations.ts';
 import { type OnOperation, watchOperations } from './watch-operations.ts';
 
-/** How many parsed and validated documents to cache. Each can take a megabyte. */
+/** How many parsed and validated documents to cache. Each can take up a megabyte. */
 const MAX_CACHED_DOCUMENTS = 100;
 
 export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
@@ -17,7 +17,7 @@ export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
 /**
  * The one GraphQL server behind HTTP, SSE, WebSocket and the REST routes.
  *
- * @param ownDocuments documents of the REST routes: validated at build time, run without parsing.
+ * @param ownDocuments the REST routes' documents, which are validated at build time and run without parsing.
  */
 export function createGraphQLServer(options: {
   log: Logger;

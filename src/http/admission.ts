@@ -7,10 +7,10 @@ import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { limitsOf } from '../limits/tiers.ts';
 
-/** How often an open stream checks that its credential is still valid, in addition to notifications. */
+/** How often an open stream checks that its credential is still valid, even without a notification. */
 const RECHECK_MILLISECONDS = 5_000;
 
-/** Node fires longer timers immediately. The recheck covers credentials that stay valid longer. */
+/** Node fires longer timers immediately. The recheck covers credentials that stay valid for longer. */
 const MAX_TIMEOUT_MILLISECONDS = 2 ** 31 - 1;
 
 export type Admission = {
@@ -27,9 +27,9 @@ export type Admission = {
    * @throws AppError `RATE_LIMITED` with the same headers.
    */
   count(viewer: Viewer): Promise<Record<string, string>>;
-  /** Counts additional requests like `count`. One request never counts for more than the whole limit. */
+  /** Counts additional requests, like `count`. One request never counts for more than the whole limit. */
   countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
-  /** Calls back once when the credential of an open stream expires or is revoked. Returns a function that stops watching. */
+  /** Calls back once when an open stream's credential expires or is revoked. Returns a function that stops watching. */
   watch(viewer: Viewer, authorization: string, onEnd: () => void): () => void;
 };
 
@@ -76,7 +76,7 @@ export function createAdmission(options: {
     }
   }
 
-  /** @param before requests of the same operation counted so far. A retry counts them again. */
+  /** @param before requests counted so far for the same operation. A retry counts them again. */
   async function take(viewer: Viewer, requests: number, before: number): Promise<Record<string, string>> {
     const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
     if (requestsPerMinute === null) return {};
@@ -120,7 +120,7 @@ export function createAdmission(options: {
           : undefined;
       const unsubscribe =
         viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
-      // It may have been revoked after it was checked and before this subscribed.
+      // It may have been revoked between the check and this subscription.
       if (viewer.kind === 'apiKey') check();
       function stop() {
         ended = true;

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Whether an address belongs to a proxy whose `X-Forwarded-For` is trusted. */
+/** Whether an address belongs to a trusted proxy, and its `X-Forwarded-For` can be used. */
 export type TrustsProxy = (address: string) => boolean;
 
 /**
- * Creates the check from addresses and CIDRs.
+ * Creates the check from a list of addresses and CIDRs.
  *
  * @throws Error for anything else.
  */

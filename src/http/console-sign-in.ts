@@ -11,7 +11,7 @@ import { VERSION } from '../version.ts';
 
 /** How users sign in to the console. */
 type ConsoleSignIn =
-  /** OpenID Connect, authorization code with PKCE. The browser may call `origins` for it. */
+  /** OpenID Connect: authorization code with PKCE. The browser may call `origins` for it. */
   | { kind: 'oidc'; issuer: string; clientId: string; scopes: string; audience: string | null; origins: string[] }
   /** The dev issuer signs a token for any name. */
   | { kind: 'development' }
@@ -49,7 +49,7 @@ export function registerDevSignIn(app: FastifyInstance, sign: DevIssuer['sign'])
   });
 }
 
-/** Whether a server that listens on `host` can be reached only from its own machine. */
+/** Whether a server that listens on `host` can only be reached from its own machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

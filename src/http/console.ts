@@ -20,8 +20,8 @@ const PREFIX = '/console';
 type Asset = { body: Buffer; gzipped: Buffer; mediaType: string; etag: string; isHashed: boolean };
 
 /**
- * Serves the web console at `/console/`: the files that Vite built, its settings, and its page for every path that the
- * console routes itself. Redirects browsers from `/` to it.
+ * Serves the web console at `/console/`: the files that Vite built, the console's settings, and its page for every path
+ * that it routes itself. Redirects browsers from `/` to the console.
  *
  * @param folder the built files. Without them, the server runs without the console.
  */
@@ -51,7 +51,7 @@ export async function registerConsole(
   app.get<{ Params: { '*': string } }>(`${PREFIX}/*`, (request, reply) => {
     const asset = assets.get(request.params['*']);
     if (asset && asset !== page) return send(request, reply, asset);
-    // Never return the page for a missing file: the browser would try to run HTML as a script.
+    // Never return the page for a missing file, because the browser would try to run HTML as a script.
     if (!asset && request.params['*'].startsWith('assets/')) throw new AppError('NOT_FOUND');
     return send(request, reply.headers(headers), page);
   });
@@ -108,7 +108,7 @@ function contentSecurityPolicy({ signIn }: ConsoleSettings): string {
     "img-src 'self' data:",
     "font-src 'self'",
     ["connect-src 'self'", ...issuers].join(' '),
-    // The API explorer and reference are pages of this server.
+    // The API explorer and reference are pages on this server.
     "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",

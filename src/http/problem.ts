@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { unavailability } from '../database/unavailable.ts';
 import { AppError, ERRORS, type ErrorCode, type FieldError } from '../errors.ts';
 
-/** An error response of the REST API (RFC 9457). */
+/** An error response from the REST API (RFC 9457). */
 export type Problem = {
   type: string;
   title: string;
@@ -16,7 +16,7 @@ export type Problem = {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 
-/** Converts anything thrown to an `AppError`. Logs and masks errors that aren't the caller's. */
+/** Converts anything thrown to an `AppError`. Logs and masks errors that aren't the caller's fault. */
 export function toAppError(error: unknown, log: Logger): AppError {
   if (error instanceof AppError) return error;
   const code = transportCode(error);

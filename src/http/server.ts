@@ -19,11 +19,11 @@ declare module 'fastify' {
 }
 
 const BODY_LIMIT_BYTES = 256 * 1024;
-/** The whole request must arrive within this time, so that slow senders can't hold connections. */
+/** The whole request must arrive within this time, so slow senders can't hold on to connections. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 /** How often to check for requests that take longer. */
 const REQUEST_CHECK_MILLISECONDS = 2_000;
-/** Longer than load balancers keep idle connections, so that they never send a request on a connection that is closing. */
+/** Longer than load balancers keep idle connections, so they never send a request on a connection that is closing. */
 const KEEP_ALIVE_MILLISECONDS = 90_000;
 const REQUEST_ID = /^[\w.-]{8,64}$/;
 
@@ -54,7 +54,7 @@ export function createHttpServer(options: {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
     },
     routerOptions: { maxParamLength: 200 },
-    // An impossible path, before any hook has run. No ID is that long.
+    // An impossible path, because no ID is that long. No hook has run yet.
     frameworkErrors: (error, request, reply) =>
       sendProblem(
         new AppError(error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'NOT_FOUND' : 'BAD_REQUEST'),
@@ -65,7 +65,7 @@ export function createHttpServer(options: {
     http: {
       // Node would reject these with an empty response. The onRequest hook returns a proper error.
       requireHostHeader: false,
-      // Node applies the larger of the two timeouts to the whole request, and by default checks every 30 s.
+      // Node applies the larger of the two timeouts to the whole request, and checks every 30 s by default.
       headersTimeout: REQUEST_TIMEOUT_MILLISECONDS,
       connectionsCheckingInterval: REQUEST_CHECK_MILLISECONDS,
     },
@@ -89,7 +89,7 @@ export function createHttpServer(options: {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request));
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
-    // Before the body is read: an unknown path gets 404, no matter what the body is.
+    // Before the body is read, so an unknown path gets 404 no matter what the body is.
     if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, () => traceRequest(request, reply, done));
   });

@@ -10,7 +10,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
-/** Responds to bytes that never became a request, and closes the connection. There is no path and no request object. */
+/** Responds to bytes that never became a request, and closes the connection. There is no path or request object. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

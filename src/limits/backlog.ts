@@ -2,7 +2,10 @@
 export const BACKLOG_LIMITS = {
   /** A stream with more than this is dropped. */
   streamBytes: 2 * 1024 * 1024,
-  /** Above these, the largest streams of the account, or of the account with the most bytes, are dropped. */
+  /**
+   * Above these, the largest streams are dropped: the account's or, for the process, those of the account with the most
+   * bytes.
+   */
   accountBytes: 16 * 1024 * 1024,
   processBytes: 64 * 1024 * 1024,
 } as const;
@@ -12,7 +15,7 @@ export type BacklogLimits = { streamBytes: number; accountBytes: number; process
 /** Why a stream was dropped: the limit it exceeded, or `stalled` if its client didn't read in time. */
 export type DropReason = 'stream' | 'account' | 'process' | 'stalled';
 
-/** Ways to end a stream whose client doesn't read. */
+/** Ways to end a stream if its client doesn't read. */
 type Exits = {
   /** Discards what it can and tells the client. Returns the bytes that the client must still read to see the end. */
   drop(): number;
@@ -20,13 +23,13 @@ type Exits = {
   cut(): void;
 };
 
-/** What waits for the client of a stream: rows read ahead, frames, and anything else kept until it reads. */
+/** What is waiting for a stream's client: rows read ahead, frames, and anything else kept until the client reads. */
 export type Backlog = {
   /** Counts bytes as waiting until the returned function is called. May drop this stream or others. */
   hold(bytes: number): () => void;
   /** Whether so much data is waiting that nothing more should be read ahead. */
   isCrowded(): boolean;
-  /** Sets the account of the stream. */
+  /** Sets the stream's account. */
   belongTo(accountId: string): void;
   /** Drops the stream because its client doesn't read. */
   drop(): void;
@@ -36,7 +39,7 @@ export type Backlog = {
 
 export type Backlogs = {
   open(accountId: string, exits: Exits): Backlog;
-  /** The bytes that wait in this process. */
+  /** The bytes waiting in this process. */
   bytes(): number;
 };
 
@@ -44,8 +47,8 @@ type Account = { bytes: number; streams: Set<Stream> };
 type Stream = { accountId: string; bytes: number; state: 'open' | 'dropped' | 'closed'; exits: Exits };
 
 /**
- * Limits how much data waits for slow clients: per stream, per account and per process. Above the process limit, the
- * account with the most bytes loses streams.
+ * Limits how much data can wait for slow clients: per stream, per account, and per process. Above the process limit,
+ * the account with the most bytes loses streams.
  */
 export function createBacklogs(
   options: { limits?: BacklogLimits; onDrop?: ((reason: DropReason) => void) | undefined } = {},
@@ -82,7 +85,7 @@ export function createBacklogs(
     add(stream, -stream.bytes);
   }
 
-  /** Drops the largest stream: first all data that isn't on its way yet, then the rest too. */
+  /** Drops the largest stream: first all the data that isn't on its way yet, then the rest. */
   function makeRoom(accountId: string, reason: DropReason): void {
     const stream = heaviest(accounts.get(accountId)!.streams);
     if (isOpen(stream)) {

@@ -9,7 +9,7 @@ export type Attempt = {
   fail(): void;
 };
 
-/** Slows down callers that guess credentials. */
+/** Slows down callers that try to guess credentials. */
 export type FailedCredentials = {
   /**
    * Call this before verifying a credential. Waits while all remaining attempts are in use, because one may be released.
@@ -18,7 +18,7 @@ export type FailedCredentials = {
    * @throws AppError `RATE_LIMITED` after too many failures from this address.
    */
   reserve(address: string, lane?: string): Promise<Attempt>;
-  /** Counts a failure that was found later. */
+  /** Counts a failure that was discovered later. */
   record(address: string): void;
 };
 
@@ -29,11 +29,11 @@ export type FailedCredentialsOptions = {
   /** What was rejected, for the error message. */
   what: string;
   failuresPerMinute: number;
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds on a monotonic clock. */
   now?: () => number;
 };
 
-/** The state of an address in this process. */
+/** An address's state in this process. */
 type Lane = {
   running: number;
   /** Released attempts that are still counted. */
@@ -45,18 +45,19 @@ type Lane = {
 const IPV6_PREFIX_LENGTH = 64;
 /** Above this, the least recently used addresses are forgotten and ask the rate limiter again. */
 const MAX_REFUSED = 50_000;
-/** How many of an address's attempts a process takes at once, so that other processes get some too. */
+/** How many of an address's attempts a process takes at once. The rest are left for other processes. */
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
- * Counts rejected credentials by IP address. Each attempt is counted before the credential is checked and released if it
- * was valid. So no more than the limit are checked, no matter how many arrive at once, or at how many processes.
+ * Counts rejected credentials by IP address. Each attempt is counted before the credential is checked and released if
+ * it was valid. So only as many as the limit allows are checked, no matter how many arrive at once, or at how many
+ * processes.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
   const maxAtOnce = Math.max(1, Math.floor(failuresPerMinute * SHARE_AT_ONCE));
   const lanes = new Map<string, Lane>();
-  /** When the next attempt may be available. Until then, a flood is rejected without asking. */
+  /** When the next attempt may be available. Until then, a flood is rejected without asking the rate limiter. */
   const refusedUntil = new Map<string, number>();
 
   function tooMany(retryAfterSeconds: number): AppError {
@@ -75,7 +76,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
         if (lane.spare === 0) {
           const { allowed, retryAfterSeconds } = await rateLimiter.take(key, failuresPerMinute);
           if (!allowed && lane.spare === 0) {
-            // Checks in progress may release theirs.
+            // Checks in progress may release their attempts.
             if (lane.running > 0) return;
             refuseWaiting(key, lane, retryAfterSeconds);
             return;
@@ -98,7 +99,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     for (const { refuse } of lane.waiting.splice(0)) refuse(retryAfterSeconds);
   }
 
-  /** Returns attempts that no caller waits for, and forgets unused lanes. */
+  /** Returns attempts that no caller is waiting for, and forgets unused lanes. */
   function settleLane(key: string, lane: Lane): void {
     if (lane.waiting.length > 0) return;
     for (; lane.spare > 0; lane.spare--) void rateLimiter.giveBack(key, failuresPerMinute);
@@ -146,7 +147,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   };
 }
 
-/** The owner of an address: the address itself or, for IPv6, its /64, which usually belongs to one customer. */
+/** An address's owner: the address itself or, for IPv6, its /64, which usually belongs to one customer. */
 export function sourceOf(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);

@@ -11,7 +11,7 @@ export type RateLimitResult = {
   retryAfterSeconds: number;
 };
 
-/** The terms for a request with this limit, in whole microseconds, so that rounding errors can't add up. */
+/** The terms for a request with this limit, in whole microseconds so that rounding errors can't add up. */
 export type GcraTerms = {
   limit: number;
   /** How far the request moves the theoretical arrival time. */
@@ -26,7 +26,7 @@ const MINUTE_MICROSECONDS = 60_000_000;
  * The terms of the generic cell rate algorithm: the whole limit is available at once and refills evenly over a minute.
  *
  * @param limitPerMinute at least 1.
- * @param cost how many requests it counts for. Capped at the limit; otherwise it could never be allowed.
+ * @param cost how many requests it counts for. Capped at the limit, because otherwise it could never be allowed.
  */
 export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
   const limit = Math.max(1, Math.floor(limitPerMinute));
@@ -67,7 +67,7 @@ export type GcraTable = {
 };
 
 /**
- * Arrival times in memory.
+ * Keeps arrival times in memory.
  *
  * @param now milliseconds of a monotonic clock.
  * @param maxKeys limits memory: above this, the least recently used keys are forgotten.

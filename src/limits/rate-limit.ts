@@ -30,7 +30,7 @@ export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?:
 }
 
 /**
- * The rate limiter of this process. With `DATABASE_URL` there may be several processes, which must share their counts.
+ * This process's rate limiter. With `DATABASE_URL`, there may be several processes, which must share their counts.
  */
 export function openRateLimiter({
   config,
@@ -46,7 +46,7 @@ export function openRateLimiter({
 }
 
 /**
- * Counts in the database, with its clock, for all processes together. A single statement decides and counts. While the
+ * Counts in the database, with its clock, for all processes together. A single statement decides and counts. When the
  * database fails, `fallback` decides.
  */
 export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger; fallback: RateLimiter }): RateLimiter {
@@ -84,7 +84,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     try {
       await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
     } catch (error) {
-      // Without the database, the fallback allowed it, or the limit refills over time.
+      // If the database is down, either the fallback allowed the request, or the limit refills over time.
       log.debug({ err: error }, 'could not revert a counted request');
       await fallback.giveBack(key, limitPerMinute);
     }
@@ -119,7 +119,7 @@ export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** The headers of a response (draft-ietf-httpapi-ratelimit-headers, and RFC 9110 §10.2.3 for `Retry-After`). */
+/** A response's headers (draft-ietf-httpapi-ratelimit-headers, and RFC 9110 §10.2.3 for `Retry-After`). */
 export function rateLimitHeaders(result: RateLimitResult): Record<string, string> {
   const { allowed, limit, remaining, resetSeconds, retryAfterSeconds } = result;
   return {

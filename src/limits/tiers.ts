@@ -1,4 +1,4 @@
-/** The limits of a tier. Null means unlimited. */
+/** A tier's limits. Null means unlimited. */
 export type Limits = {
   requestsPerMinute: number | null;
   maxConnectors: number | null;
@@ -15,7 +15,7 @@ export const TIERS = {
 
 export type Tier = keyof typeof TIERS;
 
-/** The highest rate limit of an enterprise account. Above it, make the account unlimited. */
+/** The highest rate limit for an enterprise account. To go above it, make the account unlimited. */
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000;
 
 /** The tier with this name in any case (`"pro"`), or undefined. */
@@ -24,13 +24,13 @@ export function parseTier(name: string): Tier | undefined {
   return Object.hasOwn(TIERS, tier) ? (tier as Tier) : undefined;
 }
 
-/** Whether a number is a valid rate limit of an enterprise account. */
+/** Whether a number is a valid rate limit for an enterprise account. */
 export function isRequestsPerMinute(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_REQUESTS_PER_MINUTE;
 }
 
 /**
- * The limits of an account.
+ * An account's limits.
  *
  * @param requestsPerMinute the agreed rate limit, or null for unlimited. Applies to enterprise accounts only.
  */

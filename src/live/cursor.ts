@@ -8,8 +8,8 @@ const PATTERN =
   /^([0-9a-z]{1,9})\.([0-9a-z_]{1,32})\.([0-9a-z]{1,9})\.([0-9a-z]{1,10})\.((?:[0-9a-z]{1,7}(?:_[0-9a-z]{1,7}){0,499})?)$/;
 
 /**
- * Encodes the progress of a follower as an opaque cursor. Each uncertain transaction is encoded as its distance from
- * the previous one (the first: from the horizon), which is mostly a single character.
+ * Encodes a follower's progress as an opaque cursor. Each uncertain transaction is encoded as its distance from the
+ * previous one (for the first, from the horizon), which is usually a single character.
  */
 export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }: Progress): string {
   const transactions = [...shown.keys()].filter((transaction) => transaction >= horizon).slice(-MAX_TRANSACTIONS);
@@ -25,7 +25,7 @@ export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }:
 }
 
 /**
- * Decodes a cursor of a feed.
+ * Decodes a feed's cursor.
  *
  * @throws AppError `VALIDATION_FAILED` for invalid cursors.
  */

@@ -33,7 +33,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
  * Live subscriptions. Each reads its table onward from a cursor whenever the bus wakes it. Catching up and live updates
- * work the same way, so nothing is missed in between, and a lost hint delays an event without losing it.
+ * work the same way, so nothing is missed in between, and a lost hint only delays an event.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   let subscriptionCount = 0;
@@ -55,7 +55,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
     if (count === 0) throw notFound();
   }
 
-  /** Follows a table. Its reads wait until it is the turn of the viewer's account. */
+  /** Follows a table. Its reads wait until the viewer's account has its turn. */
   function followInTurn<Row, Item>({ userId }: Viewer, options: TailOptions<Row, Item>) {
     const { look, load } = options;
     return tail<Row, Item>({

@@ -14,9 +14,11 @@ import {
 
 const PAGE_SIZE = 200;
 
-/** A table as `tail` reads it: only positions and transactions. Contents are loaded with the viewer's permissions. */
+/**
+ * A table as `tail` reads it: only positions and transactions. The contents are loaded with the viewer's permissions.
+ */
 export type LookableTable = {
-  /** The progress of a follower that has seen every row that exists now. */
+  /** The progress of a follower that has seen every existing row. */
   present(): Promise<Progress>;
   look(request: LookRequest): Promise<Look>;
 };
@@ -40,8 +42,8 @@ const look = (late: string, behind: string) => `
     FROM snapshot LEFT JOIN LATERAL ((${late}) UNION ALL (${behind} LIMIT ${PAGE_SIZE})) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
-// A horizon in the future comes from another server: this one is a restored backup. Any row might be late, so some rows
-// are sent twice instead of not at all.
+// A horizon in the future comes from another server, and this one was restored from a backup. Any row might be late, so
+// some rows are sent twice instead of not at all.
 const isLate = (row: string, horizon: string) => {
   const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
   return `(${age} < 0 OR age(${row}.xmin) <= ${age})`;
@@ -64,7 +66,7 @@ const DELIVERY = `
        AND ($7::text[] IS NULL OR d."eventType" = ANY ($7))
        AND ($8::timestamptz IS NULL OR d."createdAt" >= $8)`;
 
-// Claims and lease extensions don't change the time of a delivery, because they aren't news.
+// Claims and lease extensions don't change a delivery's time, because they aren't news.
 const DELIVERIES = look(
   `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
        AND ${isLate('d', '$5')} AND d."status" <> 'RUNNING'`,
@@ -141,7 +143,7 @@ export function lookAtReplays(pool: pg.Pool, projectId: string): LookableTable {
   return lookAtVersions(pool, projectId, 'Replay', REPLAYS, []);
 }
 
-/** Follows a table whose rows change, in the order of their last change. */
+/** Follows a table with rows that change, in the order of their last change. */
 function lookAtVersions(
   pool: pg.Pool,
   projectId: string,
@@ -169,7 +171,7 @@ function lookAtVersions(
 }
 
 /**
- * After finding the newest row, reads the rows of current transactions once. Later reads couldn't tell them from new
+ * After finding the newest row, reads the current transactions' rows once. Later reads couldn't tell them from new
  * rows.
  */
 async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {

@@ -5,7 +5,7 @@ const PREFETCH_BYTES = 32 * 1024;
 /** How many rows to read first, before their size is known. */
 const FIRST_ROWS = 8;
 const MAX_ROWS = 200;
-/** Bytes of memory for the position of a row that isn't loaded yet. */
+/** Bytes of memory for the position of a row that hasn't been loaded yet. */
 const PLACE_BYTES = 200;
 
 /** Decides how many rows a follower reads ahead of its client, and counts them in the backlog. */
@@ -14,14 +14,16 @@ export type Prefetch = {
   rowCount(): number;
   /** Counts these rows as pending until the returned function is called. */
   holdRows(rows: Iterable<unknown>): () => void;
-  /** How many positions of rows to keep for later. The others are looked up again. */
+  /** How many row positions to keep for later. The others are looked up again. */
   placeCount(): number;
-  /** The same for late rows. The last transaction is kept whole, so it may be more. */
+  /** The same for late rows. The last transaction is kept whole, so there may be more. */
   lateCount(): number;
   holdPlaces(count: number): () => void;
 };
 
-/** Limits what is read ahead in bytes, based on the size of recent rows. With a large backlog, it reads row by row. */
+/**
+ * Limits how many bytes are read ahead, based on the size of recent rows. With a large backlog, it reads row by row.
+ */
 export function createPrefetch(backlog?: Pick<Backlog, 'hold' | 'isCrowded'>): Prefetch {
   let largestBytes = PREFETCH_BYTES / FIRST_ROWS;
   const isCrowded = () => backlog?.isCrowded() ?? false;

@@ -4,21 +4,21 @@ import { createPrefetch, type Prefetch } from './prefetch.ts';
 /** A position in a table that is ordered by time, then by ID. */
 export type Position = { milliseconds: number; id: string };
 
-/** A row that a read found: its position, and the transaction that wrote its current version. */
+/** A row found by a read: its position, and the transaction that wrote its current version. */
 export type FoundRow = Position & { transaction: bigint };
 
 /**
  * How far a follower has come. A position alone isn't enough, because rows become visible when their transaction
- * commits, which isn't the order of their times.
+ * commits, which may not be in the order of their times.
  */
 export type Progress = {
-  /** The last row, in the table's order, that was shown. Rows after it weren't. */
+  /** The last row, in the table's order, that was shown. Rows after it haven't been shown. */
   position: Position;
   /** When the follower last read the table, by the database's clock. */
   lookedAtMilliseconds: number;
   /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
   horizon: bigint;
-  /** Later transactions whose rows up to `position` were shown anyway, with the time of one such row. */
+  /** Later transactions with rows up to `position` that were shown anyway, each with the time of one such row. */
   shown: ReadonlyMap<bigint, number>;
 };
 
@@ -50,12 +50,12 @@ export type TailOptions<Row, Item> = {
 };
 
 /**
- * How long after its time a row may become visible. More than the longest transaction plus the difference between the
- * clocks of the machines.
+ * How long after its time a row may become visible. Longer than the longest transaction plus the difference between the
+ * machines' clocks.
  */
 export const MAX_LATENESS_MILLISECONDS = 30_000;
 
-/** Hints that arrive faster share one read. */
+/** Hints that arrive faster than this share one read. */
 const MIN_PAUSE_MILLISECONDS = 40;
 /** The pause after a read is at least this many times as long as the read took. */
 const PAUSES_PER_LOOK = 3;
@@ -72,7 +72,7 @@ export function tail<Row, Item>(options: TailOptions<Row, Item>): AsyncIterableI
   const items = follow(options, stop.signal);
   return {
     next: () => items.next(),
-    // A generator alone would notice this only at its next item, which may never come.
+    // A generator alone would only notice this at its next item, which may never come.
     return() {
       stop.abort();
       return items.return();
@@ -104,7 +104,7 @@ async function* follow<Row, Item>(options: TailOptions<Row, Item>, signal: Abort
 
 /**
  * Emits the rows from one read: first the late rows, then the rows after the position. Late rows are ordered by
- * transaction, so that a client that disconnects among them only needs to remember where to continue.
+ * transaction, so a client that disconnects partway through only needs to remember where to continue.
  */
 export async function* lookOnce<Row, Item>(
   { present, prefetch = createPrefetch() }: Pick<TailOptions<Row, Item>, 'present' | 'prefetch'>,
@@ -147,8 +147,8 @@ export async function* lookOnce<Row, Item>(
 type Moment = Pick<Look, 'horizon' | 'nowMilliseconds'>;
 
 /**
- * Selects the rows of a read to show next, so that only these wait for a slow consumer. The next read finds the rest.
- * Late rows end with a whole transaction. If there are more, `nextLate` is the first of them.
+ * Selects the rows from a read to show next, so only these wait for a slow consumer. The next read finds the rest. Late
+ * rows end with a whole transaction. If there are more, `nextLate` is the first of them.
  */
 function choose({ rows, isFull, ...seen }: Look, { position, shown }: Progress, prefetch: Prefetch) {
   const late = rows
@@ -193,11 +193,11 @@ export function isBehind(a: Position, b: Position): boolean {
 }
 
 type Reader<Row> = Pick<TailOptions<Row, never>, 'look' | 'load'> & {
-  /** How long to pause, based on the duration of the reads since the last call. */
+  /** How long to pause, based on how long the reads since the last call took. */
   pauseMilliseconds(): number;
 };
 
-/** Retries failed reads for a while, and measures their duration. */
+/** Retries failed reads for a while, and measures how long reads take. */
 function createReader<Row>(
   { look, load, pollMilliseconds }: Pick<TailOptions<Row, unknown>, 'look' | 'load' | 'pollMilliseconds'>,
   hints: Hints,

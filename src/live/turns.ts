@@ -4,11 +4,11 @@ export type Turns = {
 };
 
 /**
- * Limits how many jobs run at once, and lets accounts take turns. A thousand subscriptions of one account delay another
- * account's by a single job, and database connections are left for everything else.
+ * Limits how many jobs run at once, and lets accounts take turns. One account's thousand subscriptions delay another
+ * account's by only a single job, and database connections are left for everything else.
  */
 export function createTurns(atOnce: number): Turns {
-  /** Waiting jobs by account. The account that is next comes first. */
+  /** Waiting jobs by account. The account whose turn is next comes first. */
   const waiting = new Map<string, (() => void)[]>();
   let running = 0;
 

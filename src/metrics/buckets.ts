@@ -1,4 +1,4 @@
-/** From the duration of an internal call to the timeout of a delivery. */
+/** From the duration of an internal call to a delivery's timeout. */
 export const BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.3, 1, 3, 10, 30];
 
 /** From an immediate settlement to one that had to be looked up on the chain. */

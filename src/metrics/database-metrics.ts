@@ -5,12 +5,12 @@ import { readDestinationCounts } from '../delivery/outcome/destination-counts.ts
 import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 
-/** By default, a scrape times out after 10 s, and it must include the metrics of the process itself. */
+/** By default, a scrape times out after 10 s, and it must include the process's own metrics. */
 const READ_MILLISECONDS = 3_000;
 
 /**
- * Metrics read from the database, the same on every process. They are read on each scrape, but not while an earlier query
- * is still running, so that a database in trouble doesn't get more and more queries.
+ * Metrics read from the database, the same on every process. They are read on each scrape, but not while an earlier
+ * query is still running, so a struggling database doesn't get more and more queries.
  */
 export function createDatabaseMetrics(pool: pg.Pool) {
   const registry = new Registry();

@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import type { DeliveryMetrics } from '../delivery/model/delivery-metrics.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
-/** The metrics of this process's delivery worker. */
+/** Metrics from this process's delivery worker. */
 export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Counter({

@@ -34,8 +34,8 @@ const WATCHED = {
 } as const;
 
 /**
- * The Prometheus metrics of this process and of the shared database. Callers can't choose the value of any label, so a
- * million tenants have as many series as one.
+ * The Prometheus metrics for this process and the shared database. Callers can't choose the value of any label, so a
+ * million tenants produce no more series than one.
  */
 export function createMetrics({ pool }: { pool: pg.Pool }) {
   const registry = new Registry();

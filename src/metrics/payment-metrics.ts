@@ -5,7 +5,7 @@ import type { GatewayMetrics } from '../gateway/gateway.ts';
 import { PaymentStage, PaymentStatus } from '../generated/prisma/client.ts';
 import { BUCKETS_SECONDS, SETTLEMENT_BUCKETS_SECONDS } from './buckets.ts';
 
-/** Metrics of the gateway in this process. */
+/** Metrics from the gateway in this process. */
 export function createPaymentMetrics(registry: Registry) {
   const registers = [registry];
   const payments = new Counter({

@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from '@prometheus-io/client';
 import type pg from 'pg';
 
-/** Metrics of the database connections of this process. */
+/** Metrics for this process's database connections. */
 export function createPoolMetrics(registry: Registry) {
   const registers = [registry];
   const pools = new Map<string, pg.Pool>();
   new Gauge({
     name: 'tollgate_database_connections',
-    help: 'Open database connections in this process, by state. Pool main has at most DATABASE_POOL_SIZE, queue (workers only) at most 4.',
+    help: 'This process’s open database connections, by state. The main pool has at most DATABASE_POOL_SIZE, and the queue pool (workers only) at most 4.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {

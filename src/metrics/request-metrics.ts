@@ -3,7 +3,7 @@ import type { OperationFacts } from '../graphql/watch-operations.ts';
 import type { DropReason } from '../limits/backlog.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
 
-/** Metrics of requests to this process. */
+/** Metrics for requests to this process. */
 export function createRequestMetrics(registry: Registry) {
   const registers = [registry];
   const requests = new Histogram({
@@ -15,14 +15,14 @@ export function createRequestMetrics(registry: Registry) {
   });
   const operations = new Histogram({
     name: 'tollgate_graphql_operation_duration_seconds',
-    help: 'GraphQL operations, including those behind REST routes, by type and outcome (ok, error). For subscriptions: the time to start.',
+    help: 'GraphQL operations, including those run by REST routes, by type and outcome (ok, error). For subscriptions: the time to start.',
     labelNames: ['type', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const errors = new Counter({
     name: 'tollgate_graphql_errors_total',
-    help: 'Errors in GraphQL operations, including those behind REST routes, by code. INTERNAL is a failure in the service: search the log for it.',
+    help: 'Errors in GraphQL operations, including those run by REST routes, by code. INTERNAL is a failure in the service: search the log for it.',
     labelNames: ['code'],
     registers,
   });

@@ -28,7 +28,7 @@ export async function runOnce(
     }
     throw error;
   });
-  // The change was made. If this reported a failure, the caller would retry it.
+  // The change was made. If this reported a failure, the caller would make the change again.
   await store
     .finish(scope, key, answer)
     .catch((error) => log.warn({ err: error }, 'could not store the response of an idempotent request'));

@@ -19,7 +19,7 @@ const SCALARS: Record<string, Json> = {
   JSON: {},
 };
 
-/** The JSON schema of a GraphQL type with REST's spelling of values. Enums are added to `schemas` and referenced. */
+/** A GraphQL type's JSON schema, with values as REST spells them. Enums are added to `schemas` and referenced. */
 export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
   return bareSchema(type.ofType, schemas);
@@ -64,7 +64,7 @@ const PROBLEM_HEADERS: Record<number, Json> = {
 /** Codes that only paid routes and `/graphql` return. */
 const OF_OTHER_DOORS = /^(PAYMENT|UPSTREAM|FACILITATOR|GRAPHQL)_/;
 
-/** The response for an error status: every code with that status that a route can return. */
+/** The response for an error status, with every code for that status that a route can return. */
 export function problem(status: number): Json {
   const codes = Object.entries(ERRORS).filter(([code, error]) => error.status === status && !OF_OTHER_DOORS.test(code));
   return {

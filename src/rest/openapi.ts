@@ -19,7 +19,7 @@ import { ROUTES } from './routes.ts';
 import { operationOf, rootType, typeAt } from './run-route.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
-/** Error statuses, and which routes can return them. */
+/** Error statuses, and the routes that can return them. */
 const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] = [
   { status: 400, when: () => true },
   { status: 401, when: () => true },
@@ -34,7 +34,7 @@ const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] =
   { status: 503, when: () => true },
 ];
 
-/** The OpenAPI 3.1 document of the REST API, generated from the route table and its GraphQL types. */
+/** The REST API's OpenAPI 3.1 document, generated from the route table and its GraphQL types. */
 export function createOpenApi(schema: GraphQLSchema): Json {
   const schemas: Json = { Problem: PROBLEM };
   const paths: Record<string, Json> = {};
@@ -162,7 +162,7 @@ function requestBody(schema: GraphQLSchema, route: RestRoute, schemas: Json): Js
   };
 }
 
-/** The schema of the route's part of the result, with the fields that its document selects. */
+/** The schema for the route's part of the result, with the fields that its document selects. */
 function answerSchema(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   let type = rootType(schema, route.document) as GraphQLOutputType;
   let selection = operationOf(route.document).selectionSet;
@@ -204,7 +204,7 @@ function select(route: RestRoute, selection: SelectionSetNode, name: string): Se
   throw new Error(`${route.operationId}: the document does not select ${name}`);
 }
 
-/** The fields of a selection, including those of fragments. */
+/** A selection's fields, including those from fragments. */
 function flatten(route: RestRoute, { selections }: SelectionSetNode) {
   return selections.flatMap((node): { name: { value: string }; selectionSet?: SelectionSetNode | undefined }[] => {
     if (node.kind === Kind.FIELD) return [node];

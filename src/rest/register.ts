@@ -52,7 +52,7 @@ export function registerRest(
     app.route({
       method: route.method,
       url: route.path,
-      // Before the body is read, so that callers without access can't make the server read one.
+      // Before the body is read, so callers without access can't make the server read one.
       onRequest: admit,
       handler: async (request, reply) => {
         const key = request.headers['idempotency-key'];
@@ -96,7 +96,7 @@ function send(reply: FastifyReply, { status, headers, body }: StoredResponse) {
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-/** Identifies a request: an idempotency key is valid for one request only. */
+/** Identifies a request, because an idempotency key is valid for only one request. */
 function fingerprintOf(route: RestRoute, request: FastifyRequest): string {
   return createHash('sha256')
     .update(JSON.stringify([route.method, request.url, request.body ?? null]))

@@ -23,7 +23,7 @@ export type RouteRequest = {
   query: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed JSON body, or undefined if there was none. */
   body: unknown;
-  /** Path and query of the request, for links. */
+  /** The request's path and query, for links. */
   url: string;
 };
 
@@ -107,7 +107,7 @@ function writeVariables(
     throw new AppError('VALIDATION_FAILED', { fields: [{ pointer: '', message: 'Must be a JSON object.' }] });
   }
   const errors: FieldError[] = [];
-  // The body can't repeat a value from the path, where it might differ.
+  // The body can't repeat a value from the path, because the two might differ.
   for (const field of Object.keys(fromPath)) {
     if (Object.hasOwn(given, field)) errors.push({ pointer: `/${field}`, message: 'Unknown field.' });
   }
@@ -116,7 +116,7 @@ function writeVariables(
   return { input };
 }
 
-/** The type of a variable of the document, or of a field inside it if it is an input object. */
+/** The type of a variable in the document or, for an input object, of a field inside it. */
 export function typeAt(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -151,7 +151,7 @@ function fromGraphQL(error: GraphQLError): AppError {
     errors?: FieldError[];
     retryAfterSeconds?: number;
   };
-  // The document is our own and its variables were checked, so any other error is a bug in this service.
+  // The document is our own, and its variables were checked, so any other error is a bug in this service.
   if (!code || !(code in ERRORS) || code === 'GRAPHQL_INVALID') return new AppError('INTERNAL');
   return new AppError(code as ErrorCode, {
     detail: error.message,

@@ -1,6 +1,6 @@
 import type { RestRoute } from './routes/route.ts';
 
-/** Descriptions of the OpenAPI tags. The linter rejects a tag without one. */
+/** Descriptions for the OpenAPI tags. The linter rejects a tag without one. */
 export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   projects: 'Top-level containers, each with a wallet that receives payments.',
   endpoints: 'Paid routes: a public path, the API behind it, and a price per request.',
@@ -14,11 +14,11 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   payments: 'Payments that buyers sent with requests, and their outcomes.',
   customers: 'Wallets that have paid a project.',
   revenue: 'Settled payments over time.',
-  'delivery-stats': 'Counts and response times of deliveries over time.',
+  'delivery-stats': 'Delivery counts and response times over time.',
   'audit-log': 'Who changed what, and when.',
 };
 
-/** The tag of a route: the resource after the project in its path. */
+/** A route's tag: the resource after the project in its path. */
 export function tagOf({ path }: Pick<RestRoute, 'path'>): string {
   return path.split('/').filter((part) => part && !part.startsWith(':') && part !== 'api')[
     path.includes(':projectId/') ? 1 : 0

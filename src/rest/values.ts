@@ -16,7 +16,7 @@ type Path = readonly (string | number)[];
 
 /**
  * Converts a JSON value into a GraphQL variable of this input type. REST uses the public spelling of enum values
- * (`payment.settled`), and GraphQL uses their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its
+ * (`payment.settled`), while GraphQL uses their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its
  * JSON pointer.
  */
 export function toVariable(type: GraphQLInputType, value: unknown, errors: FieldError[], path: Path = []): unknown {
@@ -61,7 +61,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   const expected = SCALARS[type.name];
   if (expected) return expected.accepts(value) ? value : refuse(expected.message);
   try {
-    // The type's own rule, so that a value that passes here passes in GraphQL.
+    // The type's own rule, so a value that passes here also passes in GraphQL.
     type.parseValue(value);
     return value;
   } catch (error) {
@@ -69,7 +69,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   }
 }
 
-/** GraphQL's built-in types. They would accept values that REST doesn't document, with less clear messages. */
+/** GraphQL's built-in types. They would accept values that REST doesn't document, and their messages are less clear. */
 const SCALARS: Record<string, { accepts(value: unknown): boolean; message: string }> = {
   ID: { accepts: (value) => typeof value === 'string', message: 'Must be an ID.' },
   String: { accepts: (value) => typeof value === 'string', message: 'Must be a string.' },

@@ -144,8 +144,8 @@ function createServices(ground: Ground): Services {
 }
 
 /**
- * The host names of the service itself. A project that took one of them would receive every request sent to the service.
- * In production they are unknown without `PUBLIC_URL`.
+ * The service's own host names. A project that took one of them would receive every request sent to the service. In
+ * production, they are unknown without `PUBLIC_URL`.
  */
 function ownHostsOf({ host, publicUrl, production }: Config): ReadonlySet<string> | undefined {
   if (production && !publicUrl) return undefined;

@@ -10,11 +10,11 @@ import type { ResponsePacing } from '../gateway/upstream/response-pacing.ts';
 export type Overrides = {
   /** Loopback servers that replace vendors' hosts. Never read from stored configuration. */
   hostOverrides?: Record<string, string>;
-  /** Settings of the delivery worker. The API uses the same retry schedule to predict retries. */
+  /** The delivery worker's settings. The API uses the same retry schedule to predict retries. */
   delivery?: Partial<DeliverySettings>;
   /** How fast buyers must read their responses. */
   responsePacing?: ResponsePacing;
-  /** The payload versions of events. */
+  /** The events' payload versions. */
   payloadVersions?: PayloadVersions;
   /** Where payments are verified and settled. */
   rails?: PaymentRails;

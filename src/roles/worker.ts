@@ -21,7 +21,7 @@ const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
   sweepReleasedHosts,
 ];
 
-/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, retention and sweeps. */
+/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, retention, and sweeps. */
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
   const { payloadVersions } = overrides;

@@ -15,7 +15,7 @@ export type Anvil = {
 const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const START_MILLISECONDS = 15_000;
 
-/** Path of the anvil binary, if its package is installed for this platform. */
+/** The path to the anvil binary, if its package is installed for this platform. */
 export function findAnvil(): string | undefined {
   const name = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch]}`;
   const require = createRequire(import.meta.url);
@@ -26,7 +26,7 @@ export function findAnvil(): string | undefined {
 
 /**
  * Runs a local Ethereum chain (https://getfoundry.sh/anvil) on its own port. It mines a block every second to keep its
- * clock running, and one per transaction so that nothing waits.
+ * clock running, and one per transaction so that nothing has to wait.
  *
  * @throws Error if it doesn't start.
  */

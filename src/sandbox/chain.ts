@@ -9,7 +9,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 const CONTRACTS = join(import.meta.dirname, 'contracts.json');
 type Compiled = { runtimeCode: { LocalUsdc: Hex; LocalMulticall: Hex } };
 
-/** The address of Multicall3 on every chain. */
+/** Multicall3's address on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 const GAS_MONEY = 10n ** 21n;
 
@@ -31,8 +31,8 @@ export function viemChain({ chainId, title, rpcUrl }: Network) {
 export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C> ? C : never;
 
 /**
- * Makes an empty local chain look like the network it replaces. The dollar token has its real address, so that prices,
- * asset checks and standard clients work without configuration.
+ * Makes an empty local chain look like the network it replaces. The dollar token has its real address, so prices, asset
+ * checks and standard clients work without configuration.
  */
 export async function prepareChain({ network, transport }: { network: Network; transport: Transport }) {
   const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })

@@ -1,5 +1,5 @@
 /**
- * Runs functions one after the other, even if some fail. Transactions of one account need consecutive nonces, which only
+ * Runs functions one after the other, even if some fail. An account's transactions need consecutive nonces, which only
  * the chain knows for sure, so each one waits for the previous one.
  */
 export function oneAtATime(): <T>(run: () => Promise<T>) => Promise<T> {

@@ -13,7 +13,7 @@ import { prepareChain } from './chain.ts';
 import { startDemoUpstream } from './demo-upstream.ts';
 import { createLocalFacilitator, inProcess } from './facilitator.ts';
 
-/** Contents of `<data dir>/sandbox.json` while the sandbox runs, for scripts. */
+/** The contents of `<data dir>/sandbox.json` while the sandbox runs, for scripts. */
 export type SandboxFile = {
   network: string;
   asset: string;
@@ -51,7 +51,7 @@ export async function startSandbox(options: {
   const closers: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (const close of closers.toReversed())
-      await close().catch((error) => log.warn({ err: error }, "couldn't stop a part of the sandbox"));
+      await close().catch((error) => log.warn({ err: error }, "couldn't stop part of the sandbox"));
   };
   try {
     return await run(binary);
@@ -64,7 +64,7 @@ export async function startSandbox(options: {
   async function run(program: string): Promise<Sandbox> {
     const anvil = await startAnvil({ binary: program, chainId: network.chainId });
     closers.push(anvil.stop);
-    // A separate egress for this one port, so that the service's own egress stays closed to it.
+    // A separate egress for this one port, so the service's own egress stays closed to it.
     const egress = createEgress({ allow: parseEgressAllow(`127.0.0.1/32:${anvil.port}`), log });
     closers.push(egress.close);
     const transport = egressTransport(egress, anvil.rpcUrl);
@@ -105,7 +105,7 @@ export async function startSandbox(options: {
   }
 }
 
-/** The same wallet on every start, so that it stays the same customer. */
+/** The same wallet on every start, so it stays the same customer. */
 async function demoWallet(dataDir: string) {
   const text = await readOrCreate(join(dataDir, 'sandbox-wallet'), () => `${generatePrivateKey()}\n`);
   const privateKey = text.trim() as `0x${string}`;

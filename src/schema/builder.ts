@@ -48,13 +48,13 @@ export const builder = new SchemaBuilder<{
     mutationInputArgOptions: { description: 'The input of the mutation.' },
     // A failed mutation must not hide the results of others in the same document.
     relayMutationFieldOptions: { nullable: true },
-    // The prefix of an ID names its type, so GraphQL, REST, webhooks and logs use the same IDs.
+    // An ID's prefix names its type, so GraphQL, REST, webhooks and logs use the same IDs.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
     nodeQueryOptions: {
       description: 'Any object by its ID. Null if it doesn’t exist or you can’t see it.',
       nullable: true,
-      // Some IDs don't belong to nodes (users, attempts), and some texts aren't IDs.
+      // Some IDs don't belong to nodes (users, attempts), and some text isn't an ID.
       resolve: (_root, { id }, _context, { schema }, resolveNode) => {
         const type = schema.getType(id.typename);
         return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node') ? resolveNode(id) : null;
@@ -63,14 +63,14 @@ export const builder = new SchemaBuilder<{
     nodesQueryOptions: false,
   },
   prisma: {
-    // Services load pages and items with their relations. The plugin loads what a mutation's payload selects.
+    // Services load pages and items along with their relations. The plugin loads what a mutation's payload selects.
     client: (context) => context.prisma,
     dmmf: getDatamodel(),
     exposeDescriptions: false,
     onUnusedQuery: null,
   },
   complexity: {
-    // Only the cost of a field. The limit for a document is in `graphql/limits.ts`.
+    // Only a field's cost. The limit for a document is in `graphql/limits.ts`.
     fieldComplexity: (args, _context, field) => costOfField(args, field),
   },
 });

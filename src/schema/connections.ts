@@ -17,7 +17,7 @@ export type PageWindow = { where: { id: { lt?: string; gt?: string } }; take: nu
 
 const NODE_PATHS = [['nodes'], ['edges', 'node']];
 
-/** The relations that a document selects on the items of a connection, so that they load with the page. */
+/** The relations that a document selects on a connection's items, which load with the page. */
 export function relationsOfNodes(request: { context: GraphQLContext; info: GraphQLResolveInfo }) {
   return queryFromInfo({ ...request, paths: NODE_PATHS });
 }
@@ -26,10 +26,10 @@ export function relationsOfNodes(request: { context: GraphQLContext; info: Graph
 export type PageSlice = { after?: string; before?: string; take: number };
 
 /**
- * Resolves a Relay connection from a list ordered by ID, newest first. The cursor of an item is its ID, so a page can
+ * Resolves a Relay connection from a list ordered by ID, newest first. An item's cursor is its ID, so a page can
  * start after an item that was deleted.
  *
- * @param request the context and info of the resolver. What the document selects on the items goes to `load`.
+ * @param request the resolver's context and info. What the document selects on the items goes to `load`.
  * @throws AppError `VALIDATION_FAILED` for `first` with `last`, sizes outside 1 to 100, and invalid cursors.
  */
 export async function resolvePage<T extends { id: string }>(
@@ -46,9 +46,9 @@ export async function resolvePage<T extends { id: string }>(
 }
 
 /**
- * Resolves a connection from a list in any order. A cursor is the position of an item in that order.
+ * Resolves a connection from a list in any order. A cursor is an item's position in that order.
  *
- * @param load returns the items of the slice in the order of the list.
+ * @param load returns the items in the slice in the list's order.
  * @throws AppError like `resolvePage`.
  */
 export async function resolveSlice<T>(
@@ -76,7 +76,7 @@ export async function resolveSlice<T>(
   const found = await load({
     ...(args.after && { after: args.after }),
     ...(args.before && { before: args.before }),
-    // One more item than requested shows whether there is another page.
+    // Loading one more item than requested shows whether there is another page.
     take: backwards ? -(size + 1) : size + 1,
   });
   const more = found.length > size;

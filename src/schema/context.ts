@@ -13,11 +13,11 @@ export type GraphQLContext = {
   /** Counts what is read ahead for the client. Only for transports that can stream. */
   backlog?: Backlog;
   /**
-   * Counts additional requests, besides the one with the operation. Undefined if an operation is always one request.
+   * Counts additional requests besides the one with the operation. Undefined if an operation is always one request.
    *
    * @throws AppError `RATE_LIMITED`.
    */
   countMore?: (requests: number) => Promise<void>;
-  /** For Pothos, to load relations. Resolvers use the services. */
+  /** Pothos uses this to load relations. Resolvers use the services. */
   prisma: PrismaClient;
 };

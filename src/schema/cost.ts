@@ -8,8 +8,8 @@ export const MAX_PAGE_SIZE = 100;
 const LIST_MULTIPLIER = 10;
 
 /**
- * The cost of one field in points. Leaves are nearly free, objects cost one, and fields under a connection count once
- * per item of the page, because otherwise `first` wouldn't count.
+ * One field's cost in points. Leaves are nearly free, objects cost one, and fields under a connection count once
+ * for each item on the page, because otherwise `first` wouldn't count.
  */
 export function costOfField(
   args: Record<string, unknown>,

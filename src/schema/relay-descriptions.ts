@@ -1,4 +1,4 @@
-/** Descriptions of the types and arguments that the Relay plugin generates. */
+/** Descriptions for the types and arguments that the Relay plugin generates. */
 export const RELAY_DESCRIPTIONS = {
   nodeTypeOptions: { description: 'An object with an ID.' },
   idFieldOptions: {

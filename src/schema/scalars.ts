@@ -56,7 +56,7 @@ function literalToJson(node: ValueNode, variables?: Record<string, unknown> | nu
   }
 }
 
-/** `payment.settled` as the name of an enum value: `PAYMENT_SETTLED`. */
+/** `payment.settled` as an enum value's name: `PAYMENT_SETTLED`. */
 export function enumName(value: string): string {
   return value === '*' ? 'ALL' : value.replaceAll(/[^A-Za-z0-9]/g, '_').toUpperCase();
 }
@@ -86,7 +86,7 @@ export const ConnectorCategoryEnum = builder.enumType('ConnectorCategory', {
 });
 
 export const TierEnum = builder.enumType('Tier', {
-  description: 'The tier of an account, which sets its limits.',
+  description: 'An account’s tier, which sets its limits.',
   values: {
     STARTER: { value: Tier.STARTER, description: '60 requests per minute, no connectors.' },
     PRO: { value: Tier.PRO, description: '300 requests per minute, 5 connectors.' },
@@ -115,12 +115,12 @@ export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
 });
 
 export const WebhookOrderingEnum = builder.enumType('WebhookOrdering', {
-  description: 'How the deliveries of a webhook are ordered.',
+  description: 'How a webhook’s deliveries are ordered.',
   values: {
     NONE: { value: WebhookOrdering.NONE, description: 'Each delivery is sent as soon as possible.' },
     PAYMENT: {
       value: WebhookOrdering.PAYMENT,
-      description: 'Events of the same payment are sent one at a time, in the order they happened.',
+      description: 'Events for the same payment are sent one at a time, in the order they happened.',
     },
   },
 });

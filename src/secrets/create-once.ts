@@ -3,7 +3,7 @@ import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Reads a small file, and creates it first if it is missing. Processes that start at the same time all read the same
+ * Reads a small file, creating it first if it is missing. Processes that start at the same time all read the same
  * content, and never only part of it.
  *
  * @param path missing directories are created.
@@ -19,7 +19,8 @@ export async function readOrCreate(path: string, create: () => string | Promise<
   try {
     await file.writeFile(await create());
     await file.sync();
-    // A hard link appears complete. It fails if another process was faster. Then its content is used.
+    // A hard link never appears half written. Creating it fails if another process was faster; then that process's
+    // content is used.
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

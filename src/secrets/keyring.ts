@@ -2,7 +2,7 @@ import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:cry
 import { join } from 'node:path';
 import { readOrCreate } from './create-once.ts';
 
-/** The sub-keys of a master key. Key objects print without their content, so a logged keyring reveals nothing. */
+/** A master key's sub-keys. Key objects print without their contents, so a logged keyring reveals nothing. */
 type KeyringEntry = {
   id: string;
   /** Encrypts stored secrets (AES-256). */
@@ -14,7 +14,7 @@ type KeyringEntry = {
 };
 
 /**
- * The keys of a deployment. `current` seals and hashes new data. All keys open old data.
+ * A deployment's keys. `current` seals and hashes new data. All keys open old data.
  *
  * To replace a key without downtime, roll out each of these four steps to every process before the next: append the new key
  * (`old,new`), put it first (`new,old`), run `rotate-secrets`, and remove the old one once that command reports nothing
@@ -51,8 +51,8 @@ export function parseKeyring(text: string): Keyring {
 }
 
 /**
- * The keyring of `SECRET_KEYS`, or else of `<dataDir>/secret-keys`, which is created on first start with a random key.
- * Without that file, the stored secrets can't be read: back it up with the database.
+ * The keyring in `SECRET_KEYS`, or else in `<dataDir>/secret-keys`, which is created with a random key on the first
+ * start. Without that file, the stored secrets can't be read, so back it up with the database.
  */
 export async function loadKeyring(options: { secretKeys?: string | undefined; dataDir: string }): Promise<Keyring> {
   if (options.secretKeys !== undefined) return parseKeyring(options.secretKeys);
@@ -66,7 +66,7 @@ export async function loadKeyring(options: { secretKeys?: string | undefined; da
 }
 
 /**
- * A keyring with one new random key, as text. The ID is random too, so that a key from elsewhere has a different ID.
+ * A keyring with one new random key, as text. The ID is random too, so a key from elsewhere has a different ID.
  */
 function newKeyringText(): string {
   return `${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}\n`;

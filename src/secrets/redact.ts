@@ -13,15 +13,15 @@ export function redactSecret(value: string): string {
 }
 
 /**
- * Masks every occurrence of the secrets in someone else's text, such as a vendor's response body: plain, URL-encoded, JSON-
- * and HTML-escaped, in base64 (also within a longer value, as in Basic authentication), and the revealing parts of secrets
- * that are URLs. Redact before you truncate a text, not after.
+ * Masks every occurrence of the secrets in someone else's text, such as a vendor's response body: plain, URL-encoded,
+ * JSON- and HTML-escaped, in base64 (even within a longer value, as in Basic authentication), and the revealing parts
+ * of secrets that are URLs. Redact before you truncate a text, not after.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
   return createScrubber(secrets)(text);
 }
 
-/** Like `scrub` for many texts: computes the spellings only once. */
+/** Like `scrub`, for many texts. Computes the spellings only once. */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');
@@ -31,13 +31,13 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
 }
 
 /**
- * The secret, for a URL also the parts that `maskUrl` hides, and long runs of letters and digits, which stay the same
- * no matter how often a text is escaped.
+ * The secret, the parts that `maskUrl` hides if it is a URL, and long runs of letters and digits, which stay the same
+ * no matter how often the text is escaped.
  */
 function partsOf(secret: string): string[] {
   const runs = secret.match(LONG_RUN) ?? [];
   if (!isUrl(secret) || !URL.canParse(secret)) return [secret, ...runs];
-  // Servers quote a URL as it was written or as it was sent.
+  // Servers quote a URL either as it was written or as it was sent.
   const { href } = new URL(secret);
   return [secret, href, ...hiddenParts(secret), ...hiddenParts(href), ...runs];
 }
@@ -64,7 +64,7 @@ function escapeHtml(text: string): string {
 
 /**
  * The secret in base64, alone and inside a longer value. Three bytes become four characters, so there are three
- * alignments. Of each, only the characters that depend on nothing else are used.
+ * alignments. From each one, only the characters that depend on nothing but the secret are used.
  */
 function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8');

@@ -6,21 +6,21 @@ import { type SecretBox, sealedPrefix } from './secret-box.ts';
 export type RotationReport = {
   /** Secrets that were sealed again under the current key. */
   rotated: number;
-  /** Cells that no key of the keyring opens. They were left unchanged. */
+  /** Cells that no key in the keyring can open. They were left unchanged. */
   unreadable: { table: string; column: string; rowId: string }[];
   /**
-   * Secrets still under another key: unreadable ones, ones changed during the run, and ones written by a process
+   * Secrets still under another key: those that are unreadable, changed during the run, or were written by a process
    * without the new key. Run the command again.
    */
   remaining: number;
-  /** Active API keys whose hash was made with an older key. Each is rehashed on its next use. */
+  /** Active API keys with a hash that was made with an older key. Each is rehashed on its next use. */
   apiKeysUnderOlderKeys: number;
 };
 
 type SealedColumn = { table: string; column: string };
 /** How many secrets are stored under keys other than the current one. */
 export type OlderSecrets = {
-  /** Sealed secrets under a key of the keyring that is not the current one. */
+  /** Sealed secrets under a key in the keyring other than the current one. */
   rotatable: number;
   /** Sealed secrets under a key that isn't in the keyring. They can't be read. */
   lost: number;

@@ -7,7 +7,10 @@ export type SealContext = { table: string; column: string; rowId: string; projec
 export type SecretBox = {
   /** Encrypts under the current key: `v1.<key id>.<iv>.<ciphertext>.<tag>`, the last three in base64url. */
   seal(plaintext: string, context: SealContext): string;
-  /** @throws Error if it was altered, moved or sealed under a key that isn't in the keyring. The message contains no secret. */
+  /**
+   * @throws Error if it was altered, moved, or sealed under a key that isn't in the keyring. The message contains no
+   * secret.
+   */
   open(sealed: string, context: SealContext): string;
   /** The ID of the key that sealed it. @throws Error if it isn't a sealed secret. */
   keyIdOf(sealed: string): string;
@@ -63,7 +66,7 @@ function parse(sealed: string, context?: SealContext) {
   const match = SEALED_PATTERN.exec(sealed);
   const [, keyId = '', ...encoded] = match ?? [];
   const [iv, ciphertext, tag] = encoded.map((part) => Buffer.from(part, 'base64url'));
-  // Base64 can spell the same bytes in several ways. Only the spelling of `seal` is accepted.
+  // Base64 can spell the same bytes in several ways. Only the spelling that `seal` produces is accepted.
   const isCanonical = [iv, ciphertext, tag].every((part, index) => part?.toString('base64url') === encoded[index]);
   if (!match || !isCanonical || iv?.length !== IV_BYTES || tag?.length !== TAG_BYTES || !ciphertext) {
     throw failure(context, 'it is malformed');

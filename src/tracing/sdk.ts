@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { VERSION } from '../version.ts';
 
-/** The samplers of the specification, by their `OTEL_TRACES_SAMPLER` names. */
+/** The specification's samplers, by their `OTEL_TRACES_SAMPLER` names. */
 const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),

@@ -16,7 +16,7 @@ export type SpanOptions = {
   attributes?: Attributes;
   /** The `traceparent` to continue instead of the current span. An invalid one starts a new trace. */
   parent?: string | null | undefined;
-  /** `traceparent`s of related traces. */
+  /** The `traceparent`s of related traces. */
   links?: readonly (string | null)[];
 };
 
@@ -74,7 +74,7 @@ export function describeSpan(attributes: Attributes): void {
   if (isOn) trace.getActiveSpan()?.setAttributes(attributes);
 }
 
-/** The `traceparent` of the current span, to pass on. */
+/** The current span's `traceparent`, to pass on. */
 export function currentTraceparent(): string | undefined {
   if (!isOn) return undefined;
   const spanContext = trace.getActiveSpan()?.spanContext();
@@ -83,7 +83,7 @@ export function currentTraceparent(): string | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** The same as a header. Empty outside of spans. */
+/** The same as a header. Empty outside spans. */
 export function traceHeaders(): { traceparent?: string } {
   const traceparent = currentTraceparent();
   return traceparent === undefined ? {} : { traceparent };

@@ -142,7 +142,7 @@ describe('while the issuer is down', () => {
     ['a list', { body: '[]' }],
     ['a redirect', { statusCode: 302, headers: { location: 'https://evil.example/' } }],
     ['one megabyte', { body: JSON.stringify({ keys: [], filler: 'x'.repeat(1e6) }) }],
-  ])('and responds with %s, its old keys stay in use', async (_what, answer) => {
+  ])('its old keys stay in use if it responds with %s', async (_what, answer) => {
     await verifier.start();
     provider.receiver.handle(() => answer);
     time += 5 * SECOND;
@@ -151,7 +151,7 @@ describe('while the issuer is down', () => {
     expect(await verify(first)).toBe('alice');
   });
 
-  test('and never responds, only tokens with an unknown key wait', async () => {
+  test('only tokens with an unknown key wait if it never responds', async () => {
     await verifier.start();
     provider.hang();
     time += 5 * SECOND;

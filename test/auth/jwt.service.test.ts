@@ -183,7 +183,7 @@ describe('a forged token is rejected', () => {
   });
 });
 
-describe('an issuer without audience', () => {
+describe('an issuer without an audience', () => {
   const cognito = () => ({
     ...provider.config,
     audience: undefined,

@@ -14,7 +14,7 @@ import { createProject, createWebhook } from '../support/resources.ts';
 
 let database: TestDatabase;
 let dataDir: string;
-/** An identity provider, a facilitator and a node in one server. All of them are healthy. */
+/** An identity provider, a facilitator and a node in one server, all of them healthy. */
 let outside: Receiver;
 let jwk: Record<string, unknown>;
 
@@ -105,7 +105,7 @@ test('for a healthy service, every check is ok and the exit code is 0', async ()
   ]);
 });
 
-test('without --json, doctor prints one line per check, and advice below a failed one', async () => {
+test('without --json, doctor prints one line per check, and advice below each failed one', async () => {
   const { code, stdout } = await runCli(['doctor'], environment({ DATABASE_POOL_SIZE: '500' }));
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok +database version: PostgreSQL \d+/m);

@@ -19,7 +19,7 @@ function problemsOf(env: Record<string, string | undefined>): string[] {
   }
 }
 
-describe('without any variable', () => {
+describe('without any variables', () => {
   test('every default is safe on a developer’s machine', () => {
     expect(readConfig({})).toMatchObject({
       ...{ production: false, port: 4000, host: '127.0.0.1', dataDir: '.data', databaseUrl: undefined },
@@ -30,7 +30,7 @@ describe('without any variable', () => {
     expect(readConfig({}).egressAllow.permits('127.0.0.1', 5432)).toBe(false);
   });
 
-  test('an empty variable counts as not set', () => {
+  test('an empty variable counts as unset', () => {
     const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(empty)).toMatchObject({ port: 4000, issuers: [] });
   });
@@ -108,7 +108,7 @@ describe('a variable', () => {
     for (const problem of problems) expect(problem).toMatch(new RegExp(`^${name}: .`));
   });
 
-  test('that is wrong is reported together with all other wrong ones', () => {
+  test('that is invalid is reported together with all other invalid ones', () => {
     const named = problemsOf({ PORT: 'x', LOG_LEVEL: 'x', ROLES: 'x' }).map((problem) => problem.split(':')[0]);
     expect(named).toEqual(['PORT', 'ROLES', 'LOG_LEVEL']);
     const more = problemsOf({ EGRESS_ALLOW: 'x', AUTH_ISSUERS: 'x', SECRET_KEYS: 'x' });
@@ -214,7 +214,7 @@ describe('production', () => {
   });
 });
 
-describe('the client of the console', () => {
+describe('the console’s client', () => {
   const issuer = (name: string) => ({
     issuer: `https://${name}.idp.com/`,
     jwksUri: `https://${name}.idp.com/k`,

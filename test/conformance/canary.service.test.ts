@@ -80,7 +80,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Subscribes to all events and deliveries of the project, including attempts. */
+/** Subscribes to all of the project's events and deliveries, including attempts. */
 async function subscribe(): Promise<WebSocket> {
   const ws = new WebSocket(`${stage.app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   ws.on('message', (data) => frames.push({ where: 'a frame of the WebSocket', text: String(data) }));
@@ -94,7 +94,7 @@ async function subscribe(): Promise<WebSocket> {
     `subscription ($project: ID!) { deliveryUpdated(projectId: $project) { cursor delivery { id status reason ${attempts} event { data } } } }`,
     'subscription ($project: ID!) { eventRecorded(projectId: $project) { cursor event { id type data } } }',
   ];
-  const wrong = plant('in a wrong place over the WebSocket');
+  const wrong = plant('in the wrong place over the WebSocket');
   send({ id: 'wrong', type: 'subscribe', payload: { query: queries[0], variables: { project: { wrong } } } });
   for (const [id, query] of queries.entries())
     send({ id: String(id), type: 'subscribe', payload: { query, variables } });
@@ -112,75 +112,78 @@ const CREATE =
   'mutation ($input: CreateConnectorInput!) { createConnector(input: $input) { connector { id config type eventTypes } } }';
 
 describe('the service receives secrets', () => {
-  test.each(CONNECTOR_TYPES)('in the config of %s: created, retried, changed and in wrong places', async (type) => {
-    const core = plant(`${type}: the first secret`);
-    const config = sampleConfig(type, 'all', core) as Record<string, unknown>;
-    const body = { type, config, eventTypes: ['*'] };
-    const headers = { 'idempotency-key': `create-${type}` };
-    const first = await stage.user.rest<{ id: string }>('POST', `${stage.base}/connectors`, body, headers);
-    expect(first.status).toBe(201);
-    const replayed = await stage.user.rest<{ id: string }>('POST', `${stage.base}/connectors`, body, headers);
-    expect(replayed.body.id).toBe(first.body.id);
-    stage.vendors.accept(core);
-    const { id } = first.body;
-    const path = `${stage.base}/connectors/${id}`;
-    const secrets = secretsOf(getConnector(type), config);
-    made.push({ type, id, secrets });
+  test.each(CONNECTOR_TYPES)(
+    'in the config of %s: created, retried, changed, and in the wrong places',
+    async (type) => {
+      const core = plant(`${type}: the first secret`);
+      const config = sampleConfig(type, 'all', core) as Record<string, unknown>;
+      const body = { type, config, eventTypes: ['*'] };
+      const headers = { 'idempotency-key': `create-${type}` };
+      const first = await stage.user.rest<{ id: string }>('POST', `${stage.base}/connectors`, body, headers);
+      expect(first.status).toBe(201);
+      const replayed = await stage.user.rest<{ id: string }>('POST', `${stage.base}/connectors`, body, headers);
+      expect(replayed.body.id).toBe(first.body.id);
+      stage.vendors.accept(core);
+      const { id } = first.body;
+      const path = `${stage.base}/connectors/${id}`;
+      const secrets = secretsOf(getConnector(type), config);
+      made.push({ type, id, secrets });
 
-    const overGraphQL = plant(`${type}: created over GraphQL`);
-    const input = {
-      projectId: stage.projectId,
-      type: type.toUpperCase().replace('-', '_'),
-      eventTypes: ['PAYMENT_FAILED', 'CUSTOMER_MILESTONE', 'REVENUE_DAILY_SUMMARY'],
-    };
-    const second = await callGraphQL(CREATE, { input: { ...input, config: sampleConfig(type, 'all', overGraphQL) } });
-    expect(second.errors).toBeUndefined();
-    await stage.user.rest('DELETE', `${stage.base}/connectors/${second.data!.createConnector!.connector.id}`);
+      const overGraphQL = plant(`${type}: created over GraphQL`);
+      const input = {
+        projectId: stage.projectId,
+        type: type.toUpperCase().replace('-', '_'),
+        eventTypes: ['PAYMENT_FAILED', 'CUSTOMER_MILESTONE', 'REVENUE_DAILY_SUMMARY'],
+      };
+      const second = await callGraphQL(CREATE, { input: { ...input, config: sampleConfig(type, 'all', overGraphQL) } });
+      expect(second.errors).toBeUndefined();
+      await stage.user.rest('DELETE', `${stage.base}/connectors/${second.data!.createConnector!.connector.id}`);
 
-    const replaced = plant(`${type}: the secret after a change`);
-    stage.vendors.accept(replaced);
-    const changed = await stage.patch(id, { config: sampleConfig(type, 'all', replaced) });
-    expect(changed.status).toBe(200);
-    made.at(-1)!.secrets = secretsOf(getConnector(type), sampleConfig(type, 'all', replaced));
+      const replaced = plant(`${type}: the secret after a change`);
+      stage.vendors.accept(replaced);
+      const changed = await stage.patch(id, { config: sampleConfig(type, 'all', replaced) });
+      expect(changed.status).toBe(200);
+      made.at(-1)!.secrets = secretsOf(getConnector(type), sampleConfig(type, 'all', replaced));
 
-    // Secrets in the wrong place.
-    const wrong = `${plant(`${type}: in a wrong place`)} "\\`;
-    for (const name of Object.keys(config)) {
-      expect((await stage.patch(id, { config: { [name]: { value: wrong } } })).status).toBe(422);
-      expect((await stage.patch(id, { config: { [name]: `${wrong}\u0000` } })).status).toBe(422);
-    }
-    expect((await stage.patch(id, { config: { colour: wrong } })).status).toBe(422);
-    expect((await stage.patch(id, { config: wrong })).status).toBe(422);
-    expect((await stage.patch(id, { eventTypes: [wrong], isActive: wrong })).status).toBe(422);
-    for (const bad of [
-      { ...body, type: wrong },
-      { ...body, config: [wrong] },
-      { ...body, eventTypes: wrong },
-    ]) {
-      expect((await stage.user.rest('POST', `${stage.base}/connectors`, bad)).status).toBe(422);
-    }
-    for (const bad of [
-      { ...input, type: wrong, config },
-      { ...input, eventTypes: [wrong], config },
-      { ...input, projectId: { wrong }, config },
-      { ...input, config, isActive: wrong },
-      { ...input, config: { colour: wrong } },
-    ]) {
-      expect((await callGraphQL(CREATE, { input: bad })).errors).toBeDefined();
-    }
-    const literal = JSON.stringify(wrong);
-    for (const query of [
-      `mutation { createConnector(input: { projectId: ${literal}, type: SLACK, config: {}, eventTypes: [ALL] }) { connector { id } } }`,
-      `mutation { createConnector(input: { projectId: "x", type: ${literal}, config: {}, eventTypes: [ALL] }) { connector { id } } }`,
-      `mutation { updateConnector(input: { id: ${JSON.stringify(id)}, config: { colour: ${literal} } }) { connector { id } } }`,
-      `mutation { updateConnector(input: { id: 7, isActive: ${literal} }) { connector { id } } }`,
-      `{ node(id: ${literal}) { id } }`,
-    ]) {
-      const { errors, data } = await callGraphQL(query, {});
-      expect(errors ?? data).toBeTruthy();
-    }
-    await stage.user.rest('GET', path);
-  });
+      // Secrets in the wrong place.
+      const wrong = `${plant(`${type}: in the wrong place`)} "\\`;
+      for (const name of Object.keys(config)) {
+        expect((await stage.patch(id, { config: { [name]: { value: wrong } } })).status).toBe(422);
+        expect((await stage.patch(id, { config: { [name]: `${wrong}\u0000` } })).status).toBe(422);
+      }
+      expect((await stage.patch(id, { config: { colour: wrong } })).status).toBe(422);
+      expect((await stage.patch(id, { config: wrong })).status).toBe(422);
+      expect((await stage.patch(id, { eventTypes: [wrong], isActive: wrong })).status).toBe(422);
+      for (const bad of [
+        { ...body, type: wrong },
+        { ...body, config: [wrong] },
+        { ...body, eventTypes: wrong },
+      ]) {
+        expect((await stage.user.rest('POST', `${stage.base}/connectors`, bad)).status).toBe(422);
+      }
+      for (const bad of [
+        { ...input, type: wrong, config },
+        { ...input, eventTypes: [wrong], config },
+        { ...input, projectId: { wrong }, config },
+        { ...input, config, isActive: wrong },
+        { ...input, config: { colour: wrong } },
+      ]) {
+        expect((await callGraphQL(CREATE, { input: bad })).errors).toBeDefined();
+      }
+      const literal = JSON.stringify(wrong);
+      for (const query of [
+        `mutation { createConnector(input: { projectId: ${literal}, type: SLACK, config: {}, eventTypes: [ALL] }) { connector { id } } }`,
+        `mutation { createConnector(input: { projectId: "x", type: ${literal}, config: {}, eventTypes: [ALL] }) { connector { id } } }`,
+        `mutation { updateConnector(input: { id: ${JSON.stringify(id)}, config: { colour: ${literal} } }) { connector { id } } }`,
+        `mutation { updateConnector(input: { id: 7, isActive: ${literal} }) { connector { id } } }`,
+        `{ node(id: ${literal}) { id } }`,
+      ]) {
+        const { errors, data } = await callGraphQL(query, {});
+        expect(errors ?? data).toBeTruthy();
+      }
+      await stage.user.rest('GET', path);
+    },
+  );
 
   test('as signing secrets and API keys: created, used, rotated and rejected', async () => {
     const { user, base } = stage;
@@ -245,7 +248,7 @@ async function testAll(): Promise<void> {
   await settled();
 }
 
-/** Enables all connectors and webhooks again, whatever state the vendors' responses left them in. */
+/** Enables all connectors and webhooks again, no matter what state the vendors' responses left them in. */
 async function revive(): Promise<void> {
   const data = { isActive: true, pausedAt: null, pausedReason: null, disabledReason: null, memory: {} };
   await stage.db.prisma.connector.updateMany({ data });
@@ -308,7 +311,7 @@ describe('vendors repeat what they were sent', () => {
   });
 });
 
-describe('afterwards', () => {
+describe('afterward', () => {
   test('the secret keys are rotated', async () => {
     const keyring = parseKeyring([...masterKeys].reverse().join());
     const lines = pino(

@@ -89,7 +89,7 @@ export const MONEY_FIELDS = new Set([
 ]);
 export const SUMMING_CATEGORIES: ReadonlySet<string> = new Set(['Analytics', 'Data', 'CRM', 'Accounting']);
 
-/** The only types that deliver with credentials in the URL, because the vendor accepts them nowhere else. */
+/** The only types that deliver with credentials in the URL, because the vendor doesn't accept them anywhere else. */
 export const SECRET_IN_URL: ReadonlySet<string> = new Set([
   ...['slack', 'discord', 'teams', 'telegram', 'zapier', 'n8n', 'make', 'ga4'],
 ]);

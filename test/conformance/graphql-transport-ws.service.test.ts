@@ -248,7 +248,7 @@ describe('running', () => {
     }
   });
 
-  test('operations of one socket run concurrently', async () => {
+  test('operations on one socket run concurrently', async () => {
     const client = await connected();
     subscribe(client, 'stream');
     client.send({ id: 'query', type: 'subscribe', payload: { query: '{ __typename }' } });

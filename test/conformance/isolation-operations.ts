@@ -14,7 +14,7 @@ import { ROUTES } from '../../src/rest/routes.ts';
 import { toVariable } from '../../src/rest/values.ts';
 import type { OwnedType } from './isolation-tenants.ts';
 
-/** A place in a request for an identifier: a parameter, an argument or an input field. */
+/** A place in a request where an identifier goes: a parameter, an argument or an input field. */
 type Slot = {
   name: string;
   type: OwnedType;
@@ -91,7 +91,7 @@ const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
 
-/** Inputs whose identifiers are filters too. Tests in test/features cover foreign identifiers in them. */
+/** Inputs with identifiers that are filters too. Tests in test/features cover foreign identifiers in them. */
 const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
 
 /** Reasons why an operation isn't covered, and where to add it. */
@@ -281,7 +281,7 @@ function selectionOf(outputType: unknown, above: readonly string[] = []): string
   return `{ ${fields.join(' ')} }`;
 }
 
-/** All operations: the rows of the REST table and the fields of the schema. */
+/** All operations: the rows in the REST table and the fields in the schema. */
 export const OPERATIONS: readonly Operation[] = [
   ...restOperations(),
   ...queryOperations(),
@@ -289,7 +289,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...mutationOperations(),
 ];
 
-/** Fields of the schema, as `Type.field`, that need no identifier or are queried with one. */
+/** Fields in the schema, as `Type.field`, that need no identifier or are queried with one. */
 export const schemaFields = objectTypes().flatMap(({ name, getFields }) =>
   Object.values(getFields())
     .filter((field) => !['Query', 'Mutation', 'Subscription'].includes(name) && !field.args.some(isRequiredArgument))

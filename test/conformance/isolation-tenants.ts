@@ -19,7 +19,7 @@ const OWNED_TYPES = [
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
 
-/** A project with one of every resource, an API key to it, and the mark that all its texts contain. */
+/** A project with one of every resource, an API key for it, and the mark that all its text contains. */
 export type Home = { ids: Ids; mark: string; key: string };
 
 /** How the identifier in a request relates to the caller. */
@@ -32,8 +32,8 @@ export type Stranger = { caller: TestUser; home: Home; ids: Record<Variant | 'ow
 export type Tenants = Awaited<ReturnType<typeof createTenants>>;
 
 /**
- * Creates two tenants. Bob has a project that nobody else can see. The strangers are Alice, an API key of Alice's, and
- * an API key to another project of Bob's.
+ * Creates two tenants. Bob has a project that nobody else can see. The strangers are Alice, one of Alice's API keys,
+ * and an API key for another of Bob's projects.
  */
 export async function createTenants(app: TestApp) {
   const sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
@@ -71,7 +71,7 @@ export async function createTenants(app: TestApp) {
     bob,
     secret,
     strangers,
-    /** Creates another home of Bob's, for requests that succeed. */
+    /** Creates another home for Bob, for requests that succeed. */
     furnish: (mark: string) => furnish(sql, bob, mark),
     snapshot: () => snapshot(sql),
     close: () => sql.end(),

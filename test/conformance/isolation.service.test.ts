@@ -83,7 +83,7 @@ function shows(body: string, { mark, ids }: Home, operation: string): boolean {
 const slotted = OPERATIONS.filter(({ slots }) => slots.length > 0);
 const unslotted = OPERATIONS.filter(({ slots, isWrite }) => slots.length === 0 && !isWrite);
 
-/** All identifiers of one variant, or one of them mixed with own ones, or without the optional ones. */
+/** All identifiers from one variant, or one of them mixed with the caller's own, or without the optional ones. */
 function mixtures({ slots }: Operation, ids: Stranger['ids'], variant: Variant): Values[] {
   const valuesBy = (kindOf: (index: number) => Variant | 'own') =>
     Object.fromEntries(
@@ -217,7 +217,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     await client.close();
   });
 
-  test('a subscription to their own project, even from another user’s cursor, has no events of other users', async () => {
+  test('a subscription to their own project, even from another user’s cursor, has no events from other users', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     const foreign = await cursorOf(tenants.bob, tenants.secret.ids.Project);
     const { query } = OPERATIONS.find(({ name: title }) => title === 'subscription eventRecorded')!.request({}) as {

@@ -120,7 +120,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await expect.poll(circuit).not.toBeNull();
     await page.reload();
     await page.getByText('Down', { exact: true }).waitFor();
-    await page.getByText('Deliveries wait after repeated failures').waitFor();
+    await page.getByText('Deliveries are on hold after repeated failures').waitFor();
     await expectAccessible(page);
     receiver.handle(() => ({}));
   });

@@ -70,7 +70,7 @@ describe.skipIf(!executablePath)('a seller who uses only the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('sees an error while the server is unreachable and can continue afterwards', async () => {
+  test('sees an error while the server is unreachable and can continue afterward', async () => {
     const page = await openTab(browser);
     await signIn(page, app, 'tom');
     await page.getByText('Create your first project').waitFor();

@@ -84,7 +84,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
     expect(await scheme()).toBe('light');
   });
 
-  test('the form for a new project can be reached with the keyboard only', async () => {
+  test('the form for a new project can be reached with only the keyboard', async () => {
     const page = await openTab(browser);
     await signIn(page, app, 'fritz');
     await page.reload();

@@ -76,7 +76,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('a running replay can be cancelled, and the remaining deliveries aren’t sent', async () => {
+  test('a running replay can be canceled, and the remaining deliveries aren’t sent', async () => {
     const { projectId, webhook, arrived } = await deliver('/some');
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/webhooks`);

@@ -117,7 +117,7 @@ test('partitions are created three weeks ahead, once, and by one process at a ti
   expect((await keepPartitions({ pool, log, retentionDays: 90 })).created).toEqual([]);
 });
 
-test('history older than the retention is dropped in whole weeks, and everything else stays', async () => {
+test('history older than the retention period is dropped a week at a time, and everything else stays', async () => {
   await withPartitionsOf(60);
   const old = [await addHistory(58), await addHistory(40)];
   const kept = [await addHistory(29), await addHistory(8), await addHistory(0)];

@@ -36,7 +36,7 @@ const HAND_WRITTEN = [
   'Payment_lease',
 ];
 
-// Relations of the Prisma schema without a foreign key, which would make dropping a partition search for references.
+// Relations in the Prisma schema without a foreign key, which would make dropping a partition search for references.
 const WITHOUT_FOREIGN_KEY = ['Attempt_deliveryId_fkey', 'Delivery_eventId_fkey'];
 const NOT_AS_DESCRIBED = [...GENERATED, ...WITHOUT_FOREIGN_KEY];
 

@@ -22,7 +22,7 @@ const thrown = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** Ways in which an error of the server reaches the service. */
+/** Ways in which a server error reaches the service. */
 const WAYS: Record<string, (code: string) => Promise<unknown>> = {
   'from the driver': (code) => db.pool.query(raise(code)),
   'through Prisma': (code) => db.prisma.$executeRawUnsafe(raise(code)),

@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md
     response.destroy();
   });
 
-  test('callers are identified by their real address, whatever x-forwarded-for says', async () => {
+  test('callers are identified by their real address, no matter what x-forwarded-for says', async () => {
     const guess = (from: string, claimed: string) =>
       ask('/api/projects', { from, headers: { authorization: 'Bearer x', 'x-forwarded-for': claimed } });
     let refused = 0;

@@ -21,7 +21,7 @@ const dashboard = JSON.parse(await readPage(DASHBOARD)) as {
 };
 const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-/** The rows of the tables of metrics, by name. */
+/** The rows in the tables of metrics, by name. */
 const documented = new Map(
   Array.from(
     page.matchAll(/^\| `(tollgate_\w+)` \| (\w+) \| (.*?) ?\| (.*) \|$/gm),
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** Returns the names of metrics that a text mentions, including the series of histograms. */
+/** Returns the names of the metrics that a text mentions, including histogram series. */
 function named(text: string): string[] {
   const names = Array.from(text.matchAll(/\b(?:tollgate|nodejs|process)_[a-z0-9_]+\b(?!\*)/g), ([name]) => name);
   return [...new Set(names.filter((name) => !name.endsWith('_')))];

@@ -45,7 +45,7 @@ describe('the egress guard', () => {
     expect(other.connectionCount() + neighbour.connectionCount()).toBe(0);
   });
 
-  test('resolves once per connection, and checks again when a name points elsewhere later', async () => {
+  test('resolves once per connection, and checks again when a name later points elsewhere', async () => {
     await using receiver = await startReceiver();
     await using inside = await startRawServer(undefined, { host: '127.0.0.2', port: receiver.port });
     let answers = ['127.0.0.1'];

@@ -88,7 +88,7 @@ describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS
     expect(await webhookIdsOf(held.id)).toEqual([]);
   });
 
-  test('creates nothing after its response in REST either', async () => {
+  test('creates nothing after its response over REST either', async () => {
     const project = await createProject(alice);
     const { release } = await lock(project.id);
     const { status, body, headers } = await alice.rest('POST', `${project.base}/webhooks`, GOOD.webhook);

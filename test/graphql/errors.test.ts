@@ -109,7 +109,7 @@ describe('a GraphQL server', () => {
     return (await response.json()) as { data?: unknown; errors?: { path?: unknown; extensions: unknown }[] };
   };
 
-  test('returns the other fields next to a masked error', async () => {
+  test('returns the other fields along with a masked error', async () => {
     const services = { projects: { find: () => Promise.reject(new Error(SECRET)) } };
     const answer = await ask(`{ __typename project(id: "${projectId}") { name } }`, services);
     expect(answer).toMatchObject({

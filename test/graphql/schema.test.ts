@@ -54,7 +54,7 @@ describe('the schema', () => {
     expect(types.flatMap(described).filter(([place]) => place.endsWith('.clientMutationId'))).toEqual([]);
   });
 
-  test('spells enum values in upper case', () => {
+  test('spells enum values in uppercase', () => {
     const names = types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => name));
     expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);
   });

@@ -91,7 +91,7 @@ describe('watching the credential of a stream', () => {
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test("does not end the stream if the token's lifetime exceeds the maximum of a timer", async () => {
+  test("does not end the stream if the token's lifetime exceeds the maximum for a timer", async () => {
     const stop = admit().watch(user(50 * 365 * 86_400_000), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onEnd).not.toHaveBeenCalled();

@@ -27,7 +27,7 @@ test('a browser that opens the service is redirected to the console, and a progr
   expect((await get('/', { accept: 'application/json' })).status).toBe(404);
 });
 
-test('every path under /console/ serves the page, which is revalidated at each visit', async () => {
+test('every path under /console/ serves the page, which is revalidated on each visit', async () => {
   for (const path of ['/console/', '/console/projects/proj_x/deliveries?x=1']) {
     const answer = await get(path);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);

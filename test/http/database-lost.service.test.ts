@@ -46,7 +46,7 @@ const ACCEPTED = ['application/json', 'application/graphql-response+json'];
 describe('while the database cannot be reached, requests get 503 with Retry-After', () => {
   beforeEach(isReady);
 
-  test.each(['a token', 'an API key'])('in REST with %s', async (credential) => {
+  test.each(['a token', 'an API key'])('over REST with %s', async (credential) => {
     wire.cut();
     const user = credential === 'a token' ? alice : key;
     const { status, body, headers } = await user.rest('GET', project.base);
@@ -55,7 +55,7 @@ describe('while the database cannot be reached, requests get 503 with Retry-Afte
     expect(headers.get('retry-after')).toBe('1');
   });
 
-  test.each(ACCEPTED)('in GraphQL with response type %s', async (accept) => {
+  test.each(ACCEPTED)('over GraphQL with response type %s', async (accept) => {
     wire.cut();
     const response = await ask(alice, '{ viewer { tier } }', accept);
     expect(response.status).toBe(503);
@@ -82,14 +82,14 @@ describe('while the database is read-only', () => {
   beforeAll(() => setReadOnly('on'));
   afterAll(() => setReadOnly('off'));
 
-  test('a change in REST returns 503 with Retry-After', async () => {
+  test('a change over REST returns 503 with Retry-After', async () => {
     const { status, body, headers } = await alice.rest('POST', `${project.base}/webhooks`, GOOD.webhook);
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
     expect(body).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   test.each(ACCEPTED)(
-    'a change in GraphQL with response type %s returns 503 if nothing was changed',
+    'a change over GraphQL with response type %s returns 503 if nothing was changed',
     async (accept) => {
       const response = await ask(
         alice,

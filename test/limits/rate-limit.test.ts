@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, rateLimitHeaders } from '../../src/limits/rate
 
 const MINUTE = 60_000;
 
-/** A rate limiter whose clock only moves with `pass`. */
+/** A rate limiter with a clock that only moves with `pass`. */
 function limiterWithClock(maxKeys?: number) {
   let time = 1_000_000;
   const limiter = createMemoryRateLimiter({ now: () => time, ...(maxKeys && { maxKeys }) });
@@ -120,7 +120,7 @@ describe('the rate limit', () => {
     expect(await take('a', 60, 1000)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  test('is separate for each key, and a changed limit applies from the next request', async () => {
+  test('is separate for each key, and a changed limit applies starting with the next request', async () => {
     const { takeMany } = limiterWithClock();
     expect(await takeMany(60, 60, 'a')).toBe(60);
     expect(await takeMany(60, 60, 'b')).toBe(60);

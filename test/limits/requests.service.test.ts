@@ -12,7 +12,7 @@ async function exhaust(user: TestUser, times: number) {
   return answers.map(({ status }) => status);
 }
 
-describe('requests of an account', () => {
+describe('requests from an account', () => {
   test('are limited by its tier, and a rejected one gets 429 with Retry-After', async () => {
     const starter = await app.user('starter', 'STARTER');
     const statuses = await exhaust(starter, 70);

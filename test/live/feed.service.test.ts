@@ -173,7 +173,7 @@ describe('a feed without a cursor', () => {
     expect(await untilNow(items)).toEqual([written]);
   });
 
-  test('shows events once, even if they are committed in a different order than written', async () => {
+  test('shows events once, even if they are committed in a different order than they were written', async () => {
     const items = await events();
     const slow = await begin();
     const first = await insertEvent(slow);
@@ -184,7 +184,7 @@ describe('a feed without a cursor', () => {
     expect(await untilNow(items)).toEqual([]);
   });
 
-  test('shows rows of savepoints and of several events in one transaction', async () => {
+  test('shows rows from savepoints and from several events in one transaction', async () => {
     const items = await events();
     const writer = await begin();
     const written = [await insertEvent(writer)];
@@ -198,7 +198,7 @@ describe('a feed without a cursor', () => {
     expect(await untilNow(items)).toEqual(written);
   });
 
-  test('does not show events of a transaction that was rolled back', async () => {
+  test('does not show events from a transaction that was rolled back', async () => {
     const items = await events();
     const writer = await begin();
     await insertEvent(writer);
@@ -207,7 +207,7 @@ describe('a feed without a cursor', () => {
     expect(await untilNow(items)).toEqual([]);
   });
 
-  test('shows events from machines whose clocks differ', async () => {
+  test('shows events from machines with different clocks', async () => {
     const items = await events();
     const written = [
       await insertEvent(db.pool, { id: eventIdAt(Date.now() + 600_000) }),
@@ -280,7 +280,7 @@ describe('a feed from a cursor', () => {
     expect(await untilNow(second)).toEqual([]);
   });
 
-  test('continues from the cursor of another database cluster with other transaction IDs', async () => {
+  test('continues from the cursor of another database cluster with different transaction IDs', async () => {
     const first = await events();
     await insertEvent();
     const cursor = await cursorAfter(first, 1);
@@ -448,7 +448,7 @@ describe('a feed with a filter', () => {
 
 describe('access to feeds', () => {
   test.each(['events', 'deliveries'] as const)(
-    '%s of missing projects and of other accounts are not found',
+    '%s of missing projects and other accounts are not found',
     async (kind) => {
       const mallory = await createUser();
       const key: Viewer = {

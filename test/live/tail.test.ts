@@ -46,7 +46,7 @@ describe('a tail', () => {
   const pace = fc.record({ actionsPerRead: fc.nat(6), itemsUntilCut: fc.option(fc.nat(4)) });
 
   // Only a client that is cut off within the rows of one transaction gets rows again.
-  test('shows every committed row and every state of it once, no matter how often the client is cut off', async () => {
+  test('shows every committed row and each of its states once, no matter how often the client is cut off', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(action, { minLength: 60, maxLength: 200 }),
@@ -151,7 +151,7 @@ describe('a tail', () => {
     table.commit(1);
   }
 
-  test('repeats nothing while a transaction stays open for long', async () => {
+  test('repeats nothing while a transaction stays open for a long time', async () => {
     const table = createSimulatedTable(10);
     let progress = table.beginning();
     table.begin(0);
@@ -221,7 +221,7 @@ describe('a tail', () => {
 describe('reading the table', () => {
   const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
 
-  test('does not read rows older than the longest transaction, or old rows at all if nothing happened since', async () => {
+  test('does not read rows older than the longest transaction, or old rows at all if nothing has happened since', async () => {
     const requests: LookRequest[] = [];
     const position = { milliseconds: 995_000, id: newId('Delivery') };
     const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };

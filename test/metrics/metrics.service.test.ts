@@ -81,7 +81,7 @@ describe('the metrics count a paid request', () => {
   });
 });
 
-test('operations are counted by type and outcome, and their errors by code, also in REST', async () => {
+test('operations are counted by type and outcome, and their errors by code, including over REST', async () => {
   const owner = await app.user('bob');
   const before = await readMetrics(app.url);
   await owner.graphql('{ projects(first: 1) { nodes { id } } }');

@@ -126,7 +126,7 @@ test('a setup with nothing to do neither waits nor runs anything', async () => {
   await expect(readdir(join(folder, '.setup'))).rejects.toThrow('ENOENT');
 });
 
-test('the setup after a crashed one waits for the npm that still runs, and then takes over', async () => {
+test('the setup after a crashed one waits for the npm process that is still running, and then takes over', async () => {
   const first = start();
   await npmHasRun(1);
   first.process.kill('SIGKILL');

@@ -57,7 +57,7 @@ describe('without SECRET_KEYS', () => {
   });
   afterEach(() => rm(dataDir, { recursive: true }));
 
-  test('a key is created once, readable only by its owner, and read at the next start', async () => {
+  test('a key is created once, readable only by its owner, and read on the next start', async () => {
     const nested = join(dataDir, 'not/there/yet');
     const first = await loadKeyring({ dataDir: nested });
     const second = await loadKeyring({ dataDir: nested });

@@ -77,7 +77,7 @@ describe('the hidden parts of a URL', () => {
     ['a value in JSON', '"p\\u00e4ssw\\u00f6rd 1"'],
     ['a value in base64', Buffer.from('pässwörd 1').toString('base64')],
     ['a short value with its name', 'short=xyz'],
-  ])('are masked in other texts: %s', (_what, text) => {
+  ])('are masked in other text: %s', (_what, text) => {
     expect(scrub(`before ${text} after`, [url])).toMatch(/^before "?••••"? after$/);
   });
 

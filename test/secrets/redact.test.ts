@@ -49,7 +49,7 @@ describe('scrub', () => {
     }
   });
 
-  test('masks a secret at any place and in any encoding', () => {
+  test('masks a secret anywhere and in any encoding', () => {
     const spellings = [
       (text: string) => text,
       encodeURIComponent,

@@ -49,7 +49,7 @@ describe('the secret box', () => {
   });
 
   test.each(['|', ',', '.', '\0', '","', '":"'])(
-    'distinguishes cells whose names contain %j at different places',
+    'distinguishes cells whose names contain %j in different places',
     (separator) => {
       const sealed = box.seal('secret', { ...CONTEXT, table: `a${separator}b`, column: 'c' });
       expect(() => box.open(sealed, { ...CONTEXT, table: 'a', column: `b${separator}c` })).toThrow('altered');

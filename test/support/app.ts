@@ -81,7 +81,7 @@ export async function startTestApp(
   };
 }
 
-/** Returns a caller of a service with this credential. */
+/** Returns a caller for a service, with this credential. */
 export function caller(url: string, subject: string, token: string): TestUser {
   const authorization = `Bearer ${token}`;
   return {

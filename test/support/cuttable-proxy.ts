@@ -14,7 +14,7 @@ export type CuttableProxy = {
   close(): Promise<void>;
 };
 
-/** Starts a TCP proxy whose connections can be cut, like those of a failing network. */
+/** Starts a TCP proxy with connections that can be cut, as in a failing network. */
 export async function startCuttableProxy(targetUrl: string): Promise<CuttableProxy> {
   const { hostname, port } = new URL(targetUrl);
   const sockets = new Set<Socket>();

@@ -19,7 +19,7 @@ export const GOOD = {
   webhook: { url: 'https://hooks.example.com/in', eventTypes: ['*'] },
 };
 
-/** Creates a resource with REST, and expects status 201. */
+/** Creates a resource over REST, and expects status 201. */
 export async function create<T extends Resource = Resource>(user: TestUser, path: string, body: Fields): Promise<T> {
   const { status, body: created } = await user.rest<T>('POST', path, body);
   expect(status, JSON.stringify(created)).toBe(201);

@@ -20,7 +20,7 @@ const SECRET_KEYS = `bench:${Buffer.alloc(32, 7).toString('base64')}`;
 const MIGRATIONS = join(import.meta.dirname, '../../../prisma/migrations');
 const LOAD_CHUNK = 5_000;
 
-/** Tollgate as it runs with `ROLES=worker`, with its log discarded, and its event service to publish with. */
+/** Tollgate as it runs with `ROLES=worker`, with its log discarded, plus its event service for publishing. */
 export async function createEngine({ databaseUrl, urls, otherUrls = [] }: EngineOptions): Promise<Engine> {
   let statements = 0;
   const { query } = pg.Client.prototype;

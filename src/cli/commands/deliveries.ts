@@ -15,7 +15,7 @@ import { STATUSES, statusOf } from '../statuses.ts';
 type FilterOptions = { status?: string; eventType?: string; since?: string };
 type ShownDelivery = Extract<NonNullable<CliDeliveryQuery['node']>, { __typename: 'Delivery' }>;
 
-/** Responses slower than this are explained. */
+/** Responses slower than this get an explanation. */
 const SLOW_MILLISECONDS = 1000;
 
 export function addDeliveries(program: Command): void {
@@ -82,13 +82,13 @@ function explanationLines(explanation: ShownDelivery['explanation']): string[] {
   const isSlow = (slowestPhaseMs ?? 0) >= SLOW_MILLISECONDS;
   return [
     `why:   ${summary}`,
-    ...(isSlow ? [`slow:  ${phase} took ${slowestPhaseMs} ms of the last attempt`] : []),
+    ...(isSlow ? [`slow:  ${phase} took ${slowestPhaseMs} ms in the last attempt`] : []),
     `next:  ${next}`,
     ...(advice ? [`to do: ${advice}`] : []),
   ];
 }
 
-/** Prints the commands to standard output, so that you can save them, and explains their variables on stderr. */
+/** Prints the commands to standard output so that you can save them, and explains their variables on stderr. */
 function printCurl({ id, explanation: { curl, curlVariables } }: ShownDelivery): void {
   if (curl === null) throw new Failure('refused', `The request for ${id} cannot be shown without exposing secrets.`);
   for (const { name, description } of curlVariables) note(`${name}: ${description}`);

@@ -8,7 +8,7 @@ export function addDoctor(program: Command): void {
     .description('check everything the service needs; run it on the same machine, with the same environment')
     .option('--json', 'print one JSON value per line')
     .action(async (options: { json?: boolean }) => {
-      // Loads much of the service. Other commands shouldn't wait for that.
+      // Loads most of the service. Other commands shouldn't have to wait for that.
       const { examine } = await import('../doctor/examine.ts');
       for await (const finding of examine(process.env)) {
         if (options.json) printJson(finding);

@@ -82,7 +82,7 @@ async function forward(event: CliEventFragment, url: URL, secret: string, signal
   }
 }
 
-/** Depends only on the credential and the project, so you configure it once. It doesn't reveal the credential. */
+/** Depends only on the credential and the project, so you only configure it once. It doesn't reveal the credential. */
 function sessionSecret(credential: string, projectId: string): string {
   return `whsec_${createHmac('sha256', credential).update(`tollgate listen v1 ${projectId}`).digest('base64')}`;
 }

@@ -9,11 +9,11 @@ import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
-/** Destinations reject webhooks if the clock is further off (Standard Webhooks). */
+/** Destinations reject webhooks if the clock is off by more than this (Standard Webhooks). */
 const MAX_SKEW_SECONDS = { ok: 30, warning: 300 };
 const quiet = pino({ level: 'silent' });
 
-/** The key type of each algorithm: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864. */
+/** The key type for each algorithm: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864. */
 const KEY_TYPES: readonly [algorithm: RegExp, keyType: string][] = [
   [/^(RS|PS)/, 'RSA'],
   [/^ES/, 'EC'],
@@ -150,7 +150,7 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
   }
 }
 
-/** Checks outgoing connections with the first URL in the configuration, and compares clocks with it. */
+/** Checks outgoing connections using the first URL in the configuration, and compares that server's clock with ours. */
 export async function checkWayOut({ config, egress }: Surroundings): Promise<Finding[]> {
   const { ok, failed } = findingsOf('outgoing connections');
   const url =
@@ -169,12 +169,12 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
     return [ok(`${origin} responds`), skewOf(answer)];
   } catch (error) {
     const advice = ADVICE[error instanceof EgressError ? error.errorClass : ''];
-    return [failed(`${origin}: ${messageOf(error)}`, advice ?? 'Check the firewall and network of this machine.')];
+    return [failed(`${origin}: ${messageOf(error)}`, advice ?? "Check this machine's firewall and network.")];
   }
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  dns_error: 'Check the host name and the DNS resolver of this machine (/etc/resolv.conf).',
+  dns_error: "Check the host name and this machine's DNS resolver (/etc/resolv.conf).",
   target_not_allowed: 'It resolves to a non-public address. In development, add that to EGRESS_ALLOW.',
   tls_error:
     'Its certificate is invalid. Check its host name and expiration date, or set NODE_EXTRA_CA_CERTS for your own CA.',
@@ -186,7 +186,7 @@ function skewOf({ headers }: EgressResponse): Finding {
   if (Number.isNaN(theirs)) return ok('skipped: no external server returned the time');
   const seconds = Math.round(Math.abs(Date.now() - theirs) / 1000);
   if (seconds <= MAX_SKEW_SECONDS.ok) return ok('matches the external server');
-  const message = `It differs from the external server by ${seconds} s.`;
+  const message = `It differs from the external server's clock by ${seconds} s.`;
   const advice =
     'Synchronize this machine with NTP. Otherwise tokens are rejected, and destinations reject webhooks that are off by more than 300 s.';
   return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);

@@ -5,8 +5,8 @@ import { describeEvent } from './message.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
 /**
- * What on-call tools share: one alert per endpoint, opened by failures that the seller or this service must fix and
- * closed by the next settled payment. With one alert per event, every failed request would wake somebody up.
+ * Code shared by on-call tools: one alert per endpoint, opened by failures that the seller or this service must fix,
+ * and closed by the next settled payment. With one alert per event, every failed request would wake someone up.
  */
 export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'payment.settled' }>;
 
@@ -30,7 +30,7 @@ export const UPSTREAM_FAULTS: readonly string[] = [
 export const alertFields = {
   upstreamFailureCount: textField({
     title: 'Upstream failures before an alert',
-    description: `Number of 5xx responses and timeouts from an endpoint's upstream that opens an alert. Default: ${UPSTREAM_FAILURE_COUNT}.`,
+    description: `How many 5xx responses and timeouts from an endpoint's upstream open an alert. Default: ${UPSTREAM_FAILURE_COUNT}.`,
     example: String(UPSTREAM_FAILURE_COUNT),
     pattern: /^[1-9]\d{0,2}$/,
     hint: 'Must be a whole number from 1 to 999.',
@@ -61,15 +61,15 @@ export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): H
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
- * Whether a failed payment opens the endpoint's alert. An opening is announced before it is sent, so a payment that
- * settles in the meantime knows there is an alert to close. The request that reaches the vendor last closes it.
+ * Whether a failed payment opens the endpoint's alert. An alert is announced before it is sent, so a payment that
+ * settles in the meantime knows that there is one to close. Whichever request reaches the vendor last closes it.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber } = context;
   const fault = faultOf(event);
   if (!fault) return { skip: 'No alert opened: the buyer caused this failure.' };
   if (history?.settledAt) {
-    // An earlier attempt without a response may have opened the alert.
+    // An earlier attempt that got no response may have opened the alert.
     return attemptNumber > 1 ? 'close' : { skip: 'No alert opened: a later payment at this endpoint settled.' };
   }
   const openedBy = memory[memoryKey(event)] ?? '';
@@ -87,7 +87,7 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
   return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
 }
 
-/** Who is at fault: the seller's upstream, whose failures are counted, or settlement. Undefined for the buyer. */
+/** Who is at fault: the seller's upstream (its failures are counted) or settlement. Undefined for the buyer. */
 function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
   const { stage, reason, upstreamStatusCode = 0 } = data;
   if (stage === 'settle' || reason.startsWith('facilitator_')) return 'settlement';
@@ -96,7 +96,7 @@ function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
     : undefined;
 }
 
-/** The largest number of these times, including `at`, that fit into a window of `minutes`. */
+/** The largest number of these times, including `at`, that fits within a window of `minutes`. */
 function mostAround(at: string, timestamps: readonly string[], minutes: number): number {
   const times = timestamps.map((timestamp) => Date.parse(timestamp));
   const own = Date.parse(at);
@@ -121,8 +121,8 @@ export function testAlertKey(connectorId: string): string {
 
 /**
  * What to remember once the vendor has accepted the event. For an open alert, the time of its newest failure. For a
- * closed alert, an empty string, which means forget, and the time it was closed, because earlier failures don't open
- * another.
+ * closed alert, an empty string (meaning forget) and the time it was closed, because failures before then don't open
+ * another alert.
  *
  * @param closedAt when the payment that closed the alert settled.
  */
@@ -140,7 +140,7 @@ export function alertMemory(
 }
 
 /**
- * The reason a settled payment must not close the endpoint's alert, or undefined if it may. Only alerts that this
+ * Why a settled payment must not close the endpoint's alert, or undefined if it may. Only alerts that this
  * connector opened are closed, because the key may be in use elsewhere. Events can arrive out of order, and a payment
  * that settled before the failure doesn't show that the problem is solved.
  */
@@ -158,7 +158,7 @@ export function alertSummary(event: ConnectorEvent, context: BuildContext, maxLe
   return shorten(title + path, maxLength);
 }
 
-/** The facts and ids of the event under fixed names. Values are at most 200 UTF-16 units long. */
+/** The event's facts and ids under fixed names. Values are at most 200 UTF-16 units long. */
 export function alertDetails(event: ConnectorEvent, context: BuildContext): Record<string, string> {
   const { facts } = describeEvent(event, context);
   return {

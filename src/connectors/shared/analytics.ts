@@ -16,7 +16,7 @@ const EVENT_NAMES: Record<EventKind, string> = {
 
 /**
  * The properties to send, and their names. Amounts are left out, because only settled payments count as revenue. Prices
- * and milestones stay text so that no report adds them up. No property may be called `token`, which Mixpanel would read
+ * and milestones stay as text, so no report adds them up. No property may be called `token`, which Mixpanel would read
  * as the project token.
  */
 const PROPERTY_NAMES: Readonly<Record<string, string>> = {
@@ -65,8 +65,8 @@ export function eventProperties(
 }
 
 /**
- * The user behind an event: the payer's wallet in lower case, or else the customer. A payment by an unknown payer
- * counts as its own user, so that strangers aren't merged into one busy user. Undefined for events that the seller
+ * The user behind an event: the payer's wallet in lowercase, or else the customer. A payment by an unknown payer
+ * counts as its own user, so strangers aren't merged into one busy user. Undefined for events that the seller
  * caused and for test events.
  */
 export function actorOf(event: ConnectorEvent): string | undefined {

@@ -14,18 +14,18 @@ export type Booking = {
   /** The event id, which marks a booking as ours. */
   reference: string;
   /**
-   * The document's number, at most 21 characters (the limit of QuickBooks). It is derived from the project and the day or
-   * payment, not from the connector, so a second connector or a replay gets the same number.
+   * The document's number, at most 21 characters (the limit of QuickBooks). It is derived from the project and the day
+   * or payment, not the connector, so a second connector or a replay gets the same number.
    */
   number: string;
-  /** The number of the day's total. Once that is booked, payments of the day must not be booked. */
+  /** The number of the document with the day's total. Once that is booked, the day's payments must not be booked. */
   dayNumber: string;
   isDayTotal: boolean;
 };
 
 const MAX_DESCRIPTION_LENGTH = 400;
 
-/** A daily summary includes the day's payments, so single payments are booked only if no summaries are. */
+/** A daily summary includes the day's payments, so individual payments are booked only if summaries aren't. */
 export function booksKind(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
   return kind === 'revenue.daily_summary' || (kind === 'payment.settled' && !selected.has('revenue.daily_summary'));
 }
@@ -48,9 +48,9 @@ export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
 }
 
 /**
- * The outcome if documents that are already in the books prevent a booking, or undefined if none do. Nothing is booked
- * twice: not by a replay, not by a second connector, and not on a day whose payments were booked individually before
- * daily summaries were selected.
+ * The outcome if documents already in the books prevent a booking, or undefined if none do. Nothing is booked twice:
+ * not by a replay, not by a second connector, and not on a day with payments that were booked individually before daily
+ * summaries were selected.
  */
 export function judgeBooked(
   booking: Booking,
@@ -67,7 +67,7 @@ export function judgeBooked(
   if (documents.length === 0) return undefined;
   return {
     kind: 'drop',
-    reason: `Not booked: some payments of ${date} are already booked individually. Book the rest of that day manually.`,
+    reason: `Not booked: some payments from ${date} are already booked individually. Book the rest of that day manually.`,
   };
 }
 
@@ -89,7 +89,7 @@ function booking(
   };
 }
 
-/** A hash of `text` as `length` upper-case letters and digits. */
+/** A hash of `text` as `length` uppercase letters and digits. */
 function digest(text: string, length: number): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return BigInt(`0x${hex}`).toString(36).toUpperCase().padStart(50, '0').slice(-length);

@@ -7,7 +7,7 @@ const MAX_REASON_LENGTH = 200;
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 429]);
 
 export type StatusOptions = {
-  /** The statuses that mean delivered. Default: every 2xx. */
+  /** The statuses that count as delivered. Defaults to every 2xx. */
   expected?: readonly number[];
   /** The vendor's error message, passed through `vendorText`. It is appended to the reason. */
   detail?: string;
@@ -16,7 +16,7 @@ export type StatusOptions = {
 };
 
 /**
- * What the status alone means. An expected 2xx is delivered; 408, 429 and 5xx are retried (not before `Retry-After`);
+ * What a status means by itself. An expected 2xx is delivered; 408, 429 and 5xx are retried (not before `Retry-After`);
  * 401 and 403 pause, because the credentials were rejected; 404 and 410 disable, because the destination no longer
  * exists. Everything else is dropped, including redirects, which are never followed.
  *
@@ -51,12 +51,12 @@ export function retry(text: string, afterSeconds?: number): Outcome {
   return { kind: 'retry', reason: reason(text), afterSeconds: whole };
 }
 
-/** The `Retry-After` of a response in seconds; undefined if missing or invalid. */
+/** A response's `Retry-After` in seconds; undefined if missing or invalid. */
 export function retryAfterSeconds(response: ConnectorResponse, now?: Date): number | undefined {
   return parseRetryAfter(response.headers, now?.getTime());
 }
 
-/** The result of a failed probe, with the reason a delivery would get. */
+/** A failed probe's result, with the same reason as for a delivery. */
 export function failedProbe(service: string, outcome: Outcome): ProbeOutcome {
   return { ok: false, message: 'reason' in outcome ? outcome.reason : `Unexpected response from ${service}.` };
 }

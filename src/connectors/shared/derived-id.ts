@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The id of an event at the vendor: 32 lower-case hex characters, the same on every attempt, so that the vendor can drop
+ * The vendor's id for an event: 32 lowercase hex characters, the same on every attempt, so the vendor can drop
  * duplicates. It includes the connector because some vendors (such as Segment) deduplicate across all their customers,
  * and two connectors must each deliver their own copy.
  */

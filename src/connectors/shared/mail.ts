@@ -42,7 +42,7 @@ export function splitMailboxes(list: string): string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
-/** A config field for one sender or recipient. */
+/** A config field for a single sender or recipient. */
 export function mailboxField(meta: FieldMeta) {
   return z
     .string()

@@ -15,7 +15,7 @@ export type Fact = { label: string; value: string };
 export type Message = {
   heading: string;
   detail: string;
-  /** Heading and detail in one line, at most 150 UTF-16 units. */
+  /** Heading and detail on one line, at most 150 UTF-16 units. */
   title: string;
   tone: Tone;
   /** At most 8, without empty values. */
@@ -45,7 +45,7 @@ const NETWORK_NAMES: Readonly<Record<string, string>> = {
   'eip155:84532': 'Base Sepolia (test network)',
 };
 
-/** Describes an event for people. The same event gives the same message on every attempt. */
+/** Describes an event for people. The same event produces the same message on every attempt. */
 export function describeEvent(
   event: ConnectorEvent,
   context: Pick<BuildContext, 'projectName' | 'consoleUrl'>,

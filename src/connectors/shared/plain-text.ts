@@ -1,6 +1,7 @@
 /**
  * Makes untrusted text safe to show: one line, without control characters, invisible characters or direction overrides
- * (which make a reader see something other than what was sent). The two joiners stay: several scripts and emoji need them.
+ * (which make readers see something other than what was sent). The two joiners stay, because several scripts and emoji
+ * need them.
  */
 export function oneLine(text: string): string {
   return text
@@ -17,8 +18,8 @@ export function shorten(text: string, maxLength: number): string {
 }
 
 /**
- * Escapes character by character and cuts so that the escaped text has at most `maxLength` UTF-16 units. Cutting after
- * escaping could leave half an escape behind.
+ * Escapes character by character, and cuts the text when the escaped form would exceed `maxLength` UTF-16 units.
+ * Cutting after escaping could leave half an escape behind.
  */
 export function escapeWithin(text: string, escapeCharacter: (character: string) => string, maxLength: number): string {
   const escaped = Array.from(text, escapeCharacter);

@@ -2,19 +2,21 @@ import type { ConnectorEvent } from '../definition.ts';
 
 /**
  * An event as a table row. The keys are the column names that sellers create (see docs/connectors), so every data
- * connector stores an event under the same names.
+ * connector uses the same names.
  */
 export type EventRow = {
   event_id: string;
-  /** The event type, with the prefix `test.` for test events so that no sum over a type counts them. */
+  /** The event type, prefixed with `test.` for test events, so no sum over a type counts them. */
   kind: string;
-  /** ISO 8601 UTC. A daily summary gets the end of its day, so it falls into the partition it describes. */
+  /** ISO 8601 UTC. A daily summary gets the end of its day, so it lands in the partition for that day. */
   occurred_at: string;
   payment_id: string | null;
   endpoint_id: string | null;
-  /** The payer's address in lower case, because databases compare text by its bytes. */
+  /** The payer's address in lowercase, because databases compare text byte by byte. */
   customer: string | null;
-  /** Only for `payment.*`. A payment has one row as verified and one as settled, so sums must filter on one type. */
+  /**
+   * Only for `payment.*`. A payment has one row for `verified` and one for `settled`, so sums must filter on one type.
+   */
   amount_usd: string | null;
   amount_atomic: string | null;
   currency: string | null;
@@ -45,8 +47,8 @@ export function eventRow(event: ConnectorEvent): EventRow {
 }
 
 /**
- * The payload as JSON of at most `maxLength` characters. If it is longer, its longest texts are cut, so that the result
- * is still valid JSON and can be queried.
+ * The payload as JSON of at most `maxLength` characters. If it is longer, its longest strings are cut, so the result is
+ * still valid JSON and can be queried.
  */
 export function payloadJson(payload: Record<string, unknown>, maxLength = Number.POSITIVE_INFINITY): string {
   for (const textLength of [Number.POSITIVE_INFINITY, 1000, 200, 40]) {
@@ -58,7 +60,7 @@ export function payloadJson(payload: Record<string, unknown>, maxLength = Number
   return '{"truncated":true}';
 }
 
-// PostgreSQL rejects NUL and half of a surrogate pair, and one such row would block a whole batch.
+// PostgreSQL rejects NUL and half surrogate pairs, and one such row would block a whole batch.
 function storable<T>(value: T): T {
   if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed() as T;
   if (Array.isArray(value)) return value.map(storable) as T;

@@ -11,7 +11,7 @@ const URLS = {
 } as const;
 // Amplitude truncates longer strings.
 const MAX_TEXT_LENGTH = 1024;
-// The wait after a 429 in Amplitude's documentation.
+// How long to wait after a 429, according to Amplitude's documentation.
 const THROTTLE_SECONDS = 30;
 const DAILY_QUOTA_SECONDS = 60 * 60;
 
@@ -50,7 +50,7 @@ export const amplitude = defineConnector({
         events: [
           {
             event_type: event.test ? 'connector.test' : event.type,
-            // Amplitude throttles single busy users, so payments by unknown payers never share one.
+            // Amplitude throttles individual busy users, so payments by unknown payers never share a user.
             user_id: actorOf(event) ?? event.projectId,
             insert_id: derivedId(event.id, connectorId),
             time: Date.parse(event.timestamp),
@@ -74,7 +74,7 @@ export const amplitude = defineConnector({
         return { kind: 'drop', reason: 'Amplitude returned 200 but ingested no event.' };
       }
       case 400:
-        // A wrong key and an unacceptable event both return 400.
+        // An invalid key and a rejected event both return 400.
         if (/api.?key/i.test(detail) || valueAt(json, 'missing_field') === 'api_key') {
           return { kind: 'pause', reason: 'Amplitude rejected the API key (HTTP 400). Replace it.' };
         }

@@ -6,7 +6,7 @@ import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../s
 import { eventRow, payloadJson } from '../shared/row.ts';
 import { classifyGoogleError } from './google-error.ts';
 
-/** BigQuery returns 404 for a new table for some minutes, so the first attempts wait for it. */
+/** BigQuery returns 404 for a few minutes after a table is created, so the first attempts wait for it. */
 const NEW_TABLE_ATTEMPTS = 3;
 const NEW_TABLE_WAIT_SECONDS = 300;
 const TRANSIENT_ROW_REASONS: ReadonlySet<string> = new Set([
@@ -18,7 +18,7 @@ const TRANSIENT_ROW_REASONS: ReadonlySet<string> = new Set([
   'quotaExceeded',
 ]);
 
-/** The columns of the table (docs/connectors/bigquery.md). BigQuery silently drops values of missing columns. */
+/** The table's columns (docs/connectors/bigquery.md). BigQuery silently drops values for missing columns. */
 const COLUMNS = [
   'event_id',
   'kind',

@@ -110,7 +110,7 @@ export const datadog = defineConnector({
   },
 });
 
-/** Only tags with few distinct values, because Datadog charges by their number. So no wallets. */
+/** Only tags with few distinct values, so no wallets: Datadog charges by the number of values. */
 function tags(event: ConnectorEvent): string[] {
   const { endpointId, network } = event.data as Readonly<Record<string, string | undefined>>;
   return [
@@ -122,7 +122,7 @@ function tags(event: ConnectorEvent): string[] {
   ];
 }
 
-/** Groups the events of an endpoint. */
+/** Groups an endpoint's events. */
 function aggregationKey(event: ConnectorEvent): string {
   if (event.test) return 'tollgate:test';
   return `tollgate:${'endpointId' in event.data ? event.data.endpointId : event.projectId}`;

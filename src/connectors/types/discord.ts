@@ -49,7 +49,7 @@ const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   40333: retry('Discord is blocking requests from this service.', BLOCKED_RETRY_SECONDS),
   50027: { kind: 'pause', reason: 'Discord rejected the token in the webhook URL. Copy the URL again.' },
   50083: { kind: 'disable', reason: 'The Discord thread is archived or locked.' },
-  200000: { kind: 'drop', reason: 'The moderation settings of the Discord server blocked the message.' },
+  200000: { kind: 'drop', reason: "The Discord server's moderation settings blocked the message." },
   220001: { kind: 'pause', reason: 'This is a forum channel. Append ?thread_id=<id> to the webhook URL.' },
   240000: { kind: 'drop', reason: "Discord's link filter blocked the message." },
 };
@@ -80,7 +80,7 @@ export const discord = defineConnector({
 
 /**
  * Rebuilds the URL with an API version: without one, Discord uses the deprecated version 6. `wait=true` makes Discord
- * respond after it has stored the message; without it, lost and stored messages get the same response.
+ * respond only after it has stored the message. Otherwise, lost and stored messages get the same response.
  */
 function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute: boolean): ConnectorRequest {
   const pasted = new URL(webhookUrl);
@@ -94,7 +94,7 @@ function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute:
     url: url.href,
     headers: {
       ...(execute && { 'content-type': 'application/json' }),
-      // Discord may block clients whose user agent has a different format.
+      // Discord may block clients if their user agent has a different format.
       'user-agent': 'DiscordBot (https://tollgate.example, 1.0)',
     },
   };
@@ -156,7 +156,7 @@ function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Messa
   };
 }
 
-/** Escapes Markdown so that data shows up unchanged: no formatting, links or lists. */
+/** Escapes Markdown so that data shows up unchanged, without formatting, links or lists. */
 function markdown(text: string, maxLength: number): string {
   return escapeWithin(text, escapeMarkdown, maxLength)
     .replace(/^([-+])(?=\s)/, '\\$1')

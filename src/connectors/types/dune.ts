@@ -165,13 +165,13 @@ function handleOf(response: ConnectorResponse): string | undefined {
   return typeof handle === 'string' && /^[\w-]{1,128}$/.test(handle) ? handle : undefined;
 }
 
-/** Whether the table exists now. Dune may report an existing table in several ways. */
+/** Whether the table exists now. Dune reports an existing table in several ways. */
 function isCreated(response: ConnectorResponse): boolean {
   if (response.statusCode === 200 || response.statusCode === 201) return true;
   return [400, 409, 422].includes(response.statusCode) && /already.?exist/i.test(response.body);
 }
 
-/** A free plan may not offer private tables. A table is made public only if the seller chose that. */
+/** A free plan may not include private tables. A table is made public only if the seller chose that. */
 function classifyCreateFailure(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const isAboutPrivacy = config.visibility !== 'public' && /private/i.test(response.body);
   if (isAboutPrivacy && response.statusCode >= 400 && response.statusCode < 500) {

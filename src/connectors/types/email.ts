@@ -51,7 +51,7 @@ export const email = defineConnector({
       url: `${HOSTS[region]}/v3/mail/send`,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        // One personalization per recipient, so that they don't see each other's addresses.
+        // One personalization per recipient, so recipients don't see each other's addresses.
         personalizations: to.map((recipient) => ({ to: [parseMailbox(recipient)] })),
         from: parseMailbox(from),
         subject: mail.subject,

@@ -21,7 +21,9 @@ const QUOTA_REASONS: ReadonlySet<string> = new Set([
 
 export type GoogleError = { reasons: string[]; message: string };
 
-/** The reasons and message of a Google API error (https://cloud.google.com/apis/design/errors), empty if there are none. */
+/**
+ * The reasons and message of a Google API error (https://cloud.google.com/apis/design/errors). Empty if there are none.
+ */
 export function googleError(body: string, secrets: readonly string[]): GoogleError {
   const error = valueAt(parseJson(body), 'error');
   const entries = [valueAt(error, 'errors'), valueAt(error, 'details')].flatMap((list) =>

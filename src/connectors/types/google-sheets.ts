@@ -16,9 +16,9 @@ import { classifyGoogleError, googleError } from './google-error.ts';
 
 const DEFAULT_SHEET = 'Sheet1';
 /**
- * The read-back starts this many rows above the last row we wrote, in case rows were deleted. If that row is unknown, it
- * reads the end of the grid, where a new sheet has 1,000 blank rows. It never reads the whole column, because the size of
- * responses is limited.
+ * The read-back starts this many rows above the last row we wrote, in case rows were deleted. If that row is unknown,
+ * it reads the end of the grid, where a new sheet has 1,000 blank rows. It never reads the whole column, because
+ * response size is limited.
  */
 const ROWS_ABOVE_LAST_WRITTEN = 1000;
 const ROWS_ABOVE_END_OF_GRID = 1900;
@@ -54,7 +54,7 @@ export const googleSheets = defineConnector<Config>({
   documentationUrl: 'https://developers.google.com/workspace/sheets/api/guides/authorizing',
   config,
   carries: () => true,
-  // Google allows 60 writes per minute per user, so rows are collected for some seconds and written together.
+  // Google allows 60 writes per minute per user, so rows are collected for a few seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },
   timeoutSeconds: 30,
 
@@ -138,7 +138,7 @@ function findTabs(config: Config, step?: string): ConnectorRequest {
   };
 }
 
-/** The number of rows of each sheet, by title. */
+/** The number of rows in each sheet, by title. */
 function tabsOf(response: ConnectorResponse): Map<unknown, number> {
   const sheets = valueAt(parseJson(response.body), 'sheets');
   if (!Array.isArray(sheets)) return new Map();
@@ -158,7 +158,7 @@ function cells(event: ConnectorEvent, context: BuildContext): (string | number)[
     row.occurred_at,
     text(row.endpoint_id),
     text(row.customer),
-    // RAW stores a string as text, which SUM ignores. A number with up to 6 decimals is exact enough for a sheet.
+    // RAW stores a string as text, which SUM ignores. A number with up to 6 decimals is precise enough for a sheet.
     row.amount_usd === null ? '' : Number(row.amount_usd),
     text(row.currency),
     text(row.network),

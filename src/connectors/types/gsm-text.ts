@@ -18,7 +18,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 
 /**
  * Reduces text to ASCII in the GSM 7-bit alphabet. A single other character would switch the whole SMS to UCS-2, which
- * fits 70 characters instead of 160. Accents are dropped, and characters without an equivalent become `?`.
+ * fits 70 characters instead of 160. Accents are dropped, and characters with no equivalent become `?`.
  */
 export function toGsmText(text: string): string {
   const plain = text.replace(/[‘’`“”–—…→ß₿€]/g, (character) => REPLACEMENTS[character]!);
@@ -28,7 +28,7 @@ export function toGsmText(text: string): string {
     .replace(/[^\x20-\x5f\x61-\x7e\n]+/gu, '?');
 }
 
-/** How many of the 160 characters an ASCII text uses. */
+/** How many of the 160 characters a piece of ASCII text uses. */
 export function gsmLength(text: string): number {
   return Array.from(text).reduce((length, character) => length + (DOUBLE_WIDTH.test(character) ? 2 : 1), 0);
 }

@@ -81,7 +81,7 @@ export const hubspot = defineConnector<Config>({
 /** Totals, never increments, so writing the same event twice changes nothing. */
 function contactProperties(event: ConnectorEvent): Record<string, string> | undefined {
   if (event.type === 'customer.first_payment') {
-    // No total: if this event arrives late, the contact already has a higher one.
+    // Not a total: if this event arrives late, the contact already has a higher one.
     return { [WALLET]: event.data.payer.toLowerCase(), x402_first_payment_at: event.timestamp };
   }
   if (event.type !== 'customer.milestone') return undefined;
@@ -119,7 +119,7 @@ function createProperties(config: Config): ConnectorRequest {
   };
 }
 
-/** Some properties may already exist (207, 409). Writing the contact shows whether that is enough. */
+/** Some properties may already exist (207, 409). Writing the contact shows whether they all do. */
 function afterProperties(
   response: ConnectorResponse,
   event: ConnectorEvent | undefined,

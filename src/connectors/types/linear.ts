@@ -91,7 +91,7 @@ export const linear = defineConnector<Config>({
   },
 });
 
-/** A broken endpoint fails for every payer, so failures with the same reason and day share one issue. */
+/** A broken endpoint fails for every payer, so failures on the same day for the same reason share one issue. */
 function issueKey(event: ConnectorEvent): string {
   if (event.type !== 'payment.failed' || event.test) return event.id;
   return `payment.failed:${event.data.endpointId}:${event.data.reason}:${event.timestamp.slice(0, 10)}`;
@@ -113,7 +113,7 @@ function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
   if (event.type === 'payment.failed') {
     lines.push(
       '',
-      "This is today's first failure with this reason at this endpoint. Further ones won't open another issue today.",
+      "This is today's first failure for this reason at this endpoint. Later ones won't open another issue today.",
     );
   }
   if (message.url) lines.push('', `[Open the event](<${message.url}>)`);
@@ -129,7 +129,7 @@ function graphql(config: Config, query: string, variables: Record<string, unknow
     method: 'POST',
     url: API_URL,
     headers: {
-      // A personal key is sent without the prefix of OAuth tokens.
+      // A personal key is sent without the prefix that OAuth tokens have.
       authorization: config.apiKey.startsWith('lin_api_') ? config.apiKey : `Bearer ${config.apiKey}`,
       'content-type': 'application/json',
     },
@@ -169,7 +169,7 @@ function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: D
   return response.statusCode === 200 ? undefined : classifyByStatus('Linear', response, { expected: [], now });
 }
 
-/** `x-ratelimit-requests-reset` is the time, in milliseconds, when the limit resets. */
+/** `x-ratelimit-requests-reset` is the time when the limit resets, in milliseconds. */
 function waitSeconds(response: ConnectorResponse, now: Date): number {
   const reset = Number(response.headers['x-ratelimit-requests-reset']);
   const untilReset = reset > 0 ? (reset - now.getTime()) / 1000 : RATE_LIMIT_WAIT_SECONDS;

@@ -30,7 +30,7 @@ export const make = defineConnector({
   documentationUrl: 'https://apps.make.com/gateway',
   config,
   carries: () => true,
-  // A scenario with a Webhook response module keeps the connection open until it has run.
+  // A scenario with a Webhook response module keeps the connection open until it finishes.
   timeoutSeconds: 30,
 
   build([event], { webhookUrl }) {
@@ -53,14 +53,14 @@ export const make = defineConnector({
       };
     }
     if (statusCode === 400 && /queue is full/i.test(body)) {
-      return retry('The queue of the Make webhook is full.', after ?? QUEUE_FULL_SECONDS);
+      return retry("The Make webhook's queue is full.", after ?? QUEUE_FULL_SECONDS);
     }
     if (statusCode === 410) {
       return retry('The Make scenario is turned off or was deleted. Turn it on again.', after ?? SWITCHED_OFF_SECONDS);
     }
     if (statusCode === 429) return retry('Make is rate limiting requests.', after ?? THROTTLE_SECONDS);
     if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {
-      // The scenario ran each time, at the seller's cost, and is unlikely to succeed now.
+      // The scenario ran each time, at the seller's expense, and is unlikely to succeed now.
       return {
         kind: 'drop',
         reason: `The Make scenario failed ${MAX_FAILED_RUNS} times for this event. Check its history in Make.`,

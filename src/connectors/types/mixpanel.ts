@@ -44,11 +44,11 @@ export const mixpanel = defineConnector({
         {
           event: eventName(event),
           properties: {
-            // Mixpanel deduplicates events only if name, user, time and this id are all the same.
+            // Mixpanel deduplicates events only if the name, user, time and this id are all the same.
             time: Date.parse(event.timestamp),
             distinct_id: actorOf(event) ?? '',
             $insert_id: derivedId(event.id, connectorId),
-            // Keeps Mixpanel from locating every payer at this server.
+            // Keeps Mixpanel from using this server's location for every payer.
             ip: 0,
             ...eventProperties(event, MAX_TEXT_LENGTH),
             ...(amount === undefined ? {} : { amount, currency: 'USD' }),

@@ -16,7 +16,7 @@ const config = z.strictObject({
     description: 'The Production URL of a Webhook node that accepts POST, in an active workflow.',
     secret: true,
     example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
-    // n8n is often self-hosted, so any public host, port and path is allowed.
+    // n8n is often self-hosted, so any public host, port and path are allowed.
     host: /./,
     path: /^\/(?!.*webhook-test(\/|$))./,
     hint: 'Must be an https Production URL. The Test URL (/webhook-test/) only works once.',
@@ -58,7 +58,7 @@ export const n8n = defineConnector({
   documentationUrl: 'https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/',
   config,
   carries: () => true,
-  // A node that responds when the last node finishes keeps the connection open until the workflow has run.
+  // A node set to respond when the last node finishes keeps the connection open until the workflow ends.
   timeoutSeconds: 30,
 
   build([event], { webhookUrl, authHeaderName = 'authorization', authHeaderValue, signingSecret }) {
@@ -82,7 +82,7 @@ export const n8n = defineConnector({
     const secrets = [webhookUrl, ...longPathSegments(webhookUrl), authHeaderValue, signingSecret];
     const detail = vendorText(valueAt(parseJson(body), 'message'), secrets);
     if (statusCode === 404) {
-      // n8n returns 404 while the workflow is inactive. The URL works again afterwards.
+      // n8n returns 404 while the workflow is inactive. The URL works again once the workflow is active.
       const sentence = 'n8n has no active workflow with a POST webhook at this URL. Activate the workflow';
       return retry(
         `${sentence}${detail ? `. n8n returned: ${detail}` : '.'}`,
@@ -99,7 +99,7 @@ export const n8n = defineConnector({
   },
 });
 
-/** n8n quotes the path of the webhook in errors, and anyone who knows the path can call it. */
+/** n8n quotes the webhook's path in errors, and anyone who knows the path can call it. */
 function longPathSegments(url: string): string[] {
   return new URL(url).pathname.split('/').filter((segment) => segment.length >= 8);
 }

@@ -104,7 +104,7 @@ export const opsgenie = defineConnector<Config>({
     }
     if ((statusCode === 401 || statusCode === 403) && event && otherRegion && region === firstRegion) {
       const request = requestFor(event, settings, context, otherRegion);
-      // A key belongs to one region but doesn't show which. The region that accepts it is remembered.
+      // A key belongs to one region but doesn't show which one. The region that accepts it is remembered.
       if (!('skip' in request)) return { kind: 'next', request };
     }
     if (statusCode === 429) {
@@ -186,7 +186,7 @@ function close(alias: string, settings: Config, region: Region) {
   const url = `${ALERT_URLS[region]}/${encodeURIComponent(alias)}/close?identifierType=alias`;
   return post(
     url,
-    { source: 'tollgate', note: 'A payment at this endpoint settled again.' },
+    { source: 'tollgate', note: 'Payments at this endpoint are settling again.' },
     settings,
     `send:${region}`,
   );
@@ -206,13 +206,13 @@ function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
   };
 }
 
-/** The region to call first, and the one to try if the first rejects the key. */
+/** The region to call first, and the one to try if that one rejects the key. */
 function regions({ region }: Config, memory: ConnectorMemory): [Region, Region?] {
   if (region) return [region];
   return memory.region === 'eu' ? ['eu', 'us'] : ['us', 'eu'];
 }
 
-/** Opsgenie shows the description as HTML in places. */
+/** Opsgenie displays the description as HTML in some places. */
 function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('>', '›');
 }

@@ -41,7 +41,7 @@ const config = z.strictObject({
   }),
   region: choiceField(['us', 'eu'], {
     title: 'Service region',
-    description: 'us (default), or eu if the address of your PagerDuty account ends in eu.pagerduty.com.',
+    description: "us (default), or eu if your PagerDuty account's address ends in eu.pagerduty.com.",
     decidesAddress: true,
   }).optional(),
   ...alertFields,
@@ -95,11 +95,11 @@ export const pagerduty = defineConnector<Config>({
         return { kind: 'next', request: { ...resolve(alertKey(event), settings), step: CLOSE } };
       }
       const closedAt = step === CLOSE ? (history?.settledAt ?? now.toISOString()) : null;
-      const note = 'PagerDuty accepted the event. Rules of the service may still suppress it.';
+      const note = "PagerDuty accepted the event. The service's rules may still suppress it.";
       return { kind: 'delivered', note, remember: alertMemory(event, memory, closedAt) };
     }
     if (response.statusCode === 429) {
-      // PagerDuty documents no Retry-After. It limits calls per minute and asks clients to back off for minutes.
+      // PagerDuty doesn't document `Retry-After`. It limits calls per minute and asks clients to back off for minutes.
       const seconds = attemptNumber <= 3 ? 30 : 300;
       return retry('PagerDuty is rate limiting requests.', retryAfterSeconds(response, now) ?? seconds);
     }
@@ -146,8 +146,8 @@ function change(event: ConnectorEvent, settings: Config, context: BuildContext) 
 }
 
 /**
- * A test doesn't page anyone. It is a change event or, if the key doesn't accept those, an `info` alert that is
- * resolved immediately.
+ * A test doesn't page anyone. It sends a change event or, if the key doesn't accept those, an `info` alert that it
+ * resolves immediately.
  */
 function testRequest(event: ConnectorEvent, settings: Config, context: BuildContext): ConnectorRequest {
   if (!isRulesetKey(settings)) return change(event, settings, context);

@@ -1,7 +1,7 @@
 import type { ConnectorResponse, Outcome } from '../definition.ts';
 import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 
-/** The currency of all our amounts. */
+/** The currency for all our amounts. */
 export const BOOKED_CURRENCY = 'USD';
 const CURRENCY_CODE = /^[A-Z]{3}$/;
 
@@ -30,7 +30,7 @@ export function homeCurrencyOf(response: ConnectorResponse, accessToken: string)
 }
 
 /**
- * How many units of the home currency QuickBooks gives for one US dollar on a day, or why there is no rate.
+ * QuickBooks' exchange rate for a day, in units of the home currency per US dollar, or why there is none.
  *
  * @param day the day as shown in messages.
  */
@@ -44,7 +44,7 @@ export function rateOf(response: ConnectorResponse, home: string, day: string): 
   return isAsked && typeof rate === 'number' && Number.isFinite(rate) && rate > 0 ? rate : withoutRate(home, day);
 }
 
-/** Without a rate QuickBooks would assume 1, so nothing is booked until there is one. */
+/** Without a rate, QuickBooks would assume 1, so nothing is booked until there is one. */
 export function withoutRate(home: string, day: string): Outcome {
   const reason = `QuickBooks has no exchange rate from ${BOOKED_CURRENCY} to ${home} for ${day}. Enter one in QuickBooks under Currencies, then save this connector.`;
   return { kind: 'pause', reason };

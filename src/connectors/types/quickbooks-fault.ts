@@ -29,7 +29,7 @@ export function hasFault(response: ConnectorResponse): boolean {
   return response.statusCode !== 200 || faultOf(response) !== undefined;
 }
 
-/** The fault in a response. Intuit's gateway writes `fault` where the accounting API writes `Fault`. */
+/** The fault in a response. Intuit's gateway calls it `fault`, and the accounting API calls it `Fault`. */
 export function faultOf(response: ConnectorResponse): Fault | undefined {
   const json = parseJson(response.body);
   const fault = valueAt(json, 'Fault') ?? valueAt(json, 'fault');

@@ -115,7 +115,7 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** The next lookup that is still needed, or the receipt if none is. */
+/** The next lookup that is still needed, or the receipt if there is none. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
   const { booking, config } = context;
   const home = memory[currencyKey(config)];
@@ -141,7 +141,7 @@ function afterRate(response: ConnectorResponse, home: string, context: Context):
 
 function afterItem(response: ConnectorResponse, context: Context): Outcome {
   const id = valueAt(parseJson(response.body), 'QueryResponse', 'Item', 0, 'Id');
-  // Creating the item would mean choosing an income account, which is up to the bookkeeper.
+  // Creating the item would require an income account, and choosing one is up to the bookkeeper.
   if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) return { kind: 'pause', reason: ITEM_NEEDED };
   const remember = { [itemKey(context.config)]: id };
   return { kind: 'next', request: nextRequest(context, { ...context.memory, ...remember }), remember };
@@ -159,7 +159,7 @@ function createReceipt(context: Context, memory: ConnectorMemory, currency: obje
     SalesItemLineDetail: detail,
   };
   const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks returns its original response for a known id, so a different item needs a different id.
+  // QuickBooks returns its original response for an id it has seen, so a different item needs a different id.
   url.searchParams.set('requestid', derivedUuid(`${reference}:${memory[itemKey(config)]}`, connectorId));
   return {
     method: 'POST',
@@ -191,7 +191,7 @@ function getRate(config: Config, home: string, date?: string): ConnectorRequest 
   return { ...request, url: `${request.url}&sourcecurrencycode=${BOOKED_CURRENCY}${day}` };
 }
 
-/** Splits a step's name: the one for the exchange rate includes the currency. */
+/** Splits a step's name, because the name of the exchange rate step includes the currency. */
 function partsOf(name: string): { step: string; home: string } {
   const [step = '', home = ''] = name.split(':');
   return { step, home };

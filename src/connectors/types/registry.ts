@@ -26,7 +26,7 @@ import { twilio } from './twilio.ts';
 import { xero } from './xero.ts';
 import { zapier } from './zapier.ts';
 
-/** Every connector type. To add one, create a file in `types/` and add it here. */
+/** All connector types. To add one, create a file in `types/` and list it here. */
 const DEFINITIONS = [
   slack,
   discord,
@@ -63,12 +63,12 @@ export function listConnectors(): readonly ConnectorDefinition[] {
   return CONNECTOR_TYPES.flatMap((type) => BY_TYPE.get(type) ?? []);
 }
 
-/** The definition of a type, or undefined if there is none. */
+/** A type's definition, or undefined if there is none. */
 export function findConnector(type: string): ConnectorDefinition | undefined {
   return BY_TYPE.get(type);
 }
 
-/** @throws Error for an unknown type. Input is checked before it gets here. */
+/** @throws Error for an unknown type. Callers have already checked the type. */
 export function getConnector(type: string): ConnectorDefinition {
   const definition = BY_TYPE.get(type);
   if (!definition) throw new Error(`Unknown connector type ${type}`);

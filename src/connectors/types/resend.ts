@@ -113,7 +113,7 @@ export const resend = defineConnector({
     }),
     classify: (response) => {
       const name = valueAt(parseJson(response.body), 'name');
-      // Other calls reject a key with sending access only, with this name.
+      // Other calls return this name for a key that only has sending access.
       const isListed = response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'data'));
       if (isListed || name === 'restricted_api_key') {
         return {
@@ -137,7 +137,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   if (typeof name === 'string' && Object.hasOwn(ERROR_NAMES, name)) {
     const outcome = ERROR_NAMES[name]!;
     const seconds = outcome.kind === 'retry' ? retryAfterSeconds(response, context.now) : undefined;
-    // A short `retry-after` is about the rate limit, not the quota, so the longer wait wins.
+    // A short `retry-after` refers to the rate limit, not the quota, so the longer wait wins.
     return outcome.kind === 'retry' && seconds !== undefined
       ? retry(outcome.reason, Math.max(seconds, outcome.afterSeconds ?? 0))
       : outcome;

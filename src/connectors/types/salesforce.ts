@@ -39,11 +39,11 @@ const LOCK_WAIT_SECONDS = 30;
 const PASSING: Readonly<Record<string, number>> = {
   REQUEST_LIMIT_EXCEEDED: DAILY_QUOTA_WAIT_SECONDS,
   UNABLE_TO_LOCK_ROW: LOCK_WAIT_SECONDS,
-  // Another attempt is inserting the same event id. The retry updates that record.
+  // Another attempt is inserting the same event id. A retry updates that record.
   DUPLICATE_VALUE: LOCK_WAIT_SECONDS,
   SERVER_UNAVAILABLE: LOCK_WAIT_SECONDS,
 };
-/** Codes that mean that the object isn't set up as documented or the org is full, so every event would fail. */
+/** Codes for an object that isn't set up as documented, or an org that is full: every event would fail. */
 const HOLDING: ReadonlySet<string> = new Set([
   'INVALID_FIELD',
   'INVALID_FIELD_FOR_INSERT_UPDATE',

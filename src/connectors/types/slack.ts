@@ -22,7 +22,7 @@ const config = z.strictObject({
 });
 
 /**
- * Slack's plain-text error codes and what they mean. They are failures even with status 200.
+ * Slack's plain-text error codes and what they mean. They mean failure even if the status is 200.
  * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks#handling_errors
  */
 const ERROR_WORDS: Readonly<Record<string, Outcome>> = {
@@ -92,7 +92,7 @@ function classify(response: ConnectorResponse, now?: Date): Outcome {
 }
 
 /**
- * Labels and values are in two columns. Slack has no escape for its `*bold*` markup, so data goes into `plain_text`
+ * Labels and values go in two columns. Slack has no way to escape its `*bold*` markup, so data goes into `plain_text`
  * objects, which have no markup, mentions or links.
  */
 function renderMessage({ title, facts, url, eventId, at }: Message) {
@@ -125,7 +125,7 @@ function plainText(text: string, maxLength: number) {
   return { type: 'plain_text', text: escapeWithin(text, escapeSlack, maxLength), emoji: false };
 }
 
-/** Escapes the only three characters that Slack decodes. */
+/** Escapes the three characters that Slack decodes. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -8,7 +8,7 @@ const DEFAULT_TABLE = 'payment_events';
 /** PostgREST sees a new table once its schema cache is reloaded, so the first attempts wait for it. */
 const NEW_TABLE_ATTEMPTS = 3;
 const NEW_TABLE_WAIT_SECONDS = 60;
-/** PostgreSQL and PostgREST codes that mean that the table isn't set up as documented, so every event would fail. */
+/** PostgreSQL and PostgREST codes for a table that isn't set up as documented: every event would fail. */
 const TABLE_PROBLEMS: Readonly<Record<string, string>> = {
   '42P10': 'Make event_id the primary key of the table.',
   '42703': 'The table is missing a column.',
@@ -64,7 +64,7 @@ export const supabase = defineConnector<Config>({
 
   classify(response, { config, attemptNumber, now }) {
     if (response.statusCode === 200 || response.statusCode === 201) {
-      // With `return=minimal` the body is empty, so an HTML page isn't from the database.
+      // With `return=minimal`, the body is empty, so an HTML page isn't from the database.
       const isConfirmed = response.body.trim() === '' || parseJson(response.body) !== undefined;
       return isConfirmed ? { kind: 'delivered' } : retry('Supabase responded without confirming the row.');
     }
@@ -121,7 +121,7 @@ function problem({ statusCode }: ConnectorResponse, code: string, message: strin
     return { kind: 'pause', reason: reason(`${TABLE_PROBLEMS[code]}${message && ` Supabase returned: ${message}`}`) };
   }
   if (statusCode === 401 || statusCode === 403) {
-    return { kind: 'pause', reason: 'Supabase rejected the API key. Save a valid secret key of this project.' };
+    return { kind: 'pause', reason: 'Supabase rejected the API key. Save a valid secret key for this project.' };
   }
   return undefined;
 }

@@ -92,7 +92,7 @@ function inMessage(card: object) {
 
 /**
  * Facts are rich text, not a FactSet: text blocks and fact sets interpret Markdown, which can't be escaped reliably,
- * and rich text doesn't (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need
+ * but rich text doesn't (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need
  * an entity list, which the card doesn't have.
  */
 function renderCard({ heading, detail, tone, facts, url, eventId, at }: Message) {

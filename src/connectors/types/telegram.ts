@@ -21,7 +21,7 @@ const config = z.strictObject({
   }),
   chatId: textField({
     title: 'Chat ID',
-    description: 'The numeric ID of the chat (groups and channels start with -100), or the @name of a public one.',
+    description: "The chat's numeric ID (groups and channels start with -100), or a public chat's @name.",
     example: '-1001234567890',
     pattern: /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/,
     hint: 'Must be a number such as -1001234567890 or a public name such as @my_channel.',
@@ -29,7 +29,9 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** Outcomes by Telegram's `description`, because it has no error codes besides the status. The first match wins. */
+/**
+ * Outcomes by Telegram's `description`, because there are no error codes other than the status. The first match wins.
+ */
 const REFUSALS: readonly { says: RegExp; outcome: Outcome }[] = [
   {
     says: /bot was blocked|bot was kicked|user is deactivated|bot is not a member|can't initiate conversation/i,

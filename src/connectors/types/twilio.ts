@@ -21,7 +21,7 @@ const HOSTS = { us1: 'https://api.twilio.com', ie1: 'https://api.dublin.ie1.twil
 const config = z.strictObject({
   accountSid: textField({
     title: 'Account SID',
-    description: 'The SID of your Twilio account.',
+    description: "Your Twilio account's SID.",
     example: 'AC00000000000000000000000000000000',
     pattern: /^AC[0-9a-fA-F]{32}$/,
     hint: 'Must be an account SID: "AC" followed by 32 hexadecimal digits.',
@@ -46,14 +46,14 @@ const config = z.strictObject({
   }),
   region: choiceField(['us1', 'ie1'], {
     title: 'Region',
-    description: 'The Twilio region of the account and its auth token: us1 (default) or ie1.',
+    description: 'The Twilio region for the account and its auth token: us1 (default) or ie1.',
     example: 'us1',
     decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;
 
-/** https://www.twilio.com/docs/api/errors. The same codes come with errors and with messages that failed immediately. */
+/** https://www.twilio.com/docs/api/errors. Errors and messages that failed immediately have the same codes. */
 const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   20003: pause('Twilio rejected the account SID and auth token. Check both, and the region.'),
   20008: pause("These are test credentials, which can't send to this number. Use live credentials."),
@@ -64,7 +64,7 @@ const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   21408: pause("Your Twilio account can't send SMS to this country. Allow it under Geo permissions in Twilio."),
   21606: pause('This sender can\'t send SMS to the recipient\'s number. Correct "From".'),
   21608: pause('A Twilio trial account can only send to verified numbers. Verify the number or upgrade the account.'),
-  21659: pause('The sender isn\'t a number of this Twilio account. Correct "From".'),
+  21659: pause('The sender isn\'t one of this Twilio account\'s numbers. Correct "From".'),
   21660: pause('The sender belongs to another Twilio account. Correct "From".'),
 };
 
@@ -76,7 +76,8 @@ export const twilio = defineConnector({
   documentationUrl: 'https://www.twilio.com/docs/messaging/quickstart',
   config,
   carries: () => true,
-  // Twilio has no idempotency key and charges for duplicates, so if the last attempt may have arrived, look for it first.
+  // Twilio has no idempotency key and charges for duplicates, so if the last attempt may have arrived, look for its
+  // message first.
   build: ([event], settings, context) =>
     context.previousAttemptAmbiguous
       ? listMessages(settings, 'look')
@@ -179,7 +180,10 @@ function listMessages(settings: Config, step: string): ConnectorRequest {
   };
 }
 
-/** One SMS with title, amount, link and event id. If it is too long, the link is dropped first, then the title is cut. */
+/**
+ * One SMS with the title, amount, link and event id. If it is too long, the link is dropped first, then the title is
+ * cut.
+ */
 function renderSms({ title, amount, url, eventId }: Message): string {
   const headline = toGsmText(amount && !title.includes(amount) ? `${title}, ${amount}` : title);
   const link = url && /^[\x21-\x7e]+$/.test(url) ? url : undefined;

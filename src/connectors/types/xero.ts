@@ -53,7 +53,7 @@ export const xero = defineConnector<Config>({
     const booking = bookingOf(event);
     if ('skip' in booking) return booking;
     if (booking.isDayTotal) return findDay(booking, config);
-    // A daily total can't exist before the end of its day, so a payment booked that day doesn't have to look for it.
+    // A daily total can't exist before the day ends, so a payment booked that day doesn't have to look for it.
     const isLate = now.toISOString().slice(0, 10) > booking.date;
     return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, connectorId);
   },
@@ -123,7 +123,7 @@ function createInvoice(booking: Booking, config: Config, connectorId: string): C
   };
 }
 
-/** Finds our invoices of the day: the total and those for single payments. */
+/** Finds our invoices for the day: the total and those for individual payments. */
 function findDay({ date, dayNumber }: Booking, config: Config): ConnectorRequest {
   const [year, month, day] = date.split('-');
   const filter = `Date==DateTime(${year},${month},${day}) AND InvoiceNumber!=null AND InvoiceNumber.StartsWith("${dayNumber}")`;
@@ -157,7 +157,7 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if (isSuccess && !hasErrors) {
     if (typeof valueAt(invoice, 'InvoiceID') === 'string')
       return { kind: 'delivered', note: `Draft invoice ${booking.number}.` };
-    // If the invoice was created after all, Xero rejects its number at the next attempt.
+    // If the invoice was created after all, Xero rejects its number on the next attempt.
     return retry("Xero didn't confirm the invoice.");
   }
   if (!isSuccess && response.statusCode !== 400) return classifyError(response, config, now);

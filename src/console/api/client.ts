@@ -6,13 +6,13 @@ import type { Session } from '../session/session.ts';
 export type Api = {
   http: HttpClient;
   socket: Client;
-  /** Sends a plain HTTP request to a path of this server, with the credential. */
+  /** Sends a plain HTTP request to a path on this server, with the credential. */
   request(path: string, init?: RequestInit): Promise<Response>;
 };
 
 const CREDENTIAL_ENDED = 4403;
 
-/** The connections to the API for the signed-in user. When the server rejects the credential, the session ends. */
+/** The signed-in user's connections to the API. When the server rejects the credential, the session ends. */
 export function createApi(session: Session): Api {
   const credential = () => {
     const state = session.read();

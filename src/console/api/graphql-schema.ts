@@ -35,7 +35,7 @@ const INTROSPECTION = `query Introspection {
 
 let loaded: Promise<GraphqlSchema> | undefined;
 
-/** The schema of the GraphQL API, by type name. Loaded once; a failed load is retried. */
+/** The GraphQL API's schema, by type name. Loaded once; a failed load is retried. */
 export function loadSchema(api: Api): Promise<GraphqlSchema> {
   loaded ??= readSchema(api).catch((failure: unknown) => {
     loaded = undefined;
@@ -53,14 +53,14 @@ async function readSchema(api: Api): Promise<GraphqlSchema> {
   return new Map(own.sort((one, other) => one.name.localeCompare(other.name)).map((type) => [type.name, type]));
 }
 
-/** A type as it is written in SDL: `[Delivery!]!`. */
+/** A type as written in SDL: `[Delivery!]!`. */
 export function typeText({ kind, name, ofType }: TypeRef): string {
   if (kind === 'NON_NULL') return `${typeText(ofType!)}!`;
   if (kind === 'LIST') return `[${typeText(ofType!)}]`;
   return name ?? '';
 }
 
-/** The name of a type without its list and non-null wrappers. */
+/** A type's name without its list and non-null wrappers. */
 export function namedType({ name, ofType }: TypeRef): string {
   return ofType ? namedType(ofType) : (name ?? '');
 }

@@ -82,7 +82,7 @@ function resolveSchema({ $ref, ...own }: JsonSchema, schemas: RestReference['sch
   };
 }
 
-/** The type of a value in words: `string`, `array of string`, `string or null`. */
+/** A value's type in words: `string`, `array of string`, `string or null`. */
 export function typeName(schema: JsonSchema, schemas: RestReference['schemas']): string {
   const { type, items, format, anyOf } = resolveSchema(schema, schemas);
   if (anyOf) return anyOf.map((choice) => typeName(choice, schemas)).join(' or ');
@@ -94,7 +94,7 @@ export function typeName(schema: JsonSchema, schemas: RestReference['schemas']):
   return names.join(' or ');
 }
 
-/** The object inside a value, also within arrays and alternatives; undefined for scalars. */
+/** The object inside a value, even within arrays and alternatives. Undefined for scalars. */
 export function innerObject(schema: JsonSchema, schemas: RestReference['schemas']): JsonSchema | undefined {
   const { properties, items, anyOf, ...rest } = resolveSchema(schema, schemas);
   if (properties) return { ...rest, properties };
@@ -102,7 +102,7 @@ export function innerObject(schema: JsonSchema, schemas: RestReference['schemas'
   return anyOf?.map((choice) => innerObject(choice, schemas)).find(Boolean);
 }
 
-/** The values of an enum. Empty for other fields. */
+/** An enum's values. Empty for other fields. */
 export function valuesOf(schema: JsonSchema, schemas: RestReference['schemas']): string[] {
   const { enum: values, items, anyOf } = resolveSchema(schema, schemas);
   if (values) return values;
@@ -110,7 +110,7 @@ export function valuesOf(schema: JsonSchema, schemas: RestReference['schemas']):
   return anyOf?.flatMap((choice) => valuesOf(choice, schemas)) ?? [];
 }
 
-/** The error codes of a response and their meanings, as its description lists them (`problem` in src/rest). */
+/** A response's error codes and their meanings, as listed in its description (`problem` in src/rest). */
 export function problemsOf({ description }: OperationResponse): { code: string; meaning: string }[] {
   return [...description.matchAll(/^`(\w+)`: (.+)$/gm)].map(([, code, meaning]) => ({
     code: code!,
@@ -118,7 +118,7 @@ export function problemsOf({ description }: OperationResponse): { code: string; 
   }));
 }
 
-/** The path and query of a request with the given values. Path parameters without a value keep their placeholder. */
+/** A request's path and query with the given values. Path parameters without a value keep their placeholder. */
 export function requestPath({ path, parameters }: Operation, values: Readonly<Record<string, string>>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
     values[name] ? encodeURIComponent(values[name]) : placeholder,

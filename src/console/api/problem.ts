@@ -31,7 +31,7 @@ export const UNREACHABLE = 'Can’t reach the server. Check your connection, and
 
 const NO_RESPONSE = { code: 'NO_RESPONSE', message: UNREACHABLE, requestId: undefined, fields: [], retryable: true };
 
-/** What the user can do in the console, if the service's own message doesn't say so. */
+/** What the user can do in the console, if the service's own message doesn't say. */
 const ADVICE: Readonly<Record<string, string>> = {
   NO_RESPONSE: 'This page may be out of date.',
   NOT_FOUND: 'It may have been deleted, or it may belong to another account.',

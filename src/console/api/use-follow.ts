@@ -23,7 +23,7 @@ export function useFollow<Data, Variables extends { after?: string | null | unde
     if (next === 'live' && state !== 'live') options.onLive();
     setState(next);
   });
-  // Every render creates a new object, so compare the variables by value.
+  // Every render creates a new object, so this compares the variables by value.
   const key = JSON.stringify(variables);
   useEffect(() => {
     setState('connecting');

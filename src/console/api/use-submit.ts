@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type AnyVariables, useMutation } from 'urql';
 import { type Problem, toProblem } from './problem.ts';
 
-/** A mutation with its state. `submit` returns the data, or undefined on failure: then `problem` says why. */
+/** A mutation with its state. `submit` returns the data or, on failure, undefined. `problem` then says why. */
 export function useSubmit<Data, Variables extends AnyVariables>(document: TypedDocumentNode<Data, Variables>) {
   const [{ fetching }, run] = useMutation(document);
   const [problem, setProblem] = useState<Problem>();

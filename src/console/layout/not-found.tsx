@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Page } from '../parts/page.tsx';
 
-/** Shown for resources that don't exist or belong to someone else, without telling which. */
+/** Shown for resources that don't exist or belong to someone else, without saying which. */
 export function NotFound({ what = 'Page' }: { what?: 'Page' | 'Project' }) {
   return (
     <Page title="Not found">

@@ -18,18 +18,18 @@ import {
 import type { ComponentType } from 'react';
 import { lazyPart } from '../parts/lazy-part.ts';
 
-/** A page of a project. */
+/** A project page. */
 export type PageRoute = {
   /** Relative to `/projects/{projectId}`, as a wouter pattern: `/deliveries/:deliveryId?`. */
   path: string;
-  /** The text of its link, which leads to the path without parameters. */
+  /** The text of its link, which goes to the path without parameters. */
   label: string;
   icon: Icon;
   group: 'Project' | 'Revenue' | 'Delivery' | 'Developers';
   page: ComponentType;
 };
 
-/** Every page of a project, in navigation order. Each page is loaded when it is first opened. */
+/** Every project page, in navigation order. Each page is loaded when it is first opened. */
 export const PAGE_ROUTES: readonly PageRoute[] = [
   {
     path: '',

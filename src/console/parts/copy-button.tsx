@@ -1,7 +1,7 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
-/** Copies a text to the clipboard. `what` completes the label “Copy …”. */
+/** Copies text to the clipboard. `what` completes the label “Copy …”. */
 export function Copy({ value, what }: { value: string; what: string }) {
   return (
     <CopyButton value={value} timeout={1500}>

@@ -5,7 +5,7 @@ export type CurrentProject = NonNullable<CurrentProjectQuery['project']>;
 
 export const CurrentProjectContext = createContext<CurrentProject | undefined>(undefined);
 
-/** The project of the current page. Only pages in `routes.tsx` have one. */
+/** The current page's project. Only pages in `routes.tsx` have one. */
 export function useProject(): CurrentProject {
   const project = use(CurrentProjectContext);
   if (!project) throw new Error('useProject() must be called on a project page.');

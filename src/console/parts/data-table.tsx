@@ -13,8 +13,8 @@ export type Column<Row> = {
 const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /**
- * A table of rows. If `rows` is undefined, it shows a loading state; if there are none, `empty`; if `rows` is null because
- * loading failed, nothing.
+ * A table of rows. It shows a loading state if `rows` is undefined, `empty` if there are no rows, and nothing if `rows`
+ * is null because loading failed.
  *
  * @param caption names the table for screen readers.
  * @param onOpen is called on a click anywhere in a row. For keyboard users, the first column also needs a real link or
@@ -82,7 +82,7 @@ type PageInfo = {
   hasPreviousPage: boolean;
 };
 
-/** The current page of a list: spread `variables` into the query and pass the whole object to `Pager`. */
+/** A list's current page. Spread `variables` into the query, and pass the whole object to `Pager`. */
 export function usePaging(size = 25) {
   const start: PageWindow = { first: size };
   const [variables, setVariables] = useState<PageWindow>(start);
@@ -94,7 +94,7 @@ export function usePaging(size = 25) {
   };
 }
 
-/** Buttons for the previous and the next page. Hidden if there is only one page. */
+/** Buttons for the previous and next pages. Hidden if there is only one page. */
 export function Pager({ pageInfo, paging }: { pageInfo: PageInfo | undefined; paging: ReturnType<typeof usePaging> }) {
   if (!pageInfo || !(pageInfo.hasNextPage || pageInfo.hasPreviousPage)) return null;
   return (

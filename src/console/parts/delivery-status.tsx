@@ -9,7 +9,7 @@ const COLORS: Readonly<Record<string, string>> = {
   SKIPPED: 'gray',
 };
 
-/** The status of a delivery. `isRetrying` means that an attempt has failed before. */
+/** A delivery's status. `isRetrying` means that an earlier attempt failed. */
 export function DeliveryStatusBadge({ status, isRetrying = false }: { status: string; isRetrying?: boolean }) {
   return (
     <Badge color={COLORS[status] ?? 'gray'}>

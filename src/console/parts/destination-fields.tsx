@@ -5,7 +5,7 @@ import { EventTypesField } from './event-types-field.tsx';
 
 const MAX_PER_SECOND = 1_000;
 
-/** Which events a webhook or connector gets, and how fast: the fields that both forms share. */
+/** The fields that both forms share: which events a webhook or connector gets, and how fast. */
 export function DestinationFields<Values extends DestinationValues>({ form }: { form: UseFormReturnType<Values> }) {
   return (
     <>

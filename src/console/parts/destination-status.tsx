@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay skipped deliveries.';
 
-/** Whether a webhook or connector gets its events, and if not, why. */
+/** Whether a webhook or connector gets its events and, if not, why. */
 export function DestinationStatusBadge({ destination }: { destination: Destination }) {
   const { word, color, why } = statusOf(destination);
   return (
@@ -47,7 +47,7 @@ function statusOf(destination: Destination): Status {
   }
   if (!isActive) return { word: 'Disabled', color: 'gray', why: `Disabled manually. ${SKIPPED}` };
   if (circuitOpenUntil) {
-    const why = `Deliveries wait after repeated failures. Next attempt after ${formatTime(circuitOpenUntil)}.`;
+    const why = `Deliveries are on hold after repeated failures. Next attempt after ${formatTime(circuitOpenUntil)}.`;
     return { word: 'Down', color: 'red', why };
   }
   if (failingSince) {

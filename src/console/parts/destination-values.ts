@@ -1,6 +1,6 @@
 import { formatEventType } from './format.ts';
 
-/** The form values that webhooks and connectors share. No event types means all; the filter is JSON text. */
+/** The form values that webhooks and connectors share. No event types means all of them. The filter is JSON text. */
 export type DestinationValues = { eventTypes: string[]; filter: string; maxPerSecond: number | '' };
 
 type Stored = { eventTypes: readonly string[]; filter?: unknown; maxPerSecond?: number | null | undefined };
@@ -13,7 +13,7 @@ export function destinationValues(stored: Stored | undefined): DestinationValues
   };
 }
 
-/** Checks only that a filter is JSON; the service checks its contents. */
+/** Only checks that a filter is JSON. The service checks its contents. */
 export function checkFilter(text: string): string | null {
   if (text.trim() === '') return null;
   try {

@@ -27,7 +27,7 @@ export function DisableDialog(props: {
   );
 }
 
-/** Tells the user whether a test event was sent: for a disabled destination, it is skipped immediately. */
+/** Tells the user whether a test event was sent. If the destination is disabled, the event is skipped immediately. */
 export function announceTestEvent({ status, reason }: { status: DeliveryStatus; reason?: string | null }): void {
   if (status !== 'SKIPPED') return void notifications.show({ message: 'Sending test event', color: 'teal' });
   const message = reason === 'disabled' ? ENABLE_FIRST : `The event was skipped: ${reason}.`;

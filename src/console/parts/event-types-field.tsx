@@ -3,7 +3,7 @@ import { useQuery } from 'urql';
 import { EventTypesDocument } from '../../generated/console/event-types.ts';
 import { formatEventType } from './format.ts';
 
-/** Selects event types by their names in the enum `EventType`. An empty selection means all. */
+/** Selects event types by their names in the `EventType` enum. An empty selection means all. */
 export function EventTypesField(props: Omit<MultiSelectProps, 'data'>) {
   const [{ data }] = useQuery({ query: EventTypesDocument });
   const names = data?.__type?.enumValues?.map(({ name }) => name) ?? [];

@@ -8,8 +8,8 @@ const SETTLE_MILLISECONDS = 400;
 /**
  * Calls `onChange` when a subscription delivers updates, once per burst. For lists that are refetched rather than patched.
  *
- * @param settleMilliseconds how long updates are collected into one call.
- * @param variables must keep their identity while they don't change.
+ * @param settleMilliseconds how long to collect updates into one call.
+ * @param variables must be the same object until a value changes.
  */
 export function useChanges<Data, Variables extends { after?: string | null | undefined }>(
   document: TypedDocumentNode<Data, Variables>,

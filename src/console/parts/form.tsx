@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent } from 'react';
 import { errorsByField, type Problem } from '../api/problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 
-/** Shows the server's validation errors at their fields. Pass it the `problem` of `useSubmit`. */
+/** Shows the server's validation errors next to the fields they belong to. Pass it the `problem` of `useSubmit`. */
 export function useServerErrors<Values>(
   { setErrors }: Pick<UseFormReturnType<Values>, 'setErrors'>,
   problem: Problem | undefined,
@@ -15,7 +15,7 @@ export function useServerErrors<Values>(
   }, [problem]);
 }
 
-/** The problem at the top of a form, unless all of it is shown at the fields. */
+/** The problem at the top of a form, unless all of it is shown next to the fields. */
 export function FormProblem<Values>({
   form,
   problem,

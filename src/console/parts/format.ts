@@ -24,7 +24,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString(LOCALE);
 }
 
-/** A share as a percentage: never 100% unless it is complete. */
+/** A share as a percentage. Never shows 100% unless it is complete. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (part / whole) * 100;
@@ -37,7 +37,7 @@ export function formatMilliseconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;
 }
 
-/** A point in time in the reader's time zone, to the second. */
+/** A point in time, to the second, in the reader's time zone. */
 export function formatTime(iso: string): string {
   return new Date(iso).toLocaleString(LOCALE, {
     year: 'numeric',

@@ -10,7 +10,7 @@ export function JsonView({ title, value }: { title: string; value: unknown }) {
         <Title order={3}>{title}</Title>
         <Copy value={text} what="JSON" />
       </Group>
-      {/* It scrolls, so it must be reachable with the keyboard. */}
+      {/* It scrolls, so it must be reachable by keyboard. */}
       <Code block className="json" tabIndex={0} role="region" aria-label={`${title}, JSON`}>
         {text}
       </Code>

@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 
-/** The frame of a page: the title (also of the tab), a one-line description, and actions. */
+/** A page's frame: the title (also used for the tab), a one-line description, and actions. */
 export function Page(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   const { title, lead, actions, children } = props;
   useDocumentTitle(`${title} · Tollgate`);

@@ -1,6 +1,6 @@
 import type { PaymentStatus } from '../../generated/console/payments.ts';
 
-/** Every payment status, in the order a payment goes through them, with its color. */
+/** Every payment status with its color, in the order that a payment goes through them. */
 export const PAYMENT_STATUS_COLORS: Readonly<Record<PaymentStatus, string>> = {
   CLAIMED: 'gray',
   VERIFIED: 'blue',

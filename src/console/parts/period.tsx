@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 const HOUR_MILLISECONDS = 3_600_000;
 const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS;
 
-/** The time ranges to choose from, with the interval of their charts. */
+/** The time ranges to choose from, with their charts' intervals. */
 const PERIODS = {
   '24h': { label: '24 hours', milliseconds: DAY_MILLISECONDS, interval: 'HOUR' },
   '7d': { label: '7 days', milliseconds: 7 * DAY_MILLISECONDS, interval: 'HOUR' },
@@ -26,7 +26,7 @@ export function PeriodControl({ value, onChange }: { value: PeriodName; onChange
   );
 }
 
-/** The start of a period, fixed when the period is chosen: a moving start would trigger a new query on every render. */
+/** The start of a period, fixed when the period is chosen. A moving start would trigger a new query on every render. */
 export function usePeriod(name: PeriodName) {
   return useMemo(() => {
     const { milliseconds, interval } = PERIODS[name];

@@ -9,7 +9,7 @@ export type RowAction = {
   obstacle?: string | undefined;
 };
 
-/** The actions of a table row. `name` identifies the row for screen readers. */
+/** A table row's actions. `name` identifies the row for screen readers. */
 export function RowMenu({ name, actions }: { name: string; actions: readonly RowAction[] }) {
   return (
     <Menu position="bottom-end" withinPortal withInitialFocusPlaceholder={false}>
@@ -22,7 +22,8 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
         {actions.map(({ label, onClick, isDangerous, obstacle }) => (
           <Menu.Item
             key={label}
-            // Not `disabled`: the reason must be reachable with the keyboard, and Escape needs the focus inside the menu.
+            // Not `disabled`, because the reason must be reachable by keyboard, and Escape only works while focus is
+            // inside the menu.
             {...(obstacle === undefined
               ? { onClick }
               : { 'aria-disabled': true, closeMenuOnClick: false, c: 'dimmed', style: { cursor: 'not-allowed' } })}

@@ -3,7 +3,9 @@ import { IconKey } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Command } from './command.tsx';
 
-/** Shows a secret the only time it is visible. It closes only after the user confirms that it's stored. */
+/**
+ * Shows a secret the only time it is visible. It closes only after the user confirms that they have stored the secret.
+ */
 export function SecretDialog(props: {
   secret: string | undefined;
   title: string;

@@ -3,11 +3,11 @@ export type SessionState =
   | { status: 'signedOut'; hasEnded: boolean }
   | { status: 'signedIn'; token: string; subject: string };
 
-/** The credential of this tab. The rest of the console doesn't need to know how the user signed in. */
+/** This tab's credential. The rest of the console doesn't need to know how the user signed in. */
 export type Session = {
   read(): SessionState;
   subscribe(listener: () => void): () => void;
-  /** Called when the server rejects the credential. The URL stays, so signing in returns to the same page. */
+  /** Called when the server rejects the credential. The URL stays the same, so signing in returns to the same page. */
   end(): void;
   signOut(): Promise<void>;
 };
@@ -29,7 +29,7 @@ export function createSessionStore(initial: SessionState) {
   };
 }
 
-/** The `sub` of a token, for display only: the server verifies the token. */
+/** A token's `sub`, for display only. The server verifies the token. */
 export function subjectOf(token: string): string {
   try {
     const payload = token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/');

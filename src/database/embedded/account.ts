@@ -20,7 +20,7 @@ export async function unprivilegedAccount(): Promise<Account> {
   const accounts = (await readFile('/etc/passwd', 'utf8'))
     .split('\n')
     .map((line) => line.split(':'))
-    // Values outside this range, such as macOS's -2 for nobody, can't be passed to setuid as written.
+    // Values outside this range, such as macOS's -2 for nobody, can't be passed to setuid as is.
     .filter(([, , uid, gid]) => Number(uid) > 0 && Number(gid) > 0);
   const preferred = UNPRIVILEGED_ACCOUNTS.map((name) => accounts.find((account) => account[0] === name));
   const chosen = [...preferred, ...accounts].find((account) => account !== undefined);

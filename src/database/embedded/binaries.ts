@@ -56,7 +56,7 @@ async function copyBinaries(source: string, target: string): Promise<void> {
   await linkLibraries(partial);
   await openToEveryone(partial);
   await rename(partial, target).catch(async (error) => {
-    // Another process was faster. The name contains the version, so its copy is the same.
+    // Another process was faster. The name contains the version, so the other copy is the same.
     await rm(partial, { recursive: true });
     if (!(await exists(target))) throw error;
   });

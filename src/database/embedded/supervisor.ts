@@ -11,10 +11,11 @@ import { isAlive } from './process.ts';
  * The shell that PostgreSQL runs under. Every process that uses the database keeps the named pipe `control` open for
  * writing and announces itself with a line, which the shell acknowledges with a file in `users/`. However a process ends,
  * the kernel closes its pipe. After the last one, the shell reads end of file and sends PostgreSQL SIGINT for a fast
- * shutdown. The pipe has a reader exactly as long as the shell runs, so opening it shows whether it does.
+ * shutdown. The pipe has a reader only while the shell runs, so opening the pipe shows whether the shell is running.
  *
  * The shell restarts a server that was killed by a signal, for example by the kernel's out-of-memory killer. It doesn't
- * restart one that exited, except that after a crash, children of the old server may keep the directory busy for seconds.
+ * restart one that exited, except after a crash, when children of the old server may keep the directory busy for a few
+ * seconds.
  */
 const SUPERVISOR = `
 trap '' HUP INT TERM
@@ -64,7 +65,7 @@ export function attachToSupervisor(home: string): Attachment | undefined {
   return pipe === undefined ? undefined : attach(home, pipe);
 }
 
-/** Whether a supervisor is running, including one that is shutting down. */
+/** Whether a supervisor is running, even if it is shutting down. */
 export function isSupervised(home: string): boolean {
   const pipe = openPipe(home);
   if (pipe !== undefined) closeSync(pipe);
@@ -91,10 +92,11 @@ export async function startSupervisor(
     const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'tollgate-postgres', home, cluster, ...command], {
       ...account,
       cwd: home,
-      // A separate session: Ctrl-C in a terminal must not reach PostgreSQL before its users have finished.
+      // In a separate session, because Ctrl-C in a terminal must not reach PostgreSQL before its users have finished.
       detached: true,
       stdio: [reader, 'ignore', 'ignore'],
-      // Not this process's environment: it may contain secrets, and PG* variables would change the server.
+      // Doesn't inherit this process's environment: it may contain secrets, and PG* variables would change the server's
+      // settings.
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
     });
     await new Promise((resolve, reject) => shell.once('spawn', resolve).once('error', reject));

@@ -11,8 +11,8 @@ import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
 
 /**
- * Whether a job may be sent now. A job with a verdict is recorded instead of sent. `closed` means that this process is
- * stopping.
+ * Whether a job may be sent now. A job with a verdict is recorded instead of being sent. `closed` means that this
+ * process is stopping.
  */
 export type Admission = 'go' | 'closed' | Verdict;
 
@@ -24,7 +24,7 @@ export type ClaimRoom = {
   defaultRoom: number;
   accountRoom: Room;
   originRoom: Room;
-  /** Whether a destination, an account or an origin has no room left. */
+  /** Whether any destination, account or origin has no room left. */
   isCrowded: boolean;
 };
 
@@ -39,16 +39,16 @@ export type AdmissionOptions = {
     maxPerOrigin: number;
     claimBatch: number;
   };
-  /** How many deliveries this process holds. */
+  /** The number of deliveries that this process holds. */
   slotsInUse: () => number;
   /** Wakes the claim loop when a rate limit lets more through. */
   signal: { notifyIn(milliseconds: number): void };
 };
 
 /**
- * Decides which deliveries may be sent now. Before a claim, there must be a free slot of this process, and room for the
- * destination, its account and its origin. Each job then needs a closed circuit, a slot within the destination's rate
- * limit, and its turn at the gate.
+ * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be room
+ * for the destination, its account and its origin. Each job then needs a closed circuit, a slot within the
+ * destination's rate limit, and its turn at the gate.
  */
 export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
@@ -122,7 +122,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return { kind: 'wait', afterSeconds: circuits.openSeconds(destinationOf(job)), reason: 'circuit_open' };
   }
 
-  /** Reserves the slots of each destination with one statement. */
+  /** Reserves each destination's slots with one statement. */
   function reserveSlots(jobs: readonly Job[]): Map<Job, Promise<Slot>> {
     const slots = new Map<Job, Promise<Slot>>();
     for (const [destination, group] of Map.groupBy(jobs, destinationOf)) {
@@ -164,17 +164,18 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     take,
 
     /**
-     * Decides about each job, immediately or when it's the job's turn. Call `leave` for each one that isn't `closed`.
+     * Decides about each job, either immediately or when it's the job's turn. Call `leave` for each one that isn't
+     * `closed`.
      */
     admit,
 
-    /** Whether a job may be retried immediately: not a rate-limited one, and not while its destination is broken. */
+    /** Whether a job may be retried immediately. False if it is rate limited or its destination is broken. */
     mayRetry: (job: Job): boolean => maxPerSecondOf(job) === null && !circuits.isBroken(destinationOf(job)),
 
-    /** Call this with a job's outcomes when it is finished, so that the next job gets its turn. */
+    /** Call this with a job's outcomes when it is finished so that the next job gets its turn. */
     leave,
 
-    /** Returns the waiting jobs of a disabled or paused destination to the queue. */
+    /** Returns a disabled or paused destination's waiting jobs to the queue. */
     putBackWaiting,
 
     /** Stops all jobs from waiting. Returns their deliveries, which are no longer counted. */

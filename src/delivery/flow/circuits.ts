@@ -9,9 +9,10 @@ const MAX_REMEMBERED = 5_000;
 type Circuit = { failures: number; openSeconds: number; openUntil: number };
 
 /**
- * A circuit breaker per destination. It opens after several failures in a row: deliveries stay in the queue and cost
- * nothing. Then it is half open and lets one delivery through. A success closes it; a failure opens it for twice as
- * long, up to a minute. Each process has its own and shares it through the destination's `circuitOpenUntil`.
+ * A circuit breaker per destination. It opens after several failures in a row. While it is open, deliveries stay in the
+ * queue and cost nothing. After that, it is half open and lets one delivery through. A success closes it; a failure
+ * opens it for twice as long, up to a minute. Each process has its own and shares it through the destination's
+ * `circuitOpenUntil`.
  *
  * @param now milliseconds of a monotonic clock.
  */
@@ -23,7 +24,7 @@ export function createCircuits(now: () => number = () => performance.now()) {
   function circuitOf(id: string): Circuit {
     const known = circuits.get(id);
     if (known) return known;
-    // Forgetting one only costs a few attempts until it opens again.
+    // Forgetting a circuit only costs a few attempts until it opens again.
     if (circuits.size >= MAX_REMEMBERED) circuits.clear();
     const circuit = { failures: 0, openSeconds: 0, openUntil: 0 };
     circuits.set(id, circuit);

@@ -4,40 +4,40 @@ import { MOST_OF_ONE_ACCOUNT } from './shares.ts';
 type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
 
 export type DestinationLimits = {
-  /** Slots of this worker. */
+  /** This worker's slots. */
   maxInFlight: number;
-  /** The number of deliveries that every destination may always have in flight. */
+  /** The number of deliveries that each destination may always have in flight. */
   perDestination: number;
   /** The maximum number of deliveries that one destination may have in flight. */
   maxPerDestination: number;
 };
 
-/** Limits of individual destinations. A negative number allows only that many manual deliveries. */
+/** Limits for individual destinations. A negative number allows only that many manual deliveries. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
-/** The part of an account's share that is reserved for first attempts, so that retries never hold up new events. */
+/** The part of an account's share that is reserved for first attempts, so retries never hold up new events. */
 const FIRST_ATTEMPTS_SHARE = 1 / 4;
 
 /**
  * Shares the worker's slots among destinations. Each may always have `perDestination` in flight. While few others are
- * busy it may have more: an equal share of all slots, with one share left free for a newcomer. If several limits apply,
- * the lowest counts.
+ * busy, it may have more: an equal share of all slots, with one share left free for a newcomer. If several limits
+ * apply, the lowest counts.
  *
- * @param restrictions the most that destinations may have in flight (open circuits).
- * @param paces the most that destinations may get in addition to what they have in flight (rate limits).
+ * @param restrictions the most that destinations may have in flight, because of open circuits.
+ * @param paces the most that destinations may get on top of what they have in flight, because of rate limits.
  */
 export function createDestinationRoom(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
   restrictions: readonly Restrictions[] = [],
   paces?: Restrictions,
 ) {
-  // A worker with a single slot has to send retries too.
+  // A worker with a single slot must send retries too.
   const maxRetries = Math.max(Math.floor(maxInFlight * MOST_OF_ONE_ACCOUNT * (1 - FIRST_ATTEMPTS_SHARE)), 1);
   const inFlight = new Map<string, number>();
   let retriesInFlight = 0;
 
   return {
-    /** The share of a destination without its own limits. */
+    /** A destination's share, without its own limits. */
     share(): number {
       const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));
       return Math.min(Math.max(perDestination, equal), maxPerDestination);

@@ -1,9 +1,9 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * Deliveries of an ordered webhook that share a key are sent one after the other, in the order of their events' ids. A
+ * An ordered webhook's deliveries that share a key are sent one after the other, in the order of their events' ids. A
  * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes
- * due when the one before it changes, so that waiting never depends on the retry schedule.
+ * due when the one before it changes, so waiting never depends on the retry schedule.
  */
 
 /** Whether one delivery holds up another: it has the same key, is earlier, unfinished, and hasn't failed too often. */
@@ -18,9 +18,10 @@ const isBefore = (earlier: string, later: string) => `
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
- * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. That needs a lock on
- * the earlier delivery: it can't finish unnoticed, and the transaction that finishes it sees which ones wait. If the
- * lock isn't available immediately, the delivery is left unchanged for the next claim.
+ * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. Setting one aside
+ * needs a lock on the earlier delivery. That way, the earlier one can't finish unnoticed, and the transaction that
+ * finishes it sees which ones are waiting. If the lock isn't available immediately, the delivery is left unchanged for
+ * the next claim.
  */
 export const WAITING = `
   waiting AS MATERIALIZED (
@@ -39,12 +40,12 @@ export const WAITING = `
 export type OrderingKey = { webhookId: string; key: string };
 
 /**
- * Makes deliveries due that waited for others with these keys and don't have to wait any longer. Call it in the
+ * Makes deliveries due if they waited for others with these keys and no longer have to. Call it in the
  * transaction that changes those others, in a statement after the change.
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
   const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
-  // Two that finish at once (after a manual resend) would each see the other unfinished. The lock makes the second one
+  // If two finish at once after a manual resend, each would see the other as unfinished. The lock makes the second one
   // check after the first has committed.
   await db.query({
     name: 'delivery_lock_keys',
@@ -69,10 +70,10 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 }
 
 /**
- * Makes all deliveries due that wait for their turn at a webhook, so that claims decide again. Publish
- * `topics.deliveriesDue` afterwards.
+ * Makes all deliveries due that are waiting for their turn at a webhook, so claims decide again. Publish
+ * `topics.deliveriesDue` afterward.
  *
- * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait again.
+ * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
   await db.query(

@@ -5,8 +5,8 @@ import type { Queryable } from '../../database/client.ts';
 const HORIZON_SECONDS = 0.25;
 const MAX_REMEMBERED = 5_000;
 
-// Losing a counter does no harm, so commits don't have to reach the disk. The row is locked while it is checked, so
-// that no slot is given twice, no matter how many processes ask at once.
+// Losing a counter does no harm, so commits don't have to reach the disk. The row is locked while it is checked, so no
+// slot is given out twice, no matter how many processes ask at once.
 const RESERVE = `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
   SELECT $1, now() + make_interval(secs => $2) FROM set_config('synchronous_commit', 'off', true)
@@ -19,7 +19,7 @@ type Limit = { maxPerSecond: number; closedUntil: number };
 
 /**
  * Enforces the `maxPerSecond` of destinations. Each request has its own slot, and the database hands out the slots
- * (GCRA without a burst), so that all processes together stay within the limit.
+ * (GCRA without a burst), so all processes together stay within the limit.
  */
 export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   const limits = new Map<string, Limit>();

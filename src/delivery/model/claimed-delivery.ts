@@ -1,7 +1,7 @@
 import type { ConnectorMemory } from '../../connectors/definition.ts';
 import type { Phases } from '../../egress/phases.ts';
 
-/** A delivery whose lease this process holds, with everything needed to send it. */
+/** A delivery that this process holds a lease for, with everything needed to send it. */
 export type ClaimedDelivery = {
   id: string;
   projectId: string;
@@ -10,17 +10,17 @@ export type ClaimedDelivery = {
   /** Attempts made before this claim. */
   attemptCount: number;
   retryStep: number;
-  /** Proves that the lease is still ours: every claim gets a new one. */
+  /** Proves that the lease is still ours, because every claim gets a new token. */
   leaseToken: number;
   /** The `traceparent` of what caused the event, if it was traced. */
   traceContext: string | null;
-  /** Deliveries of a webhook that share this key are sent one after the other. Null when order doesn't matter. */
+  /** A webhook's deliveries that share this key are sent one after the other. Null when order doesn't matter. */
   orderingKey: string | null;
-  /** The error class of the previous attempt, if it failed. */
+  /** The previous attempt's error class, if it failed. */
   previousErrorClass: string | null;
   /** Seconds since the delivery was created. */
   ageSeconds: number;
-  /** The id of the webhook or connector. */
+  /** The webhook or connector's id. */
   destination: string;
   /** The id of the user who owns the project. */
   account: string;
@@ -40,7 +40,7 @@ export type ClaimedDelivery = {
 export type ClaimedEvent = {
   id: string;
   type: string;
-  /** Version of the payload. */
+  /** The payload's version. */
   version: number;
   test: boolean;
   timestamp: Date;
@@ -53,7 +53,7 @@ export type ClaimedWebhook = {
   url: string;
   isActive: boolean;
   isFailing: boolean;
-  /** The payload version that it is pinned to. */
+  /** The payload version that the webhook is pinned to. */
   payloadVersion: number;
   /** Encrypted, like all secrets here. */
   secret: string;
@@ -72,7 +72,7 @@ export type ClaimedConnector = {
   memory: ConnectorMemory;
 };
 
-/** One attempt as it is recorded. */
+/** One attempt, as recorded. */
 export type AttemptRecord = {
   /** Milliseconds since 1970 by the database's clock. */
   startedAt: number;
@@ -85,7 +85,7 @@ export type AttemptRecord = {
   exchange?: RecordedExchange;
 };
 
-/** A request and the headers of its response as they are stored, with secrets masked. */
+/** A request and its response's headers as they are stored, with secrets masked. */
 export type RecordedExchange = {
   phases: Phases;
   request: { method: string; url: string; headers: Record<string, string> };
@@ -101,7 +101,9 @@ export type Verdict =
   | { kind: 'pause'; reason: string }
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
-  /** Not sent now, but not a failure: `wait` is due after this time, `hold` once the connector is no longer paused. */
+  /**
+   * Not sent now, but not a failure. `wait` is due after this time, and `hold` once the connector is no longer paused.
+   */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'hold' };
 

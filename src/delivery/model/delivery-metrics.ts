@@ -11,7 +11,7 @@ type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClas
 export type DeliveryMetrics = {
   /** An attempt has finished. */
   onAttempt(facts: AttemptFacts): void;
-  /** A claimed delivery got its next status. `kind` is `webhook` or the connector's type. */
+  /** A claimed delivery moved to its next status. `kind` is `webhook` or the connector's type. */
   onResult(kind: string, status: DeliveryOutcome['status']): void;
   /** Due deliveries were claimed in this many seconds. */
   onClaim(seconds: number): void;

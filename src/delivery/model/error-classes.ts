@@ -16,7 +16,7 @@ export type AttemptErrorClass =
 
 const RESPONDED: ReadonlySet<string> = new Set<AttemptErrorClass>(['http_status', 'redirect', 'rejected', 'internal']);
 
-/** Whether a request that failed with this class may have arrived without a response. */
+/** Whether a request that failed with this class may have arrived even though it got no response. */
 export function isAmbiguous(errorClass: string | null): boolean {
   return errorClass !== null && !isUnsent(errorClass) && !RESPONDED.has(errorClass);
 }

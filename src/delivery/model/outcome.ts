@@ -1,13 +1,13 @@
 import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 
-/** How a delivery changes the health of its destination. */
+/** How a delivery affects its destination's health. */
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
 
-/** The next status of a delivery, and what else is recorded with it. */
+/** A delivery's next status, and what else is recorded with it. */
 export type DeliveryOutcome = {
   delivery: ClaimedDelivery;
   status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';

@@ -10,7 +10,7 @@ const PORTION = 5_000;
 type Kind = 'webhook' | 'connector';
 
 /**
- * The table and columns of each kind. `address` shows whether the destination is still the one the delivery was sent
+ * The table and columns for each kind. `address` shows whether the destination is still the one the delivery was sent
  * to.
  */
 const KINDS = {
@@ -40,7 +40,7 @@ export function createHealth({
 }: HealthOptions) {
   // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't reflect that.
   const marked = new Set<string>();
-  // One change at a time, so that enough connections are left for claims and results.
+  // One change at a time, so enough connections are left for claims and results.
   let changes: Promise<void> = Promise.resolve();
 
   /** Applies a batch of outcomes. Safe to retry. */
@@ -95,7 +95,7 @@ export function createHealth({
     for (const id of ids) marked.add(id);
   }
 
-  /** Stores open circuits for the other processes and the API. */
+  /** Stores open circuits so that the other processes and the API can see them. */
   async function openCircuits(kind: Kind, ids: string[]): Promise<void> {
     const open = ids.map((id) => ({ id, seconds: circuitOpenSeconds(id) })).filter(({ seconds }) => seconds > 0);
     if (open.length === 0) return;
@@ -134,8 +134,8 @@ export function createHealth({
   }
 
   /**
-   * Changes the deliveries that wait for a destination, in batches, since there may be many. Results don't wait for
-   * it. Nothing is lost if it fails: each delivery is checked again when it is claimed.
+   * Changes the deliveries that are waiting for a destination, in batches, since there may be many. Results don't wait
+   * for this. Nothing is lost if it fails, because each delivery is checked again when it is claimed.
    */
   function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
     const { table, column } = KINDS[kind];
@@ -169,7 +169,7 @@ export function createHealth({
     if (rowCount === 1) onPaused({ id: connector.id, projectId, reason });
   }
 
-  /** Holds the deliveries that wait for a paused connector. */
+  /** Holds the deliveries that are waiting for a paused connector. */
   function onPaused({ id, projectId, reason }: PausedConnector): void {
     log.warn({ connectorId: id, projectId, reason }, 'connector paused');
     changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
@@ -180,7 +180,7 @@ export function createHealth({
     const entries = Object.entries(patch);
     const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));
     const forgotten = entries.filter(([, value]) => value === '').map(([name]) => name);
-    // A value that another process has changed since is kept.
+    // If another process has changed the value since then, that value stays.
     await db.query(
       `UPDATE "Connector" c SET "memory" = ("memory" || $2::jsonb) - ARRAY(
          SELECT name FROM unnest($3::text[], $4::text[]) AS forgotten(name, known)

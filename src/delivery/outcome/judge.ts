@@ -27,9 +27,9 @@ const RULES: Rules = {
 };
 
 /**
- * Turns the result of a claimed delivery into its next state.
+ * Turns a claimed delivery's result into its next state.
  *
- * @param random from 0 to 1; the same for deliveries that were sent together, so that they are retried together.
+ * @param random from 0 to 1. It is the same for deliveries that were sent together, so they are retried together.
  */
 export function judge(
   delivery: ClaimedDelivery,

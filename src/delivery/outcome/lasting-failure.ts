@@ -12,16 +12,16 @@ const MARGIN_MILLISECONDS = 60 * 60 * 1000;
 export type LastingFailureOptions = {
   db: Queryable;
   failingLimitSeconds: number;
-  /** Length of the retry schedule. A delivery that failed after this many retries ran out of them. */
+  /** The length of the retry schedule. A delivery that failed after this many retries has run out of them. */
   retries: number;
 };
 
-/** The table of the destination, and the column of `Delivery` that refers to it. */
+/** The destination's table, and the column in `Delivery` that refers to it. */
 type Kind = { table: string; column: string };
 
 /**
- * Disables a destination that keeps failing. Three conditions must be met, because rare events alone can cause any one
- * of them: no success for days, several deliveries that ran out of retries during that time, and the last of them just
+ * Disables a destination that keeps failing. Three conditions must be met, because a rare event can cause any one of
+ * them: no success for days, several deliveries that ran out of retries during that time, and the last of them just
  * now.
  *
  * @param givenUp deliveries to it that just ran out of retries and aren't recorded yet. Safe to retry.

@@ -12,9 +12,9 @@ import { countRejections, type PausedConnector, rejectionValues } from './reject
 const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN ${json} END`;
 
 /**
- * Writes a batch in one statement, all or nothing. Deliveries whose lease token has changed are skipped with their
- * attempts, because another process has them now. A delivery to hold is due immediately if the pause is already over.
- * Only the first attempt of a claim can be a manual one.
+ * Writes a batch in one statement, all or nothing. If a delivery's lease token has changed, the delivery and its
+ * attempts are skipped, because another process has it now. A delivery to hold is due immediately if the pause is
+ * already over. Only the first attempt of a claim can be a manual one.
  */
 const RECORD = `
   WITH result AS (
@@ -74,15 +74,15 @@ const RECORD = `
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
 
 export type Recorded = {
-  /** The ids of deliveries that were written. The others had lost their lease, so their results are discarded. */
+  /** The ids of the deliveries that were written. The others had lost their lease, so their results are discarded. */
   written: Set<string>;
-  /** Connectors that are paused now, because their vendor rejected several deliveries in a row. */
+  /** Connectors that are now paused, because their vendor rejected several deliveries in a row. */
   paused: PausedConnector[];
 };
 
 /**
- * Writes outcomes: the next status of each delivery, its attempts, and rejections counted for its connector. Deliveries
- * that waited for these ones become due with the same commit.
+ * Writes outcomes: each delivery's next status, its attempts, and the rejections counted for its connector. Deliveries
+ * that waited for these become due in the same commit.
  */
 export async function recordOutcomes(
   pool: Pick<pg.Pool, 'query' | 'connect'>,

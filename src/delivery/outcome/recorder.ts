@@ -24,13 +24,13 @@ const BATCH_SIZE = 256;
 // The first result after a pause is written soon. While more keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-// Short, to write soon once the database is back: results are lost if the process is killed first.
+// Short, so results are written soon after the database is back. They are lost if the process is killed first.
 const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
 /**
  * Collects outcomes and writes them in batches, one after the other. While the database is unavailable, they are kept.
- * The worker claims nothing new in the meantime, so there are never more of them than it may have in flight.
+ * The worker doesn't claim anything in the meantime, so there are never more of them than it may have in flight.
  */
 export function createRecorder({ pool, health, log, metrics }: RecorderOptions) {
   let waiting: Entry[] = [];
@@ -103,7 +103,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
     else for (const project of projects) await write(project);
   }
 
-  /** One result that the database rejects must not hold up the others. Its texts matter less than its status. */
+  /** One result that the database rejects must not hold up the others. Its text matters less than its status. */
   async function writeApart(batch: readonly Entry[], error: unknown): Promise<void> {
     const [first] = batch;
     if (batch.length > 1) {
@@ -112,7 +112,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
       const { outcome, resolve } = first;
       await write([{ outcome: { ...outcome, attempts: outcome.attempts.map(withoutTexts), remember: {} }, resolve }]);
     } else if (first) {
-      log.error({ err: error, deliveryId: first.outcome.delivery.id }, "can't write the result of a delivery");
+      log.error({ err: error, deliveryId: first.outcome.delivery.id }, "can't write a delivery's result");
       first.resolve({ isPaused: false });
     }
   }
@@ -124,7 +124,9 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
   }
 
   return {
-    /** Resolves once the outcomes are written or discarded. They are written in the order they were recorded. */
+    /**
+     * Resolves once the outcomes are written or discarded. They are written in the order in which they were recorded.
+     */
     record,
     /** Forgets unwritten outcomes. Another process will send those deliveries again. Their `record` never resolves. */
     abandon(): void {

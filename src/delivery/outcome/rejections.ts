@@ -5,20 +5,20 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 /** A connector is paused when its vendor rejects this many deliveries in a row for the same reason. */
 export const REJECTIONS_LIMIT = 5;
 
-/** Used for a successful delivery in place of a reason. The count starts over. */
+/** Used instead of a reason for a successful delivery. The count starts over. */
 const ACCEPTED = '';
 const MAX_KEY_LENGTH = 120;
-// Ids, amounts, times. A code is kept, because it identifies the problem.
+// Ids, amounts and times. A code is kept, because it identifies the problem.
 const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
 
-/** Reasons with the same key are the same, no matter which ids, amounts and times the vendor quotes. */
+/** Reasons with the same key count as the same, no matter which ids, amounts and times the vendor quotes. */
 export function rejectionKey(statusCode: number | null, reason: string): string {
   const kept = reason.replaceAll(VARYING, (text, code?: string) => (code ? text : '#'));
   return `${statusCode ?? ''} ${kept}`.slice(0, MAX_KEY_LENGTH);
 }
 
 /**
- * The key of the reason the vendor rejected a delivery, or `ACCEPTED`; null when it counts as neither. Manual
+ * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`. Null if it counts as neither. Manual
  * resends aren't counted: someone is watching them, and may resend the same event several times.
  */
 export function rejectionOf(
@@ -33,10 +33,10 @@ export function rejectionOf(
 
 export type PausedConnector = { id: string; projectId: string; reason: string };
 
-/** The run of equal results at the end of a batch, for one connector. */
+/** One connector's run of equal results at the end of a batch. */
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
-/** The last equal results of each connector. */
+/** Each connector's last equal results. */
 function runsOf(outcomes: readonly DeliveryOutcome[]): Run[] {
   const counting = outcomes.filter(({ rejection }) => rejection !== null);
   return [...Map.groupBy(counting, ({ delivery }) => delivery.destination).values()].map((group) => {
@@ -64,9 +64,9 @@ export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] 
 }
 
 /**
- * Counts rejections within the statement that records the deliveries, so that each counts once across all processes.
- * These are queries of a WITH that follow `updated`. `noted` has the connectors that were changed, including those
- * that are paused now. Deliveries that were sent with a config that has since been replaced don't count.
+ * Counts rejections within the statement that records the deliveries, so each counts once across all processes. These
+ * are queries in a WITH clause, after `updated`. `noted` has the connectors that were changed, including those that are
+ * now paused. Deliveries that were sent with a config that has since been replaced don't count.
  *
  * @param first number of the first of six parameters.
  */

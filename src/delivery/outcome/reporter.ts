@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
-/** Reports every attempt to the metrics and to the log, in one line with all facts. */
+/** Reports every attempt to the metrics, and to the log in one line with all the facts. */
 export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics | undefined }) {
-  // The lines contain ids and numbers only, so nothing needs masking. Checking would cost more than writing the line.
+  // The lines contain only ids and numbers, so nothing needs masking. Checking would cost more than writing the line.
   const lines = log.child({}, { redact: [] });
   let attempted = 0;
   let delivered = 0;

@@ -17,13 +17,13 @@ export type ClaimLoopOptions = {
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
 };
 
-/** How long to wait for free slots before the next claim when more is due than fits. */
+/** How long to wait for free slots before the next claim when more deliveries are due than fit. */
 const GATHER_MILLISECONDS = 20;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
-/** Keeps the worker's slots filled. Claims on a signal, when a delivery is due, and periodically. */
+/** Keeps the worker's slots filled. Claims when signaled, when a delivery is due, and periodically. */
 export function createClaimLoop(options: ClaimLoopOptions) {
   const { pool, log, admission, leases, signal, metrics, settings } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
@@ -63,7 +63,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     }
   }
 
-  /** Milliseconds until the next claim, unless the signal comes before. */
+  /** Milliseconds until the next claim, unless the signal comes first. */
   function pauseAfter({ deliveries, hasMore, nextDueInMilliseconds }: ClaimResult): number {
     const freeSlots = admission.freeSlots();
     if (hasMore && deliveries.length > 0 && freeSlots >= enough) return 0;
@@ -101,7 +101,8 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     },
 
     /**
-     * Call this when this many requests have ended or, with 0, when results were written: there may be room for more.
+     * Call this when this many requests have ended or, with 0, when results have been written. There may be room for
+     * more.
      */
     onFreed(count: number): void {
       freed += count;

@@ -2,7 +2,7 @@ import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_FREE, LANE } from './queue.ts';
 
 /**
- * The statements of a claim. Parameters: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the destinations
+ * The statements of a claim. Parameters: $1 the most deliveries, $2 the lease in seconds, $3 and $4 the destinations
  * with known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4 and $5 for
  * accounts; $10, $11 and $12 for origins. `CLAIM_AROUND` also takes $13, the destination to continue after, and $14,
  * the most destinations to check.
@@ -14,14 +14,14 @@ const DESTINATION = `coalesce("webhookId", "connectorId")`;
 // Stored times are rounded to milliseconds, so a delivery that was just made due may be slightly in the future.
 const DUE = `now() + interval '1 millisecond'`;
 
-/** The room of each destination, account and origin, as tables. */
+/** The room for each destination, account and origin, as tables. */
 const ROOM = `
   room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots)),
   account_room AS (SELECT * FROM unnest($7::text[], $8::int[]) AS room(account, slots)),
   origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
 
 /**
- * The account and origin of each destination, with the room of both. A connector is its own origin. They are looked up
+ * Each destination's account and origin, with the room for both. A connector is its own origin. They are looked up
  * one by one, because a planner that expects many would read whole tables.
  */
 const placesOf = (destinations: string) => `
@@ -37,14 +37,14 @@ const placesOf = (destinations: string) => `
   CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
   LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)`;
 
-/** The position of a delivery within its account and its origin. Destinations take turns, in random order. */
+/** A delivery's position within its account and its origin. Destinations take turns, in random order. */
 const POSITIONS = `
   row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
   row_number() OVER (PARTITION BY origin ORDER BY turn, random()) AS of_origin`;
 
 const IS_WITHIN_SHARES = `of_account <= account_slots AND of_origin <= origin_slots`;
 
-/** The webhooks or connectors of the claimed deliveries. */
+/** The claimed deliveries' webhooks or connectors. */
 const destinationsOf = (table: string, reference: string, columns: string) => `
   SELECT coalesce(json_agg(row_to_json(destination)), '[]') FROM (
     SELECT
@@ -71,9 +71,9 @@ const CONNECTORS = destinationsOf(
 
 /**
  * Claims the deliveries in `picked`, except those that have to wait, and reads everything needed to send them: one row
- * for the whole claim, then one per delivery. Deliveries that are set aside took slots from others, so more are due.
- * The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few they
- * are might read the whole table.
+ * for the whole claim, then one for each delivery. Deliveries that are set aside took slots from others, so more are
+ * due. The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few
+ * they are might read the whole table.
  */
 const TAKE = `
   ${WAITING},
@@ -165,9 +165,9 @@ const NEXT_DESTINATION = (after: string) => `
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**
- * Goes from destination to destination by index and takes what each has room for, so that the backlog of a destination
+ * Goes from destination to destination by index and takes what each has room for, so the backlog of a destination
  * without room costs nothing. Used while a destination, account or origin has no room. Checks at most $14 destinations.
- * Takes only manual deliveries for destinations with negative room.
+ * For destinations with negative room, takes only manual deliveries.
  */
 export const CLAIM_AROUND = `
   WITH RECURSIVE ${ROOM},

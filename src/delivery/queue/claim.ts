@@ -6,11 +6,11 @@ import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
 export type ClaimRequest = {
   limit: number;
   leaseSeconds: number;
-  /** The maximum number of retries among them. */
+  /** The maximum number of retries among the deliveries. */
   retryLimit: number;
-  /** How many more deliveries each destination may have. 0 takes none, -3 only takes up to three manual ones. */
+  /** How many more deliveries each destination may have. 0 takes none; -3 takes only manual ones, up to three. */
   room: ReadonlyMap<string, number>;
-  /** The room of every other destination. */
+  /** The room for every other destination. */
   defaultRoom: number;
   /** The same for accounts and origins. Default: no limit. */
   accountRoom?: Room;
@@ -37,7 +37,7 @@ const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
 
 /**
  * Claims due deliveries under a lease: no other process gets them until it expires. This is one statement, so a killed
- * process leaves either nothing or a lease behind. All times are those of the database.
+ * process leaves either nothing or a lease behind. All times come from the database's clock.
  */
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<ClaimResult> {
   const { limit, retryLimit, leaseSeconds, room, defaultRoom, after } = request;

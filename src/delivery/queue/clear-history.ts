@@ -3,8 +3,8 @@ import type pg from 'pg';
 const PORTION = 10_000;
 
 /**
- * Deletes the history of a project, webhook or connector before its row is deleted, in batches. Deleting the row would
- * delete the history too, but a long one takes longer than a single transaction may last. Rows added in the meantime
+ * Deletes a project's, webhook's or connector's history in batches before its row is deleted. Deleting the row would
+ * also delete the history, but deleting a long one takes longer than a transaction may last. Rows added in the meantime
  * are deleted with it.
  */
 export async function clearHistory(

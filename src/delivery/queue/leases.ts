@@ -3,7 +3,7 @@ import { extendLeases, type Lease } from './queue.ts';
 
 const LOOK_EVERY_MILLISECONDS = 500;
 
-/** The leases that this process holds. Each is extended after a third of its time. */
+/** The leases that this process holds. Each is extended after a third of its duration. */
 export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Queryable; leaseSeconds: number }) {
   // When each lease was last extended, by the monotonic clock.
   const held = new Map<T, number>();
@@ -26,13 +26,14 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      // Only after success, so that a lease that couldn't be extended is retried before the next claim finds it.
+      // Only after success, so if a lease couldn't be extended, that is retried before the next claim finds the
+      // delivery.
       const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);
     },
 
-    /** Whether the lease can't have expired yet, by this process's clock alone. */
+    /** Whether the lease can't have expired yet, according to this process's clock alone. */
     isSure: (lease: T): boolean =>
       performance.now() - (held.get(lease) ?? Number.NEGATIVE_INFINITY) < leaseSeconds * 1000,
   };

@@ -5,7 +5,7 @@ import type { Queryable } from '../../database/client.ts';
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
-/** First attempts (0) and retries (1) are queued separately. The same expression as in the indexes. */
+/** First attempts (0) and retries (1) are queued separately. The indexes use the same expression. */
 export const LANE = `least("attemptCount", 1)`;
 
 /** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
@@ -20,13 +20,13 @@ export const earliestDue = (comparison: string) => `(
   ) AS first
 )`;
 
-/** The right of this process to send a delivery, until it expires. */
+/** This process's right to send a delivery, until it expires. */
 export type Lease = { id: string; leaseToken: number };
 
 /**
- * Makes a delivery due now, in any status, with the full retry schedule. Publish `topics.deliveriesDue` afterwards.
+ * Makes a delivery due now, in any status, with the full retry schedule. Publish `topics.deliveriesDue` afterward.
  *
- * @returns `running` when a worker is sending it right now.
+ * @returns `running` if a worker is sending it right now.
  */
 export async function requeue(db: Queryable, deliveryId: string): Promise<'queued' | 'running' | 'not_found'> {
   const { rowCount } = await db.query(
@@ -44,7 +44,7 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes the held deliveries of a connector due now: one batch, since there may be many. `releaseStranded` releases
+ * Makes a connector's held deliveries due now. Handles one batch, since there may be many. `releaseStranded` releases
  * the rest. Call it after the connector's pause has ended, then publish `topics.deliveriesDue`.
  *
  * @returns how many are due now.
@@ -62,8 +62,8 @@ export async function releaseHeld(db: Queryable, connectorId: string): Promise<n
 }
 
 /**
- * Makes held deliveries due whose connector is no longer paused, for example those held just as its pause ended, and
- * those of a disabled connector. Handles one batch, since there may be many.
+ * Makes held deliveries due if their connector is disabled or no longer paused, for example those held just as the
+ * pause ended. Handles one batch, since there may be many.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
@@ -125,18 +125,21 @@ export async function releaseLeases(
 }
 
 export type QueueStats = {
-  /** Deliveries waiting, whether due or not. */
+  /** Waiting deliveries, whether due or not. */
   pending: number;
-  /** Deliveries that a process holds. */
+  /** Deliveries held by a process. */
   running: number;
-  /** Age of the oldest due delivery that isn't claimed; 0 when there is none. */
+  /** The age of the oldest due delivery that isn't claimed, or 0 if there is none. */
   oldestDueSeconds: number;
 };
 
-/** The most rows counted, half first attempts and half retries. Counting more would be slow in a long queue. */
+/**
+ * The most rows to count, half of them first attempts and half retries. Counting more would be slow if the queue is
+ * long.
+ */
 export const QUEUE_COUNT_LIMIT = 100_000;
 
-/** Statistics of the queue, at a limited cost no matter how long it is. */
+/** Queue statistics, at a limited cost no matter how long the queue is. */
 export async function readQueueStats(db: Queryable): Promise<QueueStats> {
   const { rows } = await db.query<QueueStats>(
     `SELECT

@@ -1,7 +1,7 @@
 /**
  * Lets one loop sleep until there is something for it to do.
  *
- * @param farthest alarms further off than this many milliseconds are ignored, because the loop polls before then.
+ * @param farthest alarms more than this many milliseconds away are ignored, because the loop polls before then.
  */
 export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
   let isSet = false;
@@ -9,7 +9,7 @@ export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
   let wake: (() => void) | undefined;
   let alarm: { timer: NodeJS.Timeout; at: number } | undefined;
 
-  /** Ends the wait. Remembered when nobody is waiting. */
+  /** Ends the wait. If nobody is waiting, the next wait ends immediately. */
   function notify(): void {
     isSet = true;
     wake?.();
@@ -30,7 +30,7 @@ export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
       alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
     },
 
-    /** Resolves after a notification, at the latest after this many milliseconds. */
+    /** Resolves after a notification, or after this many milliseconds at the latest. */
     async wait(milliseconds: number): Promise<void> {
       if (!isSet && milliseconds > 0) {
         await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** Which deliveries a replay takes, as stored. Omitted conditions don't apply. */
+/** The stored conditions for which deliveries a replay takes. Omitted conditions don't apply. */
 export type ReplayFilter = {
   status?: string[];
   eventTypes?: string[];
@@ -24,8 +24,8 @@ export type ReplayJob = {
 
 /**
  * Deliveries that matched when the replay started and haven't changed since. (Deliveries don't change before they are
- * created, so the index on `createdAt` can be used.) A claim doesn't change `updatedAt`, so deliveries that are being
- * sent are found and skipped.
+ * created, so the query can use the index on `createdAt`.) A claim doesn't change `updatedAt`, so deliveries that are
+ * being sent are found and skipped.
  */
 const MATCHES = `
   d."projectId" = $1 AND d."createdAt" <= $2 AND d."updatedAt" <= $2
@@ -45,12 +45,12 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
   return [
     ...[projectId, createdAt, states ?? null, eventTypes ?? null, from ?? null, to ?? null],
     ...[webhookId ?? null, connectorId ?? null, test ?? null],
-    // When false, the index of finished deliveries can be used.
+    // If false, the index of finished deliveries can be used.
     !states || states.includes('PENDING'),
   ];
 }
 
-/** How many deliveries a replay would take if it started at that time. */
+/** The number of deliveries that a replay would take if it started at that time. */
 export async function countReplay(
   db: Queryable,
   job: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>,
@@ -63,8 +63,8 @@ export async function countReplay(
 }
 
 /**
- * Takes the next deliveries of a replay, makes them due, and moves its cursor past them. This is one statement, so that
- * a killed process leaves neither half done.
+ * Takes a replay's next deliveries, makes them due, and moves its cursor past them. This is one statement, so a killed
+ * process never leaves it half done.
  */
 const BATCH = `
   WITH job AS (
@@ -98,7 +98,7 @@ const BATCH = `
   FROM job, step WHERE r."id" = job."id"
   RETURNING step.requeued AS "requeued", r."status"::text AS "status"`;
 
-/** @returns undefined when the replay was canceled, has finished, or was taken by another process. */
+/** @returns undefined if the replay was canceled, has finished, or was taken by another process. */
 export async function replayBatch(
   db: Queryable,
   job: ReplayJob,
@@ -113,8 +113,8 @@ export async function replayBatch(
 }
 
 /**
- * Claims replays that no process is running: new ones, those of stopped processes, and those whose turn has ended. The
- * one that has waited longest comes first. Uses the time of the database.
+ * Claims replays that no process is running: new ones, those left by a stopped process, and those that have had their
+ * turn. The one that has waited longest comes first. Uses the database's time.
  */
 export async function claimReplays(
   db: Queryable,
@@ -132,7 +132,7 @@ export async function claimReplays(
   return rows;
 }
 
-/** Extends the lease of a waiting replay. @returns whether it is still ours. */
+/** Extends a waiting replay's lease. @returns whether it is still ours. */
 export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, leaseSeconds: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
@@ -142,12 +142,12 @@ export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, l
   return rowCount === 1;
 }
 
-/** Gives a replay back before it is finished, so that others get their turn. */
+/** Gives a replay back before it is finished so that others get their turn. */
 export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
   await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
 }
 
-/** How many manual deliveries of a project are due and unclaimed, counted up to `limit`. */
+/** How many of a project's manual deliveries are due and unclaimed, counted up to `limit`. */
 export async function countWaiting(db: Queryable, projectId: string, limit: number): Promise<number> {
   const { rows } = await db.query<{ waiting: number }>(
     `SELECT count(*)::int AS "waiting" FROM (

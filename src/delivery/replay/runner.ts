@@ -7,16 +7,16 @@ import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob,
 
 const LEASE_SECONDS = 10;
 const LOOK_MILLISECONDS = 1_000;
-/** The maximum number of replays that one process runs at once. When it reaches that number, they take turns. */
+/** The maximum number of replays that one process runs at once. If there are more, they take turns. */
 const MAX_JOBS = 8;
 const TURN_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;
 const BATCHES_A_SECOND = 5;
-/** While this many deliveries wait, no more are queued, so that a new event never waits behind more. */
+/** While this many deliveries are waiting, no more are queued, so a new event never waits behind more. */
 const MAX_WAITING = 100;
 const WAIT_MILLISECONDS = 200;
 
-/** Runs the replays whose lease this process has: a few deliveries at a time, within the rate of each replay. */
+/** Runs the replays that this process holds a lease for: a few deliveries at a time, within each replay's rate. */
 export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'>; bus: Bus; log: Logger }) {
   const stopping = new AbortController();
   const signal = createWakeSignal();

@@ -5,7 +5,7 @@ import { firstIdAt } from '../../ids.ts';
 
 const MAX_FAULTS = 1_000;
 
-// Ids begin with the time, so this reads only the partition and the part of the index around the event.
+// Ids start with the time, so this reads only the partition and the part of the index around the event.
 const HISTORY = `
   SELECT
     ARRAY(
@@ -25,7 +25,7 @@ const HISTORY = `
 export type ReadHistory = (event: ConnectorEvent, question: HistoryQuestion) => Promise<EndpointHistory>;
 
 /**
- * Creates the function that reads the results of other payments for an endpoint around the time of an event. Events
+ * Creates the function that reads the results of an endpoint's other payments around the time of an event. Events
  * that this process can't see yet will be delivered later, by a process that sees this one in the connector's memory.
  */
 export function createEndpointHistory(db: Queryable): ReadHistory {

@@ -49,7 +49,7 @@ function planConnector(
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
-    // Test events are sent, so that a seller can find out whether the credentials work again.
+    // Test events are sent so that a seller can find out whether the credentials work again.
     if (connector.isPaused && !delivery.event.test) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
     } else if (!isCarried(definition, connector, delivery)) {
@@ -72,15 +72,15 @@ function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector,
 }
 
 /**
- * Time is divided into windows, the same for all workers. Deliveries created within a window wait for its end and are
- * then sent together. None waits twice, and if one must not wait, the others are sent with it.
+ * Time is divided into windows, which are the same for all workers. Deliveries created within a window wait until it
+ * ends and are then sent together. None waits twice, and if one can't wait, the others are sent with it.
  *
  * @returns 0 when it is time to send.
  */
 function secondsUntilWindow(deliveries: readonly ClaimedDelivery[], windowSeconds: number): number {
   const [first] = deliveries;
   if (!first) return 0;
-  // The windows of different connectors end at different times.
+  // Different connectors' windows end at different times.
   const now = first.databaseTime() / 1000 + offsetOf(first.destination);
   const windowOf = (seconds: number) => Math.floor(seconds / windowSeconds);
   const isTime = deliveries.some(
@@ -104,7 +104,7 @@ function chunks(deliveries: readonly ClaimedDelivery[], size: number): Connector
   return result;
 }
 
-/** Continues the trace of the event. A batch continues that of its first event and links to the others. */
+/** Continues the event's trace. A batch continues its first event's trace and links to the others. */
 export function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
   const { id, event, connector, traceContext, attemptCount } = first!;
   return {

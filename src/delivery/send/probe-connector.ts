@@ -8,7 +8,7 @@ import { toResponse } from './send-connector.ts';
 const TIMEOUT_MILLISECONDS = 10_000;
 const MAX_STEPS = 5;
 
-/** Whether the credentials of a connector work, with a sentence for the seller. */
+/** Whether a connector's credentials work, with a sentence for the seller. */
 export type ProbeResult = { ok: boolean; message: string };
 
 export type ConnectorProbe = (

@@ -7,7 +7,7 @@ import { isQuickFailure, QUICK_RETRIES, type QuickRetryPolicy } from './retry-po
 export type Try = { attempt?: AttemptRecord; verdict: Verdict; remember?: Record<string, string> };
 
 export type QuickTriesOptions = {
-  /** Whether a request that may have arrived can be sent again without harm. */
+  /** Whether it is safe to resend a request that may have arrived. */
   isRepeatable: boolean;
   policy?: QuickRetryPolicy;
   /** Returns false to end the quick retries and leave the rest to the schedule. */
@@ -17,10 +17,10 @@ export type QuickTriesOptions = {
 class FailedTry extends Error {}
 
 /**
- * Makes an attempt, and retries within the same claim while the failure is likely to pass within moments. Other
+ * Makes an attempt, and retries within the same claim as long as the failure is likely to pass within moments. Other
  * failures are left to the retry schedule.
  *
- * @param tryOnce gets the number of the attempt, starting at 1. It returns failures instead of throwing them.
+ * @param tryOnce gets the attempt's number, starting at 1. It returns failures instead of throwing them.
  */
 export async function withQuickTries(
   tryOnce: (number: number, previous: Try | undefined) => Promise<Try>,

@@ -11,12 +11,12 @@ export type WebhookContext = {
   projectId: string;
   url: string;
   userAgent: string;
-  /** The payload version of the webhook. */
+  /** The webhook's payload version. */
   payloadVersion: number;
   payloadVersions?: PayloadVersions | undefined;
 };
 
-/** The request of a delivery to a webhook, without signature and timestamp. */
+/** The request for a delivery to a webhook, without the signature and timestamp. */
 export function rebuildWebhookRequest(
   event: ClaimedEvent,
   { projectId, url, userAgent, payloadVersion, payloadVersions = PAYLOAD_VERSIONS }: WebhookContext,
@@ -37,7 +37,7 @@ export type RebuildContext = {
 };
 
 /**
- * The first request of a delivery to a connector, for this event alone.
+ * The first request for a delivery to a connector, for this event alone.
  *
  * @returns undefined if the connector wouldn't send it.
  */

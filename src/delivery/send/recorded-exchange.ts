@@ -14,7 +14,7 @@ export function isAuthenticating(headerName: string): boolean {
   return AUTHENTICATES.test(headerName);
 }
 
-/** A request as it is stored: secrets in the URL and the headers are masked, and so are authentication headers. */
+/** A request as it is stored, with authentication headers and secrets in the URL and other headers masked. */
 export function recordedRequest(
   request: Pick<EgressRequest, 'method' | 'url' | 'headers'>,
   secrets: readonly string[],
@@ -28,8 +28,8 @@ export function recordedRequest(
 }
 
 /**
- * The headers of a response as they are stored: without cookies, secrets masked, each up to 1,024 characters. Headers
- * beyond about 4 KB in total are left out.
+ * A response's headers as they are stored: without cookies, with secrets masked, and each up to 1,024 characters.
+ * Headers beyond about 4 KB in total are left out.
  */
 export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
   const scrub = scrubberFor(headers, secrets);
@@ -46,7 +46,7 @@ export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly 
   return kept;
 }
 
-/** Searches all values at once, because few responses need a search through each value. */
+/** Searches all values at once, because few responses need a search through each one. */
 function scrubberFor(headers: IncomingHttpHeaders, secrets: readonly string[]): (text: string) => string {
   const scrub = scrubberOf(secrets);
   const all = Object.values(headers).join('\n');

@@ -10,8 +10,8 @@ const MAX_STORED_BYTES = 16_384;
 const MAX_MESSAGE_LENGTH = 500;
 
 /**
- * A response body as it is stored: valid UTF-8 without NUL characters (PostgreSQL can't store them), secrets masked, at
- * most 16 KB. Null when it is empty.
+ * A response body as it is stored: valid UTF-8 without NUL characters (PostgreSQL can't store them), with secrets
+ * masked, at most 16 KB. Null if it is empty.
  */
 export function storedBody(body: Buffer, secrets: readonly string[]): string | null {
   if (body.length === 0) return null;
@@ -24,7 +24,7 @@ export function storedBody(body: Buffer, secrets: readonly string[]): string | n
 
 const scrubbers = new WeakMap<readonly string[], (text: string) => string>();
 
-/** Cached by the identity of the list, because creating a scrubber costs more than using it. */
+/** Cached per list object, because creating a scrubber costs more than using it. */
 export function scrubberOf(secrets: readonly string[]): (text: string) => string {
   const known = scrubbers.get(secrets);
   if (known) return known;
@@ -33,7 +33,7 @@ export function scrubberOf(secrets: readonly string[]): (text: string) => string
   return scrubber;
 }
 
-/** An error message as it is stored: secrets masked, without NUL characters, at most 500 characters. */
+/** An error message as it is stored: with secrets masked, without NUL characters, at most 500 characters. */
 export function storedMessage(message: string, secrets: readonly string[]): string {
   return scrub(message.replaceAll('\0', ''), secrets).slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
 }

@@ -5,7 +5,7 @@ import type { AttemptRecord } from '../model/claimed-delivery.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** When a failed delivery is retried, in seconds after each failure: 3 days and 3½ hours in total. */
+/** When a failed delivery is retried, in seconds after each failure. 3 days and 3½ hours in total. */
 export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
   5,
   5 * MINUTE,
@@ -21,10 +21,10 @@ export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
 const JITTER = 0.2;
 
 /**
- * Seconds until the next attempt, or undefined at the end of the schedule. Jitter of ±20% spreads retries of deliveries that
- * failed together. A wait that the destination asked for is never shortened, but limited to a day.
+ * Seconds until the next attempt, or undefined at the end of the schedule. Jitter of ±20% spreads out retries of
+ * deliveries that failed together. A wait that the destination asked for is never shortened, but is limited to a day.
  *
- * @param step how many waits of the schedule have been used.
+ * @param step how many of the schedule's waits have been used.
  * @param random from 0 to 1.
  */
 export function retryDelaySeconds(
@@ -40,7 +40,7 @@ export function retryDelaySeconds(
 
 export type QuickRetryPolicy = {
   maxRetries: number;
-  /** A failure that took longer isn't retried immediately. */
+  /** A failure that took longer than this isn't retried immediately. */
   maxDurationMilliseconds: number;
   maxRetryAfterSeconds: number;
   minDelayMilliseconds: number;
@@ -56,10 +56,10 @@ export const QUICK_RETRIES: QuickRetryPolicy = {
 const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
 
 /**
- * Whether a failure is likely to pass within moments, so that it is retried within the same claim: a refused or reset
+ * Whether a failure is likely to pass within moments and is retried within the same claim: a refused or reset
  * connection, a quick 5xx, or a destination that asked for a short wait.
  *
- * @param isRepeatable whether a request that may have arrived can be sent again without harm.
+ * @param isRepeatable whether it is safe to resend a request that may have arrived.
  */
 export function isQuickFailure(
   attempt: Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClass'>,

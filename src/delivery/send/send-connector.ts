@@ -27,18 +27,18 @@ import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 
-/** Deliveries of one connector that are sent together: only one unless the type supports batches. */
+/** One connector's deliveries that are sent together: just one, unless the type supports batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
-  /** URL of an event in the console, if known. */
+  /** An event's URL in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
   readHistory?: ReadHistory;
 };
 
 const MAX_STEPS = 5;
 
-/** Creates the function that sends claimed deliveries of a connector and returns a result for each. It never throws. */
+/** Creates the function that sends a connector's claimed deliveries and returns a result for each. It never throws. */
 export function createConnectorSender(options: ConnectorSenderOptions) {
   return async function sendToConnector(
     group: ConnectorGroup,
@@ -47,7 +47,7 @@ export function createConnectorSender(options: ConnectorSenderOptions) {
     control: SendControl,
   ): Promise<SendResult[]> {
     const result = await sendGroup(group, connector, definition, control, options);
-    // One rejected event must not fail the others of its batch.
+    // One rejected event must not fail the others in its batch.
     if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
     const middle = Math.ceil(group.length / 2);
     const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
@@ -119,7 +119,7 @@ async function sendGroup(
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
-      // Recorded with the result of this claim, so that every process knows it for the next delivery.
+      // Recorded with this claim's result so that every process knows it for the next delivery.
       if (unknown.length > 0) {
         return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
       }

@@ -39,12 +39,14 @@ export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];
 
-/** `hidden`: what to mask in responses. Caches rely on getting the same list object while the secrets are the same. */
+/**
+ * `hidden`: what to mask in responses. Caches rely on getting the same list object as long as the secrets are the same.
+ */
 type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
-/** What the status of a response means (Standard Webhooks, "Delivery"): only 2xx is a success. */
+/** What a response's status means (Standard Webhooks, "Delivery"): only 2xx is a success. */
 export function judgeStatus(statusCode: number, retryAfterSeconds: number | undefined): Judgement {
   if (statusCode >= 200 && statusCode < 300) return { verdict: { kind: 'delivered' }, errorClass: null };
   if (statusCode === 410) return { verdict: { kind: 'disable', reason: 'gone' }, errorClass: 'http_status' };
@@ -84,7 +86,7 @@ export function createWebhookSender(options: SenderOptions) {
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    // Bytes, so that signing and sending don't each make a copy.
+    // Bytes, so signing and sending don't each make a copy.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
@@ -114,7 +116,7 @@ export function createWebhookSender(options: SenderOptions) {
           async () => {
             const { signing, hidden } = openSecrets(webhook, delivery.projectId);
             const sent = makeRequest(startedAt, signing);
-            // The only secret in the headers is masked by its name.
+            // The only secret in the headers is masked by header name.
             request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
@@ -161,12 +163,15 @@ export type FailedTry = {
   log: Logger;
   /** The request that was sent or would have been. */
   request?: RecordedExchange['request'] | undefined;
-  /** Totals of the earlier calls that got a response. */
+  /** Totals for the earlier calls that got a response. */
   durationMs?: number;
   phases?: Phases;
 };
 
-/** An attempt without a response. If it isn't the network's fault, it is ours: logged, and shown without details. */
+/**
+ * An attempt without a response. If it isn't the network's fault, it is ours, so it is logged, and shown without
+ * details.
+ */
 export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
   const isNetwork = error instanceof EgressError;
   if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, "couldn't send a delivery: internal error");

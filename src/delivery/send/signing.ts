@@ -30,7 +30,7 @@ export function signWebhook(message: {
 
 const keys = new WeakMap<readonly string[], KeyObject[]>();
 
-/** Cached by the identity of the list. */
+/** Cached per list object. */
 function keysOf(secrets: readonly string[]): KeyObject[] {
   const known = keys.get(secrets);
   if (known) return known;

@@ -2,7 +2,7 @@ import type { ClaimedEvent } from '../model/claimed-delivery.ts';
 import { signWebhook } from './signing.ts';
 
 /**
- * The body of a webhook: `{id, type, timestamp, projectId, data}`, plus `"test":true` on test events. `data` is copied as it
+ * A webhook's body: `{id, type, timestamp, projectId, data}`, plus `"test":true` on test events. `data` is copied as it
  * was stored, so the bytes are the same on every attempt.
  */
 export function webhookBody(event: Omit<ClaimedEvent, 'version'>, projectId: string): string {
@@ -10,7 +10,7 @@ export function webhookBody(event: Omit<ClaimedEvent, 'version'>, projectId: str
   return `${head.slice(0, -1)},"data":${event.data}${event.test ? ',"test":true' : ''}}`;
 }
 
-/** The headers of a webhook that are the same on every attempt. */
+/** A webhook's headers that are the same on every attempt. */
 export function webhookHeaders({ id, version, userAgent }: { id: string; version: number; userAgent: string }) {
   return {
     'content-type': 'application/json',
@@ -20,7 +20,7 @@ export function webhookHeaders({ id, version, userAgent }: { id: string; version
   };
 }
 
-/** All headers of one attempt, signed with each of the secrets. */
+/** All of an attempt's headers, signed with each of the secrets. */
 export function signedWebhookHeaders(message: {
   id: string;
   version: number;

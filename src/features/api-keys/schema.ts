@@ -68,7 +68,7 @@ builder.relayMutationField(
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project that the key is scoped to.' }),
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
-      environment: t.field({ type: KeyEnvironmentEnum, description: 'Default: the environment of this deployment.' }),
+      environment: t.field({ type: KeyEnvironmentEnum, description: 'Default: this deployment’s environment.' }),
     }),
   },
   {

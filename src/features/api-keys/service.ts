@@ -21,7 +21,7 @@ const createInput = z.strictObject({
 export type CreateApiKeyInput = { name: string; environment?: KeyEnvironment | null };
 export type ApiKeyService = ReturnType<typeof createApiKeyService>;
 
-/** API keys of a project. Only users can create and revoke them; API keys get `FORBIDDEN`. */
+/** A project's API keys. Only users can create and revoke them; API keys get `FORBIDDEN`. */
 export function createApiKeyService(options: { db: Database; bus: Bus; keyring: Keyring; production: boolean }) {
   const { db, bus, keyring } = options;
   return {

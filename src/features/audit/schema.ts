@@ -114,7 +114,7 @@ builder.objectField(Viewer, 'auditLog', (t) =>
   t.connection(
     {
       type: AuditEntry,
-      description: 'Who changed what in all projects of the account, including deleted projects.',
+      description: 'Who changed what in all of the account’s projects, including deleted ones.',
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Filters the entries.' }) },
       resolve: (_viewer, args, context, info) => readLog(args, { context, info }),
     },

@@ -13,9 +13,9 @@ export type AuditService = ReturnType<typeof createAuditService>;
 export function createAuditService({ db }: { db: Database }) {
   return {
     /**
-     * The newest entries first, of one project or of all projects the viewer can see, including deleted ones.
+     * Entries for one project, or for all projects the viewer can see, including deleted ones. Newest first.
      *
-     * @throws AppError `VALIDATION_FAILED` if `targetId` isn't the id of any type of resource.
+     * @throws AppError `VALIDATION_FAILED` if `targetId` isn't a resource id of any type.
      */
     async list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
       const { projectId, actions, targetId } = filter;
@@ -37,7 +37,7 @@ export function createAuditService({ db }: { db: Database }) {
       });
     },
 
-    /** One entry of a project. Throws AppError `NOT_FOUND` if `id` isn't the id of an entry. */
+    /** One of a project's entries. Throws AppError `NOT_FOUND` if `id` isn't an entry's id. */
     find(
       viewer: Viewer,
       id: string,

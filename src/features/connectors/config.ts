@@ -25,8 +25,8 @@ export function parseConfig(
 }
 
 /**
- * Merges changes into a stored config. Omitted fields, and masked secrets sent back unchanged, stay; null removes an
- * optional field. Changing an address requires every secret, because the secrets would be sent there.
+ * Merges changes into a stored config. Omitted fields and masked secrets that are sent back unchanged stay the same.
+ * Null removes an optional field. Changing an address requires every secret, because the secrets would be sent there.
  *
  * @param current the config as it is stored and as users see it.
  * @throws AppError `VALIDATION_FAILED` with pointers into `config`.

@@ -29,7 +29,7 @@ export const Connector = builder.prismaNode('Connector', {
     config: t.field({
       type: 'JSON',
       description:
-        'The configuration, with the fields of the connector type. Secrets are masked as `••••` followed by their last four characters.',
+        'The configuration, with the connector type’s fields. Secrets are masked as `••••` followed by their last four characters.',
       resolve: ({ config }) => config,
     }),
     pausedReason: t.exposeString('pausedReason', {
@@ -53,7 +53,7 @@ const ConnectorConnection = builder.connectionObject(
 );
 
 const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
-  description: 'A config field of a connector type.',
+  description: 'A field in a connector type’s config.',
   fields: (t) => ({
     name: t.string({ description: 'The name of the field in `config`.' }),
     title: t.string({ description: 'The label of the field.' }),
@@ -71,7 +71,7 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
 });
 
 const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
-  description: 'A connector type and the fields of its config.',
+  description: 'A connector type and its config fields.',
   fields: (t) => ({
     type: t.field({ type: ConnectorTypeEnum, description: 'The connector type.' }),
     title: t.string({ description: 'The name of the service.' }),

@@ -38,7 +38,7 @@ export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> &
 export type ConnectorService = ReturnType<typeof createConnectorService>;
 
 /**
- * Connectors of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`) and
+ * A project's connectors. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`) and
  * `CONNECTOR_LIMIT_REACHED`. Secret fields are write-only.
  */
 export function createConnectorService(options: {

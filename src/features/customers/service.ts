@@ -54,7 +54,7 @@ export function createCustomerService({ db }: { db: Database }) {
   };
 }
 
-/** Items beyond a cursor. The first condition lets the database start from an index. */
+/** Items beyond a cursor. The first condition lets the database use an index. */
 function beyond(orderBy: CustomerOrder, cursor: string, side: 'lt' | 'gt'): Prisma.CustomerWhereInput {
   const { value, id } = parseCustomerCursor(orderBy, cursor)!;
   const column = COLUMNS[orderBy];

@@ -96,7 +96,10 @@ export const Delivery = builder.prismaNode('Delivery', {
       nullable: true,
       description: 'Duration of the last attempt in milliseconds.',
     }),
-    errorClass: t.exposeString('errorClass', { nullable: true, description: 'Stable error code of the last failure.' }),
+    errorClass: t.exposeString('errorClass', {
+      nullable: true,
+      description: 'Stable error code for the last failure.',
+    }),
     attemptCount: t.exposeInt('attemptCount', { description: 'Number of attempts so far.' }),
     retryCount: t.int({
       description: 'Number of attempts after the first one.',

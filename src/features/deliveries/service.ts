@@ -42,7 +42,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
             webhookId ? { webhookId: requireId('Webhook', webhookId) } : {},
             connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
             status ? { status: { in: status } } : {},
-            // Redundant, but it lets the index of finished deliveries be used.
+            // Redundant, but it lets the query use the index of finished deliveries.
             status?.every(isFinal) ? { outcome: { in: status } } : {},
             eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
             since ? { createdAt: { gte: since } } : {},
@@ -62,7 +62,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
     },
 
     /**
-     * Sends a delivery again right away, with the same event and `webhook-id`. Attempts continue to be counted.
+     * Sends a delivery again right away, with the same event and `webhook-id`. Attempt numbers keep counting up.
      *
      * @throws AppError `CONFLICT` while it is being sent.
      */

@@ -4,7 +4,7 @@ import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 
-/** Response times are those of the last attempts, in milliseconds; null if nothing was sent. */
+/** Response times of the last attempts, in milliseconds. Null if nothing was sent. */
 export type DeliveryFigures = {
   succeededCount: number;
   failedCount: number;
@@ -20,7 +20,10 @@ export type DeliveryStats = Period & {
 };
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
-/** Reading every delivery of a busy project would take seconds. Beyond this many, only the newest are counted. */
+/**
+ * Reading every delivery of a busy project would take seconds. If there are more than this, only the newest are
+ * counted.
+ */
 const MAX_COUNTED = 200_000;
 
 const NOTHING: DeliveryFigures = {
@@ -32,7 +35,7 @@ const NOTHING: DeliveryFigures = {
   responseTimeP95Ms: null,
 };
 
-/** Delivery statistics of a project by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
+/** A project's delivery statistics by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: { db: Database; now?: () => Date; maxCounted?: number }) {
   const { db, now = () => new Date(), maxCounted = MAX_COUNTED } = options;
   return {
@@ -50,7 +53,7 @@ export function createDeliveryStatsService(options: { db: Database; now?: () => 
       const where = visibleProject(viewer, projectId);
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const { from, to, interval } = period;
-      // `updatedAt` is when a delivery finished, since finished deliveries don't change. It has an index, per project.
+      // `updatedAt` is when a delivery finished, since finished deliveries don't change. It is indexed per project.
       const rows = await db.prisma.$queryRaw<({ start: Date | null; count: number } & DeliveryFigures)[]>`
         WITH counted AS (
           SELECT date_trunc(${interval.toLowerCase()}, "updatedAt", 'UTC') AS "start", "status", "attemptCount", "responseTimeMs"

@@ -12,20 +12,22 @@ export const eventTypesInput = z
   .max(50)
   .transform((types) => [...new Set(types)]);
 
-/** Requests per second; null and undefined for no limit. */
+/** Requests per second. Null or undefined means no limit. */
 const maxPerSecondInput = z.int().min(1, 'Must be at least 1.').max(1000, 'Must be at most 1000.').nullish();
 
-/** Checks the fields of `SubscriptionInput`, as part of the input of a webhook or connector. */
+/** Checks the fields of `SubscriptionInput`, as part of a webhook's or connector's input. */
 export const subscriptionShape = {
   eventTypes: eventTypesInput,
   filter: eventFilterInput,
   maxPerSecond: maxPerSecondInput,
 };
 
-/** Checks the input of a test event. */
+/** Checks the input for a test event. */
 export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 
-/** What else changes when the owner enables or disables a destination: the service's reasons no longer apply. */
+/**
+ * What else changes when the owner enables or disables a destination, because the service's reasons no longer apply.
+ */
 export function switched(isActive: boolean | undefined) {
   if (isActive === undefined) return {};
   return { disabledReason: null, disabledAt: isActive ? null : new Date(sharedNow()), ...HEALTHY };

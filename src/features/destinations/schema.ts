@@ -59,7 +59,7 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
   };
 }
 
-/** The part of a webhook or connector type that both have in common. */
+/** The part of a type that webhooks and connectors have in common. */
 export function asDestination(ref: ObjectRef<SchemaTypes, Destination>) {
   return ref;
 }

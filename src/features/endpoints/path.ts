@@ -9,13 +9,13 @@ const HALF_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 const HALF_ESCAPE_MESSAGE = '"%" must be followed by two hexadecimal digits.';
 // An escaped percent sign before two hex digits. Decoding it a second time would change its meaning.
 const DOUBLE_ESCAPE = /%25[0-9A-Fa-f]{2}/;
-// Dot segments, also with a path parameter, because some servers strip the parameter before they resolve the dots.
+// Dot segments, even with a path parameter, because some servers strip the parameter before they resolve the dots.
 const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3B)/;
 
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
 /**
- * Normalizes the path of an endpoint to the form in which it is stored, routed and forwarded: a leading slash, no empty
+ * Normalizes an endpoint's path to the form in which it is stored, routed and forwarded: a leading slash, no empty
  * or dot segments (encoded or not), and uppercase escapes only where they are needed (RFC 3986 §6.2.2). A segment
  * `:name` matches any one segment; a trailing `*` matches the rest.
  */
@@ -39,7 +39,7 @@ export function canonicalPath(text: string): CanonicalPath {
   return { ok: true, path: `/${segments.join('/')}` };
 }
 
-/** The segments of a requested path in canonical form, or what is wrong with the first bad one. */
+/** A requested path's segments in canonical form, or what is wrong with the first bad one. */
 export function canonicalSegments(
   segments: readonly string[],
 ): { ok: true; segments: string[] } | { ok: false; message: string } {
@@ -49,7 +49,7 @@ export function canonicalSegments(
   return problem === undefined ? { ok: true, segments: canonical } : { ok: false, message: problem };
 }
 
-/** Why different servers could read a normalized segment differently, undefined if they can't. */
+/** Why different servers could read a normalized segment differently, or undefined if they can't. */
 function problemOf(segment: string): string | undefined {
   if (segment === '') return 'Must not contain empty segments ("//", or a slash at the end).';
   if (DOT_SEGMENT.test(segment)) return 'Must not contain "." or ".." segments.';

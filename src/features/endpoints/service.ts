@@ -52,13 +52,13 @@ export function warningsOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string[] {
   return ['Most x402 clients refuse to pay more than 1 USD for a request unless their user allows it.'];
 }
 
-/** The price of a stored endpoint as a decimal USD string. */
+/** A stored endpoint's price as a decimal USD string. */
 export function priceUsdOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string {
   return formatUsd(BigInt(endpoint.priceAtomic.toFixed(0)));
 }
 
 /**
- * Paid routes of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` if the project
+ * A project's paid routes. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` if the project
  * already has the path.
  */
 export function createEndpointService(options: {
@@ -133,7 +133,7 @@ export function createEndpointService(options: {
         .$transaction(async (tx) => {
           const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
           if (!visible) throw notFound();
-          // Lock the project first, in the same order as when a project is deleted, to avoid a deadlock.
+          // Lock the project first, as when a project is deleted, to avoid a deadlock.
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${visible.projectId} FOR KEY SHARE`;
           // Of two concurrent price changes, each must report the price it actually replaced.
           await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;

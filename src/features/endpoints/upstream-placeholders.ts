@@ -1,7 +1,7 @@
 import { invalidField } from '../../errors.ts';
 
 /**
- * Checks that the endpoint's path has every placeholder of the upstream URL's path (`:name`, trailing `*`). Others
+ * Checks that the endpoint's path has every placeholder of the upstream URL's path (`:name`, trailing `*`). Any others
  * would be sent literally.
  *
  * @throws AppError `VALIDATION_FAILED`

@@ -12,7 +12,7 @@ export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'ordering
 
 type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   status: 'PENDING' | 'SKIPPED';
-  /** By the clock of the database. */
+  /** By the database's clock. */
   isDue: boolean;
 };
 
@@ -61,7 +61,10 @@ function stateForWebhook({ isActive, filter }: WebhookRow, event: NewEvent): Sta
   return passes(filter, event) ? due() : skipped('filtered');
 }
 
-/** The payment an event is about. Other events aren't ordered, nor are test events, because their data is a sample. */
+/**
+ * The payment an event is about. Events about anything else aren't ordered. Neither are test events, because their data
+ * is a sample.
+ */
 function orderingKey({ ordering }: WebhookRow, { data, test }: NewEvent): string | null {
   return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
 }

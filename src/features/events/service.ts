@@ -69,7 +69,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       return delivery;
     },
 
-    /** Tests a filter on a recorded event, or on a sample of every event type. Sends nothing. */
+    /** Tests a filter on a recorded event, or on a sample of every event type. Doesn't send anything. */
     async testFilter(
       viewer: Viewer,
       projectId: string,

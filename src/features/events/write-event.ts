@@ -4,7 +4,7 @@ import type { NewEvent } from './new-event.ts';
 
 export type EventToWrite = {
   id: string;
-  /** The version of the payload. */
+  /** The payload's version. */
   version: number;
   traceContext: string | null;
   event: NewEvent;
@@ -15,7 +15,7 @@ export type EventToWrite = {
 export async function writeEvent(tx: Transaction, { id, version, traceContext, ...rest }: EventToWrite): Promise<void> {
   const { event, deliveries } = rest;
   const { projectId, type, data, test = false, only } = event;
-  // Someone asked for an event that is meant for only one destination, so it is sent even while the circuit is open.
+  // Someone requested an event that is meant for only one destination, so it is sent even while the circuit is open.
   const trigger = only ? 'MANUAL' : 'SCHEDULED';
   await tx.$executeRaw`
     WITH event AS (

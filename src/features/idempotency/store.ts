@@ -9,7 +9,7 @@ export type IdempotencyStore = {
   /** Claims a key, or returns what is stored for it. */
   begin(scope: string, key: string, fingerprint: string): Promise<'started' | 'in_flight' | 'reused' | StoredResponse>;
   finish(scope: string, key: string, answer: StoredResponse): Promise<void>;
-  /** Releases the key of a request that changed nothing, so the request can be retried with it. */
+  /** Releases the key of a request that didn't change anything, so the request can be retried with the same key. */
   abandon(scope: string, key: string): Promise<void>;
 };
 

@@ -4,9 +4,9 @@ import type { Transaction } from '../../database/client.ts';
 const BOOKS_LOCK = 402;
 
 /**
- * Starts an entry in the books of the payment's project. Entries don't wait for each other, only for a day that is being
- * closed, so everything booked on a day is in its summary. The project is locked first, in the same order as when a
- * project is deleted, to avoid a deadlock.
+ * Starts an entry in the books for the payment's project. Entries don't wait for each other. They wait only for a day
+ * that is being closed, so everything booked on a day is in its summary. The project is locked first, as when a project
+ * is deleted, to avoid a deadlock.
  *
  * @returns the project's milestones, empty if the payment no longer exists.
  */

@@ -20,8 +20,8 @@ export type PaymentFilter = {
 const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
 
 /**
- * Translates a filter to table columns: null for unset fields, values in stored form, and times as bounds of the id,
- * which contains the time a payment was presented.
+ * Translates a filter to table columns: null for unset fields, values in stored form, and times as bounds on the id,
+ * which contains the time when a payment was presented.
  *
  * @throws AppError `NOT_FOUND` for malformed ids, `VALIDATION_FAILED`
  */

@@ -4,21 +4,21 @@ import type { Payment } from '../../generated/prisma/client.ts';
 /** Proves that a process owns a payment. Every takeover increments the token. */
 export type PaymentLease = { paymentId: string; leaseToken: number };
 
-/** The chain has shown the outcome of a payment. It applies no matter which process owns the payment. */
+/** The chain has shown a payment's outcome. It applies no matter which process owns the payment. */
 export type Reconciled = { paymentId: string; reconciled: true };
 
 /** Another process owns the payment now, or the payment is final. Stop working on it. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   constructor(paymentId: string) {
-    super(`This process no longer holds the lease of payment ${paymentId}.`);
+    super(`This process no longer holds the lease for payment ${paymentId}.`);
   }
 }
 
 /** The payment no longer exists because its project was deleted. */
 export class PaymentGone extends LeaseLost {}
 
-/** Extends leases and takes over payments whose lease has ended. */
+/** Extends leases, and takes over payments when their lease has ended. */
 export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLeaseSeconds: number) {
   return {
     /** Extends a lease to that many seconds from now. @throws LeaseLost if another process has the payment. */
@@ -29,7 +29,7 @@ export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLease
       if (count === 0) throw new LeaseLost(lease.paymentId);
     },
 
-    /** Takes over payments whose lease has ended, longest abandoned first. Each goes to one process only. */
+    /** Takes over payments when their lease has ended, longest abandoned first. Each goes to only one process. */
     async takeAbandoned(limit: number): Promise<Payment[]> {
       return prisma.$queryRaw<Payment[]>`
         UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,

@@ -24,36 +24,39 @@ import { alreadyAt, alreadySettled, findHolder, insertClaim, movePayment, moveTo
 export type Ledger = ReturnType<typeof createLedger>;
 
 const SETTLEABLE: readonly PaymentStatus[] = ['SETTLING', 'UNKNOWN'];
-/** The statuses a payment can have when it fails at a stage. */
+/** The statuses that a payment can have when it fails at each stage. */
 const FAILS_FROM: Record<PaymentStage, readonly PaymentStatus[]> = {
   VERIFY: ['CLAIMED'],
   UPSTREAM: ['VERIFIED'],
   SETTLE: ['SERVED', 'SETTLING', 'UNKNOWN'],
 };
 const FINAL = Prisma.sql`"authorization" = NULL, "leasedUntil" = NULL`;
-/** How long to wait before looking up an unknown settlement on the chain. A block has to come first. */
+/** How long to wait before looking up an unknown settlement on the chain, because it must be in a block first. */
 const NEXT_CHECK_SECONDS = 5;
 
 export type LedgerOptions = {
   db: Database;
   events: EventService;
   bus: Bus;
-  /** Lease for taking over an abandoned payment. If it ends before the payment is resolved, it is taken over again. */
+  /**
+   * The lease for taking over an abandoned payment. If it ends before the payment is resolved, the payment is taken
+   * over again.
+   */
   recoveryLeaseSeconds?: number;
-  /** Called with every new status of a payment. */
+  /** Called each time a payment's status changes. */
   onStatus?: (payment: PaymentProgress) => void;
-  /** Clock of the books, for tests. Defaults to the database's clock, which leases always use. */
+  /** The clock for the books, for tests. Defaults to the database's clock, which leases always use. */
   now?: () => Date;
 };
 
 /**
  * The payment lifecycle. Every step is a compare-and-set on the status and the lease, so if two processes both believe
  * they own a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
- * the books. A step whose result was lost can be retried with the same lease and is taken only once.
+ * the books. If a step's result was lost, the step can be retried with the same lease and is taken only once.
  *
- * A payment that failed at VERIFY is final but releases its nonce, so the real payer can still present the
- * authorization as a new payment, even if someone else tried a forged one first. After any later failure the nonce
- * stays held: an authorization makes at most one upstream call.
+ * A payment that failed at VERIFY is final but releases its nonce. The real payer can still present the authorization
+ * as a new payment, even if someone else tried a forged one first. After any later failure the nonce stays held: an
+ * authorization makes at most one upstream call.
  */
 export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   /** Notifies live subscribers, and the workers if events were recorded. */
@@ -78,8 +81,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
 
   return {
     /**
-     * Takes the nonce of an authorization for this request, once across all processes and projects. If a process died
-     * after claiming it and before verifying it, it is claimed again.
+     * Takes an authorization's nonce for this request, only once across all processes and projects. If a process died
+     * between claiming and verifying it, it is claimed again.
      *
      * @throws AppError `NOT_FOUND` if the project no longer exists.
      */
@@ -104,8 +107,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     /**
      * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight.
      *
-     * @returns the payer's other payments in flight, for all sellers and processes, and those settled since the claim.
-     *   If there are none, the verification has already shown that there is enough money.
+     * @returns the payer's other payments in flight, across all sellers and processes, and those settled since the
+     *   claim. If there are none, the verification has already shown that there is enough money.
      * @throws LeaseLost
      */
     hold: (claimed: Payment): Promise<InFlight[]> => db.prisma.$transaction((tx) => holdFunds(tx, claimed)),
@@ -138,7 +141,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
       else await alreadyAt(db.prisma, lease, 'SERVED');
     },
 
-    /** SERVED → SETTLING. Call this before sending the settlement: from then on, it may have happened. */
+    /** SERVED → SETTLING. Call this before sending the settlement, because from then on, it may have happened. */
     async settling(lease: PaymentLease): Promise<void> {
       await step(lease, ['SERVED'], 'SETTLING', Prisma.sql`"failureReason" = NULL`);
     },
@@ -147,7 +150,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
      * SETTLING or UNKNOWN → SETTLED. Adds the payment to its customer and its day once. Records `payment.settled`,
      * `customer.first_payment` for the first payment, and `customer.milestone` for each milestone it reaches.
      *
-     * A settlement that becomes known on a later UTC day is booked on that day, because finished days aren't reopened.
+     * If a settlement becomes known on a later UTC day, it is booked on that day, because finished days aren't
+     * reopened.
      *
      * @throws LeaseLost
      */
@@ -168,7 +172,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
 
     /**
      * → FAILED: nothing was charged. Deletes the unpaid response. Records `payment.failed`, except for failures at
-     * VERIFY, which anyone can cause, so they don't concern the seller and are soon deleted.
+     * VERIFY. Anyone can cause those, so they don't concern the seller and are soon deleted.
      */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;
@@ -192,8 +196,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     },
 
     /**
-     * SETTLING or UNKNOWN → UNKNOWN: the settlement was sent and its outcome isn't known. `takeAbandoned` returns the
-     * payment after `nextCheckSeconds`, to look it up on the chain.
+     * SETTLING or UNKNOWN → UNKNOWN: the settlement was sent, but its outcome isn't known. After `nextCheckSeconds`,
+     * `takeAbandoned` returns the payment so that it can be looked up on the chain.
      */
     async unknown(
       lease: PaymentLease,

@@ -1,6 +1,6 @@
 import type { Payment, PaymentStage } from '../../generated/prisma/client.ts';
 
-/** Identifies an authorization. `network` is a CAIP-2 id such as `eip155:8453`. Hex can be in any case. */
+/** Identifies an authorization. `network` is a CAIP-2 id such as `eip155:8453`. Hex can be uppercase or lowercase. */
 export type AuthorizationKey = { network: string; assetAddress: string; payer: string; nonce: string };
 
 export type NewPayment = AuthorizationKey & {
@@ -9,7 +9,7 @@ export type NewPayment = AuthorizationKey & {
   endpointPath: string;
   method: string;
   x402Version: 1 | 2;
-  /** Symbol, for example `USDC`. */
+  /** The symbol, for example `USDC`. */
   asset: string;
   payTo: string;
   amountAtomic: bigint;
@@ -30,9 +30,9 @@ export type ServedResponse = {
   headers: Record<string, string | string[]>;
   body: Buffer;
   durationMs: number;
-  /** Until when a retry with the same payment gets this response. */
+  /** Retries with the same payment get this response until then. */
   keepUntil: Date;
-  /** Replaces the fingerprint of the claim, now that the digest of the streamed body is known. */
+  /** Replaces the claim's fingerprint, now that the streamed body's digest is known. */
   requestFingerprint?: string;
 };
 
@@ -40,7 +40,7 @@ export type OnChainSettlement = { transactionHash: string; settledAt: Date };
 
 export type PaymentFailure = {
   stage: PaymentStage;
-  /** Stable code, for example `insufficient_funds`. */
+  /** A stable code, for example `insufficient_funds`. */
   reason: string;
   message: string;
   /** Set if the upstream responded with an error. */

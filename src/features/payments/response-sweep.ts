@@ -1,12 +1,12 @@
 import type { Database } from '../../database/client.ts';
 
 const MAX_PROJECT_BYTES = 1024 ** 3;
-/** Larger bodies are deleted first: they are costly, and retries come soon or never. */
+/** Bodies larger than this are deleted first, because they are costly and retries come soon or never. */
 const LARGE_BYTES = 256 * 1024;
 
 /**
- * Deletes expired responses, and the excess of each project: large ones first, then the oldest. Bodies up to 16 KB don't
- * count (matches the index `PaymentAnswer_size`). Responses of unsettled payments stay, because their buyers haven't
+ * Deletes expired responses, and each project's excess: large ones first, then the oldest. Bodies up to 16 KB don't
+ * count (matches the index `PaymentAnswer_size`). Responses for unsettled payments stay, because their buyers haven't
  * received them yet.
  */
 export async function sweepKeptResponses(

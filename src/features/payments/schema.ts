@@ -59,7 +59,7 @@ export const Payment = builder.prismaNode('Payment', {
     endpointId: t.exposeID('endpointId', {
       description: 'The endpoint that was paid for. It may have been deleted since.',
     }),
-    endpointPath: t.exposeString('endpointPath', { description: 'Path of the endpoint at the time of the payment.' }),
+    endpointPath: t.exposeString('endpointPath', { description: 'The endpoint’s path at the time of the payment.' }),
     method: t.exposeString('method', { description: 'HTTP method of the request.' }),
     customerId: t.exposeID('customerId', {
       nullable: true,
@@ -94,7 +94,7 @@ export const Payment = builder.prismaNode('Payment', {
       resolve: ({ assetAddress }) => getAddress(assetAddress),
     }),
     network: t.exposeString('network', { description: 'CAIP-2 network, for example `eip155:8453`.' }),
-    payer: t.string({ description: 'Wallet of the payer.', resolve: ({ payer }) => getAddress(payer) }),
+    payer: t.string({ description: 'The payer’s wallet.', resolve: ({ payer }) => getAddress(payer) }),
     payTo: t.string({ description: 'Wallet that receives the payment.', resolve: ({ payTo }) => getAddress(payTo) }),
     nonce: t.exposeString('nonce', {
       description: 'Nonce of the authorization (EIP-3009). Each nonce can be used for only one payment.',
@@ -106,12 +106,12 @@ export const Payment = builder.prismaNode('Payment', {
     }),
     upstreamDurationMs: t.exposeInt('upstreamDurationMs', {
       nullable: true,
-      description: 'Response time of the upstream in milliseconds, or null if it did not respond.',
+      description: 'The upstream’s response time in milliseconds, or null if it did not respond.',
     }),
     transactionHash: t.exposeString('transactionHash', {
       nullable: true,
       description:
-        'Transaction hash of the settlement. While the outcome is unknown, the hash that the facilitator reported.',
+        'The settlement’s transaction hash. While the outcome is unknown, this is the hash that the facilitator reported.',
     }),
     explorerUrl: t.string({
       nullable: true,
@@ -134,7 +134,7 @@ export const Payment = builder.prismaNode('Payment', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the payment was settled. If that was only confirmed on a later UTC day, the time of the confirmation.',
+        'When the payment was settled. If that was only confirmed on a later UTC day, this is the time of the confirmation.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),

@@ -33,7 +33,7 @@ export function createPaymentService({ db }: { db: Database }) {
       return db.prisma.payment.findFirst({ ...query, where: visibleItem(viewer, 'Payment', id, projectId) });
     },
 
-    /** Totals of the matching payments. Payments that failed at VERIFY don't count: they are soon deleted. */
+    /** Totals for the matching payments. Payments that failed at VERIFY don't count, because they are soon deleted. */
     async totals(viewer: Viewer, projectId: string, filter: PaymentFilter): Promise<PaymentTotals> {
       const groups = await db.prisma.payment.groupBy({
         by: ['status'],

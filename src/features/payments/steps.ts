@@ -54,7 +54,7 @@ export async function findHolder(db: Database, input: AuthorizationKey): Promise
   return payment;
 }
 
-/** Normalizes the key so that each authorization has one spelling. */
+/** Normalizes the key so that each authorization has only one spelling. */
 function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey) {
   return {
     network,
@@ -65,7 +65,8 @@ function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey) {
 }
 
 /**
- * Updates a payment if its status is one of `from` and the lease is still valid. Facts from the chain need no lease.
+ * Updates a payment if its status is one of `from` and the lease is still valid. Facts from the chain don't need a
+ * lease.
  */
 export async function movePayment(
   db: Writer,
@@ -116,7 +117,7 @@ export async function moveToServed(
   return rows[0];
 }
 
-/** Returns the payment if the same lease already took this step. @throws LeaseLost, PaymentGone otherwise */
+/** Returns the payment if this step was already taken with the same lease. @throws LeaseLost, PaymentGone otherwise */
 export async function alreadyAt(
   db: Pick<Transaction, 'payment'>,
   by: PaymentLease | Reconciled,

@@ -8,9 +8,9 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
  * Normalizes a project's host name to its stored form: lowercase, and ASCII for international names. Rejects ports, IP
- * addresses and the host names of the service itself.
+ * addresses and the service's own host names.
  *
- * @param reserved the host names of the service; if undefined, they are unknown and every host name is rejected.
+ * @param reserved the service's own host names. If undefined, they are unknown and every host name is rejected.
  */
 export function gatewayHostInput(reserved: ReadonlySet<string> | undefined) {
   return z.string().transform((text, context) => {

@@ -12,14 +12,14 @@ const MAX_RESERVED_PER_ACCOUNT = 100;
 const HOSTS_LOCK = 403;
 
 /**
- * Serializes changes that take a host name until the transaction ends. Without it, two projects that swap their names
- * would deadlock. Take this before all other locks.
+ * Serializes changes that take a host name, until the transaction ends. Otherwise, two projects that swap names would
+ * deadlock. Take this before all other locks.
  */
 export async function queueForHosts(tx: Transaction): Promise<void> {
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(${HOSTS_LOCK}, 0)::text AS "locked"`;
 }
 
-/** The host name of a project. Locks it until the transaction ends. */
+/** A project's host name. Locks it until the transaction ends. */
 export async function lockHost(tx: Transaction, projectId: string): Promise<string | null> {
   const [row] = await tx.$queryRaw<{ gatewayHost: string | null }[]>`
     SELECT "gatewayHost" FROM "Project" WHERE "id" = ${projectId} FOR UPDATE`;
@@ -27,8 +27,8 @@ export async function lockHost(tx: Transaction, projectId: string): Promise<stri
 }
 
 /**
- * Rejects a host name that is reserved for another account. Call it after writing the host name to the project: the
- * unique index then waits for a concurrent release, so its reservation is visible here.
+ * Rejects a host name that is reserved for another account. Call this after writing the host name to the project: the
+ * unique index then waits for a concurrent release, so the reservation is visible here.
  *
  * @throws AppError `HOST_RESERVED`, and `CONFLICT` if the account has too many reservations.
  */

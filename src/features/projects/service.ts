@@ -19,7 +19,7 @@ import { milestonesInput, milestonesUsdOf } from './milestones.ts';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
-/** An EVM address, returned checksummed. A mixed-case address must have a valid EIP-55 checksum. */
+/** An EVM address, returned with its checksum. A mixed-case address must have a valid EIP-55 checksum. */
 const walletAddressInput = z
   .string()
   .refine(isWallet, 'Must be an EVM address: 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case.')
@@ -44,11 +44,11 @@ export type UpdateProjectInput = Nullable<CreateProjectInput>;
 export type ProjectService = ReturnType<typeof createProjectService>;
 
 /**
- * Projects of a user. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for a host name of another
- * project, `HOST_RESERVED` for one that another account released, and `FORBIDDEN` for API keys.
+ * A user's projects. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for another project's host
+ * name, `HOST_RESERVED` for one that another account released, and `FORBIDDEN` for API keys.
  *
- * @param options `ownHosts`: host names of the service itself, which projects can't use. `secretOf`: the secret of a
- *   project, which signs the gateway's requests to upstreams.
+ * @param options `ownHosts`: the service's own host names, which projects can't use. `secretOf`: a project's secret,
+ *   which signs the gateway's requests to upstreams.
  */
 export function createProjectService(options: {
   db: Database;
@@ -82,7 +82,7 @@ export function createProjectService(options: {
       });
     },
 
-    /** The secret to verify that a request to an upstream came through the gateway; null for API keys. */
+    /** The secret to verify that a request to an upstream came through the gateway. Null for API keys. */
     upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
       return viewer.kind === 'user' ? options.secretOf(id) : null;
     },

@@ -62,7 +62,7 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
     /**
      * Counts the deliveries that match the filter now, and starts the replay unless it is a dry run.
      *
-     * @throws AppError `CONFLICT` while five replays of the project are running.
+     * @throws AppError `CONFLICT` while five of the project's replays are running.
      */
     async create(
       viewer: Viewer,
@@ -101,7 +101,9 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
       return { total, replay };
     },
 
-    /** Stops a replay: deliveries already queued are sent, the rest aren't. A finished replay doesn't change. */
+    /**
+     * Stops a replay. Deliveries that are already queued are sent; the rest aren't. A finished replay doesn't change.
+     */
     async cancel(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay> {
       const where = visibleItem(viewer, 'Replay', id, projectId);
       const replay = await db.prisma.$transaction(async (tx) => {

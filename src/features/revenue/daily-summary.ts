@@ -51,7 +51,7 @@ export function createDailySummaries(options: {
     let count = 0;
     let last: DueDay = { day: '0001-01-01', projectId: '' };
     for (;;) {
-      // Most checks find nothing. Without Prisma, they don't cost the 50 MB it takes when it is first used.
+      // Most checks find nothing. Not using Prisma here saves the 50 MB that it takes up when first used.
       const { rows: due } = await db.pool.query<DueDay>(
         `SELECT "projectId", "day"::text AS "day" FROM "DailySummary"
          WHERE "eventId" IS NULL AND "day" < $1::date AND ("day", "projectId") > ($2::date, $3)
@@ -67,7 +67,7 @@ export function createDailySummaries(options: {
     }
   }
 
-  /** @returns false if another process records or recorded the day, or if it failed and will be retried. */
+  /** @returns false if another process is recording or has recorded the day, or if this failed and will be retried. */
   async function summarise(due: DueDay): Promise<boolean> {
     const { projectId, day } = due;
     try {

@@ -9,17 +9,17 @@ export const MAX_BUCKETS = 1_000;
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-// Between these years, the database's calendar and JavaScript's agree, with room for the next bucket.
+// The database's calendar and JavaScript's agree between these years, with room for the next bucket.
 const MIN_YEAR = 1970;
 const MAX_YEAR = 9998;
 
-/** Number of intervals in a period without `from`. */
+/** The number of intervals in a period without `from`. */
 const DEFAULT_LENGTH: Record<RevenueInterval, number> = { HOUR: 24, DAY: 30, MONTH: 12 };
 
 /**
  * Extends a period to whole intervals. `to` defaults to now, `from` to 24 hours, 30 days or 12 months before `to`.
  *
- * @throws AppError `VALIDATION_FAILED` if it is empty, has more than 1,000 intervals or years out of range.
+ * @throws AppError `VALIDATION_FAILED` if it is empty, has more than 1,000 intervals, or has years out of range.
  */
 export function toPeriod(
   { from, to, interval }: { from?: Date | null; to?: Date | null; interval: RevenueInterval },

@@ -33,7 +33,7 @@ const RevenueEndpoint = builder.simpleObject('RevenueEndpoint', {
   description: 'Revenue from an endpoint in a period.',
   fields: (t) => ({
     endpointId: t.id({ description: 'The endpoint. It may have been deleted.' }),
-    path: t.string({ description: 'The path of the endpoint, or its last path if it was deleted.' }),
+    path: t.string({ description: 'The endpoint’s path, or its last path if it was deleted.' }),
     totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
     totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
     paymentCount: t.int({ description: 'The number of settled payments.' }),

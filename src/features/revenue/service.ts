@@ -20,8 +20,8 @@ type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
 export function createRevenueService({ db, now = () => new Date() }: { db: Database; now?: () => Date }) {
   return {
     /**
-     * Revenue for every interval of a period, including intervals without payments. Payments count in the interval in
-     * which they settled or failed.
+     * Revenue for every interval in a period, including intervals without payments. Payments count toward the interval
+     * in which they settled or failed.
      *
      * @throws AppError also `NOT_FOUND`
      */
@@ -44,7 +44,7 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
       return { ...period, projectId, buckets, totals: sumOf(buckets) };
     },
 
-    /** The number of customers with a payment settled in the period. */
+    /** The number of customers with a payment that settled in the period. */
     async customerCount({ projectId, from, to }: Revenue): Promise<number> {
       const [row] = await db.prisma.$queryRaw<[{ count: number }]>`
         SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment" WHERE ${settledIn(projectId, { from, to })}`;
@@ -71,7 +71,7 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
   };
 }
 
-/** The endpoints with the most revenue. Whole days come from the books, hours from the payments. */
+/** The endpoints with the most revenue. Whole days come from the books, and hours from the payments. */
 export async function topEndpoints(
   db: Pick<Transaction, '$queryRaw'>,
   period: Span & { projectId: string; interval: RevenueInterval },
@@ -96,7 +96,7 @@ export async function topEndpoints(
   return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
 }
 
-/** Sums by hour come from the payments, because the books are kept by day. Failed payments don't change anymore. */
+/** Hourly sums come from the payments, because the books are kept by day. Failed payments no longer change. */
 function hours(projectId: string, period: Period): Prisma.Sql {
   return Prisma.sql`
     SELECT date_trunc('hour', "time", 'UTC') AS "start", sum("amount")::text AS "totalAtomic",

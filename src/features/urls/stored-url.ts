@@ -24,8 +24,8 @@ export function shownUrl(viewer: Viewer, url: string): string {
 }
 
 /**
- * The URL to store. If the given URL is the masked form of the stored one, the stored one stays. Clients that normalize
- * URLs percent-encode the mask.
+ * The URL to store. If the given URL is the masked form of the stored one, the stored one is kept. Clients that
+ * normalize URLs percent-encode the mask.
  *
  * @param stored undefined if nothing is stored yet.
  * @throws AppError `VALIDATION_FAILED` if a masked URL doesn't match the stored one.

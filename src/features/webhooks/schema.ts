@@ -31,7 +31,7 @@ export const Webhook = builder.prismaNode('Webhook', {
     }),
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
       description:
-        'If deliveries are ordered, how many attempts of a delivery can fail before later ones are sent anyway.',
+        'If deliveries are ordered, how many of a delivery’s attempts can fail before later deliveries are sent anyway.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
@@ -84,7 +84,7 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'If deliveries are ordered, how many attempts of a delivery can fail (1 to 100) before later ones are sent anyway. Default: 4.',
+          'If deliveries are ordered, how many of a delivery’s attempts can fail (1 to 100) before later deliveries are sent anyway. Default: 4.',
       }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
     }),
@@ -119,7 +119,7 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'If deliveries are ordered, how many attempts of a delivery can fail (1 to 100) before later ones are sent anyway.',
+          'If deliveries are ordered, how many of a delivery’s attempts can fail (1 to 100) before later deliveries are sent anyway.',
       }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
     }),
@@ -164,12 +164,12 @@ builder.relayMutationField(
 builder.relayMutationField(
   'rotateWebhookSecret',
   {
-    description: 'The webhook whose secret to rotate.',
+    description: 'The webhook to rotate the signing secret for.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       overlapHours: t.int({
-        description: 'How many hours to also sign requests with the old secret, 0 to 168. Default: 24.',
+        description: 'For how many hours requests are also signed with the old secret, 0 to 168. Default: 24.',
       }),
     }),
   },

@@ -43,7 +43,7 @@ const rotateInput = z.strictObject({
 });
 
 /**
- * Webhooks of a project. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. Signing
+ * A project's webhooks. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. Signing
  * secrets are returned only when they are created.
  */
 export function createWebhookService(options: {
@@ -120,7 +120,7 @@ export function createWebhookService(options: {
       return { webhook, secret };
     },
 
-    /** Changes a webhook. Setting `isActive` to true clears the reason it was disabled and its run of failures. */
+    /** Changes a webhook. Setting `isActive` to true clears its run of failures and the reason why it was disabled. */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const values = parseInput(updateInput, input);
@@ -217,7 +217,7 @@ export function createWebhookService(options: {
   };
 }
 
-/** Existing webhooks above the limit stay. */
+/** Existing webhooks that exceed the limit stay. */
 async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, projectId: string): Promise<void> {
   const { maxWebhooksPerProject: most } = limitsOf(viewer.tier, viewer.requestsPerMinute);
   if (most === null) return;
@@ -236,7 +236,7 @@ function auditedOf({ url, description, eventTypes, filter, payloadVersion, isAct
   return { url, description, eventTypes, filter, ...how, isActive };
 }
 
-/** Workers count the requests to a host by its origin, which is the same for all spellings of its URL. */
+/** Workers count requests to a host by its origin, which is the same for all spellings of its URL. */
 function originOf(url: string): { origin: string } {
   return { origin: new URL(url).origin };
 }

@@ -10,14 +10,14 @@ import {
 } from 'viem';
 import type { Network } from './networks.ts';
 
-/** An authorization to look up. Addresses can be in any case. */
+/** An authorization to look up. Addresses can be uppercase or lowercase. */
 type SoughtAuthorization = {
   assetAddress: `0x${string}`;
   payer: `0x${string}`;
   payTo: `0x${string}`;
   nonce: `0x${string}`;
   amountAtomic: bigint;
-  /** When it was presented. It can't have paid for anything here before. */
+  /** When it was presented. It can't have paid for anything here before that. */
   since: Date;
   validBefore: Date;
 };
@@ -63,7 +63,7 @@ type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: 
 const BLOCKS_AT_ONCE = 1_000n;
 /** The newest blocks can still be replaced. */
 const REORGANIZATION_SECONDS = 10n;
-/** Allowed difference between the clocks of this machine and the chain. */
+/** The allowed difference between this machine's clock and the chain's. */
 const CLOCK_SKEW_SECONDS = 600n;
 
 /** Looks up authorizations through a node. */
@@ -89,7 +89,10 @@ export function createChain({ network, transport }: { network: Network; transpor
     });
   }
 
-  /** Finds the transaction that used it. A transaction from before it was presented here paid for something else. */
+  /**
+   * Finds the transaction that used the authorization. If that was before the authorization was presented here, it paid
+   * for something else.
+   */
   async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
     const presentedAt = BigInt(Math.floor(sought.since.getTime() / 1000)) - CLOCK_SKEW_SECONDS;
     const newest = await client.getBlockNumber({ cacheTime: 0 });
@@ -105,7 +108,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     throw new Error(`The ${network.title} node says that an authorization is used, but can't find the transaction yet`);
   }
 
-  /** What marked the nonce as used in a range of blocks: a transfer, or a cancellation by the payer. */
+  /** What marked the nonce as used within a range of blocks: a transfer, or a cancellation by the payer. */
   async function marksOf(
     { assetAddress, payer, nonce }: SoughtAuthorization,
     from: bigint,
@@ -137,7 +140,7 @@ export function createChain({ network, transport }: { network: Network; transpor
       client.getTransactionReceipt({ hash: transactionHash }),
       client.getBlock({ blockNumber: mark.blockNumber }),
     ]);
-    // The token transfers right after it marks the authorization as used. Other transfers in the transaction are
+    // The token's transfer comes right after it marks the authorization as used. Other transfers in the transaction are
     // unrelated.
     const transfers = parseEventLogs({ abi: ABI, eventName: 'Transfer', logs: receipt.logs });
     const transfer = transfers.find((log) => same(log.address, sought.assetAddress) && log.logIndex > mark.logIndex);
@@ -152,7 +155,7 @@ export function createChain({ network, transport }: { network: Network; transpor
 
   /** A block shortly before that time, or the first one after it. */
   async function firstBlockAt(timestamp: bigint, latest: BlockTime): Promise<bigint> {
-    // Most chains have at most one block per second, so going back one block per second is far enough.
+    // Most chains add at most one block per second, so going back one block per second is far enough.
     const guess = latest.number - (latest.timestamp - timestamp);
     if (guess <= 0n) return 0n;
     if ((await client.getBlock({ blockNumber: guess })).timestamp <= timestamp) return guess;
@@ -170,7 +173,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     const token = { address: assetAddress, abi: ABI } as const;
     const balance = { ...token, functionName: 'balanceOf', args: [payer] } as const;
     if (nonces.length === 0) return { balanceAtomic: await client.readContract(balance), usedNonces: new Set() };
-    // One call, so that balance and authorizations are from the same block.
+    // One call, so the balance and the authorizations are from the same block.
     const states = nonces.map((nonce) => ({ ...token, functionName: 'authorizationState', args: [payer, nonce] }));
     const [balanceAtomic, ...isUsed] = (await client.multicall({
       allowFailure: false,

@@ -12,7 +12,7 @@ export type FacilitatorCredential =
 
 const TOKEN_LIFETIME_SECONDS = 120;
 const SEED_BYTES = 32;
-// DER prefix of an Ed25519 seed (RFC 8410 §7).
+// The DER prefix of an Ed25519 seed (RFC 8410 §7).
 const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export function createFacilitatorAuth(credential: FacilitatorCredential): FacilitatorAuth {

@@ -52,7 +52,7 @@ export function createHttpFacilitator(options: {
     return { statusCode, value: parse(response.body) };
   }
 
-  /** For verification and capabilities: anything but a usable response is an error. */
+  /** For verification and capabilities, anything but a usable response is an error. */
   async function ask<T>(read: (response: unknown) => T, ...args: Parameters<typeof call>): Promise<T> {
     const { statusCode, value } = await call(...args).catch((cause) => {
       throw unavailable(cause);

@@ -8,11 +8,11 @@ export type FacilitatorRequest = {
 export type FacilitatorVerification = { isValid: true } | { isValid: false; reason: string; message: string };
 
 /**
- * The facilitator's outcome of a settlement.
+ * A settlement's outcome, according to the facilitator.
  *
  * `refused`: rejected before anything was sent to the chain, so nothing is charged.
  * `notSent`: the facilitator wasn't reached, so nothing has started.
- * `ambiguous`: it may have happened. Only the chain knows.
+ * `ambiguous`: the settlement may have happened, and only the chain knows.
  */
 export type FacilitatorSettlement =
   | { kind: 'settled'; transactionHash: string }
@@ -45,7 +45,7 @@ const INVALID_RESPONSE = 'The facilitator returned an invalid response.';
 const MAX_REASON_CHARACTERS = 200;
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/i;
 // Codes are free text (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#9-error-handling lists
-// some). These families are decided before a transaction is sent …
+// some). Codes in these families are returned before a transaction is sent …
 const REFUSED_BEFORE_SENDING =
   /^(?:invalid_|unsupported_|insufficient_funds$|asset_not_deployed_contract$|undeployed_)/;
 // … except for these, which are about a transaction that was sent, or a nonce that this same payment may have used.
@@ -92,7 +92,7 @@ function fieldsOf(response: unknown): Record<string, unknown> {
   return typeof response === 'object' && response !== null ? (response as Record<string, unknown>) : {};
 }
 
-/** Cleans third-party text for records and headers: one line of printable characters, limited in length. */
+/** Cleans up third-party text for records and headers: one line of printable characters, limited in length. */
 function textOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value

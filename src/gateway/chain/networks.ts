@@ -7,13 +7,13 @@ export type Network = {
   v1Name: string;
   title: string;
   isTestnet: boolean;
-  /** A public node, to look up settlements. */
+  /** A public node for looking up settlements. */
   rpcUrl: string;
   asset: {
     symbol: string;
     /** EIP-55 checksummed. */
     address: `0x${string}`;
-    /** EIP-712 domain of the contract, used to sign authorizations. */
+    /** The contract's EIP-712 domain, used to sign authorizations. */
     name: string;
     version: string;
   };
@@ -21,7 +21,8 @@ export type Network = {
 
 /**
  * USDC with EIP-3009 on Base and its test network, as Circle publishes them
- * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domains really differ.
+ * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domains really do
+ * differ.
  */
 const NETWORKS: readonly Network[] = [
   {

@@ -29,7 +29,7 @@ export function isOffered(kinds: SupportedKind[], network: Network): boolean {
   return kinds.some((kind) => kind.scheme === 'exact' && names.includes(kind.network));
 }
 
-/** Logs an error if the facilitator doesn't support the network: every payment would be rejected. */
+/** Logs an error if the facilitator doesn't support the network, because every payment would be rejected. */
 export async function checkFacilitator(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
   try {
     if (isOffered(await facilitator.supported(), network)) return;

@@ -89,7 +89,7 @@ export function createCallPaid(options: {
       upstream: { statusCode, durationMs },
     });
     const failure = paymentFailureHeaders(network, payment, reason);
-    // Passing on the upstream's own 402 would tell clients that this payment was rejected, and make them pay someone
+    // Passing on the upstream's own 402 would tell clients that this payment was rejected and make them pay someone
     // else.
     if (statusCode === 402) {
       throw refusal('UPSTREAM_FAILED', failure, {

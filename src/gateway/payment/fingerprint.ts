@@ -4,7 +4,7 @@ import type { PresentedPayment } from './payment-header.ts';
 export type FingerprintParts = {
   projectId: string;
   method: string;
-  /** Canonical path, and the query as it arrived. */
+  /** The canonical path, and the query as it arrived. */
   target: string;
   /** Who may retry the request: the value of its Idempotency-Key, or else its client address. */
   holder: string;
@@ -12,11 +12,11 @@ export type FingerprintParts = {
 };
 
 /**
- * Identifies a request, to recognize retries with the same payment. Returns a function of the body's digest, which is
- * null for no body or while the digest isn't known.
+ * Identifies a request so that retries with the same payment are recognized. Returns a function of the body's digest,
+ * which is null for no body or while the digest isn't known.
  *
- * After settlement, everything that was signed is public on the chain. So a response is only returned again to the
- * original buyer: the same client address, or the same Idempotency-Key, which is never public.
+ * After settlement, everything that was signed is public on the chain. For that reason, only the original buyer gets a
+ * response again: the same client address, or the same Idempotency-Key, which is never public.
  */
 export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | null) => string {
   const { projectId, method, target, holder, payment } = parts;

@@ -15,8 +15,8 @@ import {
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 
 /**
- * Checks a payment against a route's current terms, and against the previous price for a short time after a change. What
- * was signed counts. What the client says it accepted must not contradict it.
+ * Checks a payment against a route's current terms, and against the previous price for a short time after a change.
+ * Only what was signed counts, and what the client says it accepted must not contradict that.
  *
  * @returns an error code for the client (from x402 where it defines one), or undefined if the terms are met.
  */
@@ -42,14 +42,14 @@ export function unmetTerm(
   }
   if (authorization.validAfter > seconds) return 'invalid_exact_evm_payload_authorization_valid_after';
   if (authorization.validBefore < seconds + MIN_LIFE_SECONDS) return EXPIRED;
-  // An authorization that lives longer than requested would keep an unresolved payment open just as long.
+  // If an authorization lived longer than requested, an unresolved payment would stay open just as long.
   if (authorization.validBefore > seconds + MAX_LIFE_SECONDS) return 'authorization_lives_too_long';
   return undefined;
 }
 
 /**
- * Builds the facilitator's request from the fields that we understood, so that nothing else the client sent can affect
- * the facilitator.
+ * Builds the facilitator's request from the fields that we understood, so nothing else the client sent can affect the
+ * facilitator.
  */
 export function facilitatorRequest(
   network: Network,

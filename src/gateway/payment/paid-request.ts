@@ -11,21 +11,24 @@ export type PaidRequest = {
   route: PaidRoute;
   resource: Resource;
   method: string;
-  /** Target at the upstream. */
+  /** The target at the upstream. */
   target: { origin: string; path: string };
   /** Headers for the upstream. */
   headers: Headers;
   /** The request itself if it has a body. */
   body: IncomingMessage | null;
   payment: PresentedPayment;
-  /** Why the payment doesn't meet the route's current terms. It may have met earlier ones. */
+  /** Why the payment doesn't meet the route's current terms. It may have met earlier terms. */
   unmet: string | undefined;
   fingerprint(bodyDigest: string | null): string;
   /** A 402 response with the terms and why this payment isn't accepted. */
   demand(error: string): GatewayResponse;
-  /** Counts a payment about to be verified against its client address. @throws AppError `RATE_LIMITED` after too many bad ones. */
+  /**
+   * Counts a payment against its client address before it is verified. @throws AppError `RATE_LIMITED` after too
+   * many bad ones.
+   */
   reserve(): Promise<Attempt>;
-  /** Called when the payment was verified but couldn't be charged because of the buyer. */
+  /** Called if the payment was verified but couldn't be charged because of the buyer. */
   onUnpaid(): void;
   /** Aborted when the buyer disconnects. */
   gone: AbortSignal;

@@ -28,7 +28,7 @@ export type PayOptions = {
   callPaid: CallPaid;
   settler: Settler;
   network: Network;
-  /** Responds to a request whose payment was presented before. */
+  /** Responds to a request with a payment that was presented before. */
   repeat(payment: Payment, request: PaidRequest): Promise<GatewayResponse>;
   log: Logger;
   onStep?: OnPaymentStep;
@@ -36,7 +36,7 @@ export type PayOptions = {
 };
 
 const KEEP_SECONDS = 24 * 3600;
-/** Larger responses are kept for only an hour: they are costly, and retries come soon. */
+/** Larger responses are kept for only an hour, because they are costly and retries come soon. */
 const KEPT_LONG_BYTES = 256 * 1024;
 const KEEP_LARGE_SECONDS = 3600;
 
@@ -54,7 +54,7 @@ export function createPay(options: PayOptions) {
       return known ? options.repeat(known, request) : request.demand(request.unmet);
     }
     const attempt = await request.reserve().catch(async (error) => {
-      // Don't withhold a paid response because of others behind the same address.
+      // Don't withhold a paid response because of other buyers behind the same address.
       const known = await ledger.find(authorizationOf(request));
       if (!known) throw error;
       return known;

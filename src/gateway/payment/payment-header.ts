@@ -34,7 +34,7 @@ export type PaymentHeader =
 const PAYMENT_HEADERS = { 2: 'payment-signature', 1: 'x-payment' } as const;
 
 const MAX_HEADER_CHARACTERS = 12_000;
-// Larger values aren't dates, but contracts accept any 256-bit number.
+// Larger values aren't valid dates, but contracts accept any 256-bit number.
 const MAX_SECONDS = 2n ** 53n - 1n;
 
 const address = z
@@ -89,7 +89,7 @@ const v1 = z.object({
 
 /**
  * Reads a request's payment: `PAYMENT-SIGNATURE` (x402 version 2) or `X-PAYMENT` (version 1), both base64-encoded JSON.
- * Keeps only the fields that we understand, so that nothing else can affect systems further down the line.
+ * Keeps only the fields that we understand, so nothing else can affect systems further down the line.
  */
 export function readPaymentHeader(headers: Record<string, string | string[] | undefined>): PaymentHeader {
   const present = ([2, 1] as const).filter((version) => headers[PAYMENT_HEADERS[version]] !== undefined);

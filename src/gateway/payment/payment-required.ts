@@ -11,7 +11,7 @@ import {
 
 export type PaymentRequired = { headers: Record<string, string>; body: string };
 
-/** The value of an x402 header: base64 of JSON (https://github.com/coinbase/x402/blob/main/specs/transports-v2/http.md). */
+/** An x402 header's value: base64 of JSON (https://github.com/coinbase/x402/blob/main/specs/transports-v2/http.md). */
 export function encodeHeader(value: unknown): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64');
 }

@@ -1,7 +1,7 @@
 import type { Network } from '../chain/networks.ts';
 import { encodeHeader } from './payment-required.ts';
 
-/** The outcome of a payment, as sent to the client in a header. */
+/** A payment's outcome, as sent to the client in a header. */
 export type PaymentResult =
   | { success: true; transactionHash: string }
   | { success: false; reason: string; transactionHash?: string | undefined };
@@ -10,7 +10,7 @@ type IdentifiedPayment = { id: string; x402Version: number; payer: string };
 
 const HEADER_NAMES = { 2: 'payment-response', 1: 'x-payment-response' } as const;
 
-/** `PAYMENT-RESPONSE` (x402 version 2) or `X-PAYMENT-RESPONSE` (version 1), and our id of the payment. */
+/** `PAYMENT-RESPONSE` (x402 version 2) or `X-PAYMENT-RESPONSE` (version 1), and our id for the payment. */
 export function paymentResponseHeaders(
   network: Network,
   payment: IdentifiedPayment,

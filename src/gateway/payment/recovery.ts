@@ -15,8 +15,8 @@ const POLL_MILLISECONDS = 2_000;
 const AT_ONCE = 20;
 
 /**
- * Resumes payments whose process has died, and looks up settlements with an unknown outcome. Every process does this,
- * and each payment belongs to one process at a time.
+ * Resumes payments after their process has died, and looks up settlements with an unknown outcome. Every process does
+ * this, and each payment belongs to one process at a time.
  *
  * Unserved payments fail and cost nothing. Served payments are settled, and their response is kept for buyers who retry
  * the request. Payments that may already be settled are looked up on the chain.
@@ -63,7 +63,7 @@ export function createRecovery(options: {
 
   function schedule(): void {
     if (!isRunning) return;
-    // Randomized, so that processes don't all poll at once.
+    // Randomized so that processes don't all poll at once.
     timer = setTimeout(
       () => {
         round = recoverAll()

@@ -4,7 +4,7 @@ import type { Network } from '../chain/networks.ts';
 import { refusal } from '../upstream/gateway-response.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 
-/** The settlement's outcome is unknown. Never a 402: clients would pay again. */
+/** The settlement's outcome is unknown. Never a 402, because clients would pay again. */
 export function unresolvedRefusal(network: Network, payment: Payment, transactionHash?: string): AppError {
   const headers = paymentResponseHeaders(network, payment, {
     success: false,

@@ -13,8 +13,8 @@ import type { SettleResult, Settler } from './settle.ts';
 const IN_PROGRESS_SECONDS = 1;
 
 /**
- * Responds to a request whose payment was presented before. The same request gets the same response, without a second
- * upstream call or settlement. A different request is rejected.
+ * Responds to a request with a payment that was presented before. The same request gets the same response, without a
+ * second upstream call or settlement. A different request is rejected.
  */
 export function createRepeat({ ledger, settler, network }: { ledger: Ledger; settler: Settler; network: Network }) {
   return async function repeat(payment: Payment, request: PaidRequest): Promise<GatewayResponse> {
@@ -36,7 +36,10 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
     throw unresolvedRefusal(network, payment, result.transactionHash);
   };
 
-  /** Whether this is the request that the payment was made for. The body counts once the first request's body is known. */
+  /**
+   * Whether this is the request that the payment was made for. Bodies are compared only once the first request's body
+   * is known.
+   */
   async function isSame(payment: Payment, request: PaidRequest): Promise<boolean> {
     const stored = payment.requestFingerprint;
     if (request.fingerprint(null) === stored) return true;

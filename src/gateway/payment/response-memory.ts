@@ -5,7 +5,7 @@ export type HeldResponse = {
   /**
    * Reserves bytes. Returns false if there is no room.
    *
-   * @param paymentId the payment whose response is returned again. Each payment has its own limit.
+   * @param paymentId the payment, if its response is being returned again. Each payment has its own limit.
    */
   take(bytes: number, paymentId?: string): boolean;
   /** Releases everything that was reserved. */
@@ -29,7 +29,7 @@ const BOUNDS: ResponseMemoryBounds = {
 
 /**
  * Limits how many bytes of responses the process holds at once, from the upstream's response until the buyer has read
- * it. Without the total limit, large cheap responses could use up the memory of a gateway that many sellers share.
+ * it. Without the total limit, large, cheap responses could use up the memory of a gateway that many sellers share.
  * Without the smaller limits, one buyer who doesn't read could take all of it.
  *
  * @returns a function that opens the share of one request from a client address.

@@ -19,7 +19,7 @@ export type Settler = ReturnType<typeof createSettler>;
 /** Retries are safe while the facilitator can't be reached at all. */
 const UNSENT_RETRY_MILLISECONDS = [250, 1_000];
 
-/** Settles served payments, and looks up those whose settlement had no clear outcome. */
+/** Settles served payments, and looks up those with no clear settlement outcome. */
 export function createSettler(options: {
   ledger: Ledger;
   facilitator: Facilitator;
@@ -77,9 +77,9 @@ export function createSettler(options: {
   }
 
   /**
-   * Decides the outcome of a payment from the chain, or from the facilitator's response if the chain has no result.
+   * Decides a payment's outcome from the chain, or from the facilitator's response if the chain has no result.
    *
-   * @param lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
+   * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
    */
   async function conclude(
     payment: Payment,
@@ -131,12 +131,12 @@ export function createSettler(options: {
       });
     },
 
-    /** SETTLING or UNKNOWN → the chain's result, else UNKNOWN. The lease must be held. */
+    /** SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. The lease must be held. */
     resolve: (payment: Payment): Promise<SettleResult> => once(payment, () => conclude(payment, leaseOf(payment))),
 
     /**
      * UNKNOWN → the chain's result. If nothing has happened and there is time left, the payment is settled again,
-     * because the buyer who retries the request still wants the response. The chain accepts an authorization only once.
+     * because a buyer who retries the request still wants the response. The chain accepts an authorization only once.
      */
     retry(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {

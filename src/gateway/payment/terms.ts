@@ -3,21 +3,21 @@ import { formatUsd } from '../../money.ts';
 import type { Network } from '../chain/networks.ts';
 import type { PaidRoute } from '../routing/route-table.ts';
 
-/** Requested lifetime of an authorization. An old price stays valid for the same time. */
+/** The requested lifetime of an authorization. An old price stays valid for just as long. */
 export const MAX_TIMEOUT_SECONDS = PRICE_GRACE_SECONDS;
 /** How long an upstream may take for its whole response. */
 export const UPSTREAM_TIMEOUT_SECONDS = 60;
-/** Lifetime that must be left after the upstream's response, because the settlement takes time too. */
+/** The lifetime that must be left after the upstream's response, because settling takes time too. */
 export const SETTLEMENT_SECONDS = 10;
 /** How much longer than requested an authorization may live, to allow for clock skew. */
 const CLOCK_SKEW_SECONDS = 600;
 export const MAX_LIFE_SECONDS = MAX_TIMEOUT_SECONDS + CLOCK_SKEW_SECONDS;
-/** Minimum remaining lifetime to start a payment, because the upstream needs time. */
+/** The minimum remaining lifetime needed to start a payment, because the upstream needs time. */
 export const MIN_LIFE_SECONDS = SETTLEMENT_SECONDS + 5;
 
 export const SCHEME = 'exact';
 
-/** Terms in x402 version 2. Amounts are atomic units as decimal strings. */
+/** Terms in x402 version 2. Amounts are in atomic units, as decimal strings. */
 export type RequirementsV2 = {
   scheme: string;
   network: string;
@@ -78,12 +78,12 @@ export function requirementsV1(
   };
 }
 
-/** The prices a payment can be made at: the current one and, for a while after a change, the previous one. */
+/** The prices at which a payment can be made: the current one and, for a while after a change, the previous one. */
 export function acceptedPrices({ priceAtomic, previousPrice }: PaidRoute, now: Date): bigint[] {
   return previousPrice && now < previousPrice.validUntil ? [priceAtomic, previousPrice.priceAtomic] : [priceAtomic];
 }
 
-/** The price for display. */
+/** The price, formatted for display. */
 export function priceText(network: Network, route: PaidRoute): string {
   return `${formatUsd(route.priceAtomic)} ${network.asset.symbol}`;
 }

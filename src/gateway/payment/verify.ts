@@ -16,7 +16,7 @@ export type Verify = ReturnType<typeof createVerify>;
 
 export type Verified = { kind: 'verified'; payment: Payment } | { kind: 'refused'; response: GatewayResponse };
 
-/** How many nonces the chain is asked about. The rest count as not paid yet, which is the safe assumption. */
+/** How many nonces to look up on the chain. The rest count as not paid yet, which is the safe assumption. */
 const MAX_NONCES = 500;
 const FUNDS_IN_USE = 'funds_in_use';
 const RETRY_SECONDS = 1;

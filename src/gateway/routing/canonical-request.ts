@@ -4,13 +4,13 @@ const MAX_TARGET_BYTES = 8_192;
 // The WHATWG URL parser, and therefore every fetch, leaves these unescaped in paths, although RFC 3986 requires escaping.
 const LEFT_BY_URL_PARSERS = /[[\]|^]/g;
 
-/** A request target in the one spelling that is routed, fingerprinted and forwarded. */
+/** A request target in the only spelling that is routed, fingerprinted and forwarded. */
 type CanonicalRequest = {
   /** Canonical segments. The last one is empty if the path ends in a slash. */
   segments: string[];
   /** The segments joined, with the leading slash. */
   path: string;
-  /** Everything from the question mark on, as received. Empty if there is no query. */
+  /** The question mark and everything after it, as received. Empty if there is no query. */
   query: string;
 };
 
@@ -21,7 +21,7 @@ export type CanonicalResult = ({ ok: true } & CanonicalRequest) | { ok: false; m
  * anything that two parsers could read differently: encoded slashes, double encoding, backslashes, empty and dot
  * segments, control bytes, malformed escapes.
  *
- * @param target the bytes as they arrived, after the prefix with the project.
+ * @param target the bytes as they arrived, without the prefix that contains the project.
  * @returns a message for the caller if the target is rejected.
  */
 export function canonicalRequest(target: string): CanonicalResult {

@@ -4,8 +4,9 @@ export type Routed = { pattern: readonly string[] };
 type Node<R> = { fixed: Map<string, Node<R>>; parameter?: Node<R>; route?: R; rest?: R };
 
 /**
- * Builds a matcher for endpoint paths. In each segment, fixed text wins over `:name`, and `:name` wins over a trailing `*`,
- * which matches whatever is left, even nothing after a slash. Of two paths with the same shape, the first wins.
+ * Builds a matcher for endpoint paths. In each segment, fixed text wins over `:name`, and `:name` wins over a trailing
+ * `*`, which matches whatever is left, even if there is nothing after the slash. Of two paths with the same shape, the
+ * first wins.
  *
  * @returns a function that finds the route for a request's canonical segments.
  */

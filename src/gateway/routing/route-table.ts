@@ -22,7 +22,7 @@ export type PaidRoute = {
 };
 
 export type RouteTable = {
-  /** The active endpoint for a canonical path of a project, if there is one. */
+  /** The active endpoint for a canonical path in a project, if there is one. */
   find(projectId: string, segments: readonly string[]): Promise<PaidRoute | undefined>;
   /** The project that a host name belongs to. */
   projectOfHost(host: string): string | undefined;
@@ -42,14 +42,14 @@ type Row = {
   previousValidUntil: Date | null;
 };
 
-// Hints can get lost. This is how long a change can then go unnoticed.
+// How long a change can go unnoticed if a hint gets lost.
 const MAX_AGE_MILLISECONDS = 1_000;
 const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
 
 /**
  * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and no project stays in
- * memory longer than a second without a reload.
+ * memory for more than a second without being reloaded.
  *
  * @param options `now` returns milliseconds of a monotonic clock.
  */
@@ -86,7 +86,7 @@ export async function openRouteTable(options: {
     return entry;
   }
 
-  // One after the other, so that an older result never replaces a newer one.
+  // One after the other, so an older result never replaces a newer one.
   let refreshing: Promise<void> = Promise.resolve();
   function refreshHosts(): void {
     refreshing = refreshing

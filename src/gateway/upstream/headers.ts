@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type Headers = Record<string, string | string[]>;
 
-/** Request headers that are forwarded besides `x-…`: content, negotiation, conditions, tracing. */
+/** Request headers that are forwarded in addition to `x-…`: content, negotiation, conditions, and tracing. */
 const REQUEST_HEADERS = new Set([
   'accept',
   'accept-charset',
@@ -34,7 +34,7 @@ const REQUEST_HEADERS = new Set([
   'user-agent',
 ]);
 
-/** Response headers that are forwarded besides `x-…`. */
+/** Response headers that are forwarded in addition to `x-…`. */
 const RESPONSE_HEADERS = new Set([
   'accept-ranges',
   'age',
@@ -64,12 +64,12 @@ const RESPONSE_HEADERS = new Set([
 
 /**
  * These `x-…` headers aren't forwarded: payments and credentials, headers that proxies set and servers trust, headers
- * that change which request was routed, and headers that browsers apply to the whole host.
+ * that would make the upstream see a different request, and headers that browsers apply to the whole host.
  */
 const WITHHELD_X_HEADERS =
   /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|litespeed|lighttpd|reproxy|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
 
-/** Headers named in `Connection` are for this hop only (RFC 9110 §7.6.1). */
+/** Headers named in `Connection` are only for this hop (RFC 9110 §7.6.1). */
 function perHop(headers: IncomingHttpHeaders): Set<string> {
   const named = String(headers.connection ?? '').split(',');
   return new Set(named.map((name) => name.trim().toLowerCase()).filter(Boolean));
@@ -109,8 +109,8 @@ export function requestHeaders(headers: IncomingHttpHeaders, origin: RequestOrig
 }
 
 /**
- * The response headers that the buyer gets. Cookies are removed because all sellers share a host, and so are headers
- * that apply to the whole host. The body gets a new content length.
+ * The response headers that the buyer gets. Cookies and headers that apply to the whole host are removed, because all
+ * sellers share a host. The body gets a new content length.
  */
 export function responseHeaders(headers: IncomingHttpHeaders): Headers {
   const picked = pick(headers, RESPONSE_HEADERS);

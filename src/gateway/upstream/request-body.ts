@@ -12,8 +12,8 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 }
 
 /**
- * @throws AppError `PAYLOAD_TOO_LARGE` if the announced length is too large, `BAD_REQUEST` for a transfer coding other than
- *   `chunked`: it isn't passed on, so the upstream would misread the body.
+ * @throws AppError `PAYLOAD_TOO_LARGE` if the announced length is too large, `BAD_REQUEST` for a transfer coding other
+ *   than `chunked`. It isn't passed on, so the upstream would misread the body.
  */
 export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const coding = headers['transfer-encoding'];
@@ -26,7 +26,7 @@ export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): voi
 /** The client disconnected before it sent the whole body. */
 export class InterruptedRequest extends Error {}
 
-/** Passes a request body through, limits its size and computes its digest. */
+/** Passes a request body through, limits its size, and computes its digest. */
 export class MeteredBody extends Transform {
   readonly #hash = createHash('sha256');
   #bytes = 0;
@@ -47,14 +47,17 @@ export class MeteredBody extends Transform {
     done();
   }
 
-  /** SHA-256 in hex once the whole body has passed, else null. An upstream can respond before it has read everything. */
+  /**
+   * SHA-256 in hex once the whole body has passed through, or else null. An upstream can respond before it has read
+   * everything.
+   */
   get digest(): string | null {
     return this.#digest;
   }
 }
 
 /**
- * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is rejected, so
+ * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is rejected so
  * that an error response can be sent.
  */
 export function meterBody(source: Readable): MeteredBody {
@@ -64,7 +67,7 @@ export function meterBody(source: Readable): MeteredBody {
     if (!source.readableEnded) body.destroy(new InterruptedRequest('The request was interrupted'));
   });
   body.once('close', () => source.unpipe(body));
-  // The reader gets the error too. Without a listener here it would be uncaught.
+  // The reader gets the error too. Without a listener here, it would be uncaught.
   body.on('error', () => {});
   return body;
 }

@@ -3,22 +3,22 @@ import type { ServerResponse } from 'node:http';
 export type ResponsePacing = {
   /** How long a buyer may go without reading. */
   idleMilliseconds: number;
-  /** Slowest allowed average, after the first `idleMilliseconds`. */
+  /** The slowest average allowed after the first `idleMilliseconds`. */
   minBytesPerSecond: number;
 };
 
 const DEFAULT_PACING: ResponsePacing = { idleMilliseconds: 30_000, minBytesPerSecond: 32 * 1024 };
 
 /**
- * Closes the connection of a buyer who doesn't read the response, to free its memory. Call this before sending. Nothing
+ * Closes the connection if a buyer doesn't read the response, to free its memory. Call this before sending. Nothing
  * is lost: the buyer can retry the request.
  *
- * @param bytes size of the body.
+ * @param bytes the size of the body.
  */
 export function paceResponse(response: ServerResponse, bytes: number, pacing: ResponsePacing = DEFAULT_PACING): void {
   const { idleMilliseconds, minBytesPerSecond } = pacing;
   const end = () => response.destroy();
-  // Node checks what is still waiting to be written. While that shrinks, the connection isn't idle.
+  // Node checks how much is still waiting to be written. As long as that shrinks, the connection isn't idle.
   response.setTimeout(idleMilliseconds, end);
   const timer = setTimeout(end, idleMilliseconds + (bytes / minBytesPerSecond) * 1000);
   response.once('close', () => clearTimeout(timer));

@@ -17,7 +17,7 @@ type PaidCall = {
 export type UpstreamSigner = {
   /** The secret (`whsec_…`) that a project's owner uses to check that a request came through the gateway. */
   secretOf(projectId: string): string;
-  /** Headers that tell the upstream who paid, and prove it. */
+  /** Headers that tell the upstream who paid, with proof. */
   headersOf(call: PaidCall): Record<string, string>;
 };
 
@@ -28,7 +28,7 @@ const SECRET_BYTES = 32;
  * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
  *
  * A project's secret is derived from the deployment's master key, so nothing needs to be stored. During a key rotation
- * there is one signature per master key. The secret shown to users belongs to the current key.
+ * there is one signature per master key. The secret shown to users comes from the current key.
  */
 export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
   return {

@@ -28,13 +28,13 @@ export function parseUpstream(upstreamUrl: string): Upstream {
  * Builds a request's target at the upstream.
  *
  * Placeholders in the upstream URL are replaced with the request's segments. If the URL has no placeholders, the path
- * is appended, starting at its first placeholder. If only the `*` is missing, the rest that it matched is appended. The
+ * is appended, starting at its first placeholder. If only the `*` is missing, whatever it matched is appended. The
  * query is the URL's own followed by the caller's, both unchanged.
  *
  * @param pattern segments of the endpoint's path.
- * @param segments canonical segments of the request, which match the pattern. They are used unchanged, so that the
- *   upstream gets exactly what was routed.
- * @param query from the question mark on, or empty.
+ * @param segments canonical segments of the request, which match the pattern. They are used unchanged, so the upstream
+ *   gets exactly what was routed.
+ * @param query the question mark and everything after it, or empty.
  * @returns a message for the caller if the query sets a name that the upstream URL sets.
  */
 export function upstreamTarget(
@@ -70,14 +70,14 @@ export function upstreamTarget(
   };
 }
 
-/** Index of the first request segment that is appended to the upstream's path, or -1 if none is. */
+/** The index of the first request segment that is appended to the upstream's path, or -1 if there is none. */
 function appendFrom({ segments }: Upstream, pattern: readonly string[]): number {
   const isNamed = pattern.some((segment) => isPlaceholder(segment) && segments.includes(segment));
   if (!isNamed) return pattern.findIndex(isPlaceholder);
   return segments.includes('*') ? -1 : pattern.indexOf('*');
 }
 
-/** Parameter names as a lenient server reads them. */
+/** Parameter names as read by a lenient server. */
 function namesIn(query: string): Set<string> {
   const names = query.split(/[&;]/).map((pair) => pair.split('=', 1)[0]!);
   return new Set(names.filter(Boolean).map(decoded));
@@ -96,7 +96,9 @@ function leniently(name: string): string {
   return name.split('\0', 1)[0]!.trimStart().replace(/[ .]/g, '_').toLowerCase();
 }
 
-/** Where brackets build nested parameters, `key[a]` sets a part of `key`, while `key[a]` and `key[b]` are independent. */
+/**
+ * Where brackets create nested parameters, `key[a]` sets part of `key`, while `key[a]` and `key[b]` are independent.
+ */
 function withParents(name: string): string[] {
   return [...[...name.matchAll(/\[/g)].map(({ index }) => name.slice(0, index)), name];
 }

@@ -13,7 +13,7 @@ export type UpstreamRequest = {
   headers: Headers;
   /** The request's body, or null if it has none. */
   body: Readable | null;
-  /** For the whole call, to the last byte of the response. */
+  /** For the whole call, until the last byte of the response. */
   timeoutMilliseconds: number;
   /** Aborts the call when another process takes over the payment. */
   lost: AbortSignal;
@@ -48,11 +48,11 @@ export class UpstreamError extends Error {
 const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 /** Many clients, including Node, read at most 16 KB of headers, and the gateway adds its own. */
 const MAX_RESPONSE_HEADER_BYTES = 14 * 1024;
-/** Between two chunks of a response. */
+/** The longest time between two chunks of a response. */
 const IDLE_MILLISECONDS = 30_000;
-/** Reason if the buyer disconnected before the upstream had the request. */
+/** The reason if the buyer disconnected before the upstream had the request. */
 export const BUYER_GONE = 'buyer_gone';
-/** Reason if there is no memory for another response. */
+/** The reason if there is no memory for another response. */
 export const GATEWAY_BUSY = 'gateway_busy';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -112,7 +112,7 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       );
     }
     const headers = responseHeaders(response.headers);
-    // The length of a body that isn't sent (RFC 9110 §8.6), so it can't be counted.
+    // The length of a body that isn't sent (RFC 9110 §8.6) and so can't be counted.
     const { 'content-length': length } = response.headers;
     if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
     if (bytesOf(headers) > MAX_RESPONSE_HEADER_BYTES) {
@@ -138,13 +138,13 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
   }
 }
 
-/** Size of headers as clients count it: names and values. */
+/** The size of the headers as clients count it: names and values. */
 function bytesOf(headers: Headers): number {
   const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => name + value));
   return lines.join('').length;
 }
 
-/** Reads into one growing buffer, so that ten million one-byte chunks take no more memory than one large chunk. */
+/** Reads into one growing buffer, so ten million one-byte chunks take no more memory than one large chunk. */
 async function readBounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   hold: (bytes: number) => boolean,

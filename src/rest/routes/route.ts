@@ -1,31 +1,31 @@
 import type { DocumentNode } from 'graphql';
 
-/** A row of the REST table. */
+/** A row in the REST table. */
 export type RestRoute = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path with `:parameters`. Each is a variable of the document or a field of its input. */
+  /** The path with `:parameters`. Each is a variable in the document or a field in its input. */
   path: string;
-  /** Stable name of the operation in the OpenAPI document. */
+  /** The operation's stable name in the OpenAPI document. */
   operationId: string;
   summary: string;
   document: DocumentNode;
   kind: 'one' | 'list' | 'all' | 'create' | 'update' | 'delete' | 'action';
   /** Field names that lead to the response in the document's result. */
   at: readonly string[];
-  /** Fields of the mutation's input that come from the path: parameter → field. */
+  /** Fields in the mutation's input that come from the path: parameter → field. */
   fromPath?: Readonly<Record<string, string>>;
-  /** Other fields of the payload, shown once together with the resource. */
+  /** Other fields in the payload that are shown only once, together with the resource. */
   once?: readonly string[];
-  /** Query parameters, in lists besides `limit` and `after`: name → its place in the variables. */
+  /** Query parameters (for lists, other than `limit` and `after`): name → its place in the variables. */
   query?: Readonly<Record<string, { to: readonly string[]; list: boolean; description: string }>>;
 };
 
 export const PROJECT = '/api/projects/:projectId';
 
-/** For changes in a project: `id` is the changed resource, and `projectId` the project it must belong to. */
+/** For changes in a project. `id` is the resource to change, and `projectId` the project it must belong to. */
 export const inProject = (parameter: string) => ({ projectId: 'projectId', [parameter]: 'id' });
 
-/** Query parameters of all lists of deliveries. */
+/** Query parameters for every list of deliveries. */
 export const DELIVERY_FILTER = {
   status: { to: ['filter', 'status'], list: true, description: 'Only deliveries with this status. Repeatable.' },
   eventType: {

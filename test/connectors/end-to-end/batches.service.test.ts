@@ -9,7 +9,7 @@ const EVENTS = 30;
 let stage: Stage;
 
 beforeAll(async () => {
-  // Far enough apart to distinguish separate attempts from batched ones.
+  // Far enough apart to tell separate attempts from batched ones.
   stage = await openStage({ retryScheduleSeconds: [0.5, 0.5] });
 });
 beforeEach(async () => {

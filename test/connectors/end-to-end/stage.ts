@@ -68,7 +68,7 @@ export async function openStage(
   const stage = {
     ...{ app, vendors, db, bus, user, base, projectId: project.body.id },
 
-    /** Creates a mark whose credentials vendors accept from now on. */
+    /** Creates a mark. From now on, vendors accept credentials that contain it. */
     newMark(): string {
       const mark = randomUUID().replaceAll('-', '').replace(/^./, 'k');
       vendors.accept(mark);

@@ -82,7 +82,7 @@ test('reads the preferences and the company from the same URLs as the library', 
   expectSame(company, quickbooks.probe!.build(config));
 });
 
-test('requests the exchange rate of a day like the library', async () => {
+test('requests the exchange rate for a day like the library', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   const options = { sourcecurrencycode: 'USD', asofdate: '2026-01-02' };
@@ -97,6 +97,6 @@ test('sends queries like the library', async () => {
   await using _ = receiver;
   await new Promise<unknown>((resolve) => client.findItems("where Name = 'x402 API revenue'", resolve));
   const [theirs] = await receiver.waitFor(1);
-  // The library can only select all columns, and writes the entity in lower case.
+  // The library can only select all columns, and writes the entity in lowercase.
   expectSame(theirs, { ...ours, url: ours.url.replace('select%20Id%20from%20Item', 'select%20*%20from%20item') });
 });

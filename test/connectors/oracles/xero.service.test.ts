@@ -62,7 +62,7 @@ test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   },
 );
 
-test('looks up the invoices of a day like the library', async () => {
+test('looks up the invoices for a day like the library', async () => {
   const ours = requestOf(xero.build([sampleEvent('revenue.daily_summary')], config, sampleContext()));
   const where = new URL(ours.url).searchParams.get('where') ?? '';
   const { receiver, api } = await startXero();

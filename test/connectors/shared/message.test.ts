@@ -52,7 +52,7 @@ describe('a message for each event type', () => {
     expect(JSON.stringify(describeKind(event))).not.toMatch(/k3y|t0ken|u:p/);
   });
 
-  test('shows the top two endpoints of a day', () => {
+  test('shows the top two endpoints for a day', () => {
     const top = (path: string) => ({ endpointId: 'ep_1', path, totalUsd: '1', paymentCount: 1 });
     const event = sampleEvent('revenue.daily_summary', { topEndpoints: ['/a', '/b', '/c'].map(top) });
     expect(describeKind(event).facts.filter(({ label }) => label.startsWith('Top'))).toEqual([
@@ -94,7 +94,7 @@ describe('the limits of a message', () => {
     ]);
   });
 
-  test.each(EVENT_KINDS)('allow a test event of %s its mark and at most eight facts', (kind) => {
+  test.each(EVENT_KINDS)('allow at most eight facts and the test mark for a test event of type %s', (kind) => {
     const { heading, facts } = describeKind(testEvent(kind));
     expect(heading).toMatch(/^\[Test\] /);
     expect(facts[0]).toEqual({ label: 'Test', value: 'Sent manually with sample data. No payment was made.' });

@@ -7,7 +7,7 @@ type SampleConfig = {
   optional: Record<string, unknown>;
 };
 
-/** A text that every secret of every type can contain: 32 lower-case letters and digits. */
+/** Text that every secret of every type can contain: 32 lowercase letters and digits. */
 export const MARK = 'k3y0abcdefghijklmnopqrstuvwx4321';
 
 /** Where n8n runs in these tests. It is self-hosted, so the vendor has no fixed host. */

@@ -61,7 +61,7 @@ describe('Linear requests', () => {
       '- **Time:** `2026-01-02 03:04:05 UTC`',
       '- **Event:** `evt_01jc9x2v5qe3w8k4m6n7p9r0st`',
       '',
-      "This is today's first failure with this reason at this endpoint. Further ones won't open another issue today.",
+      "This is today's first failure for this reason at this endpoint. Later ones won't open another issue today.",
       '',
       '[Open the event](<https://console.example/e/1>)',
     ]);

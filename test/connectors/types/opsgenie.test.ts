@@ -88,7 +88,7 @@ describe('Opsgenie requests', () => {
     expect(request.url).toBe(`https://api.opsgenie.com/v2/alerts/${encoded}/close?identifierType=alias`);
     expect(JSON.parse(request.body ?? '')).toEqual({
       source: 'tollgate',
-      note: 'A payment at this endpoint settled again.',
+      note: 'Payments at this endpoint are settling again.',
     });
   });
 

@@ -225,7 +225,7 @@ describe('PagerDuty responses', () => {
     expect(pagerduty.classify(accepted, changed)).toHaveProperty('remember', {});
   });
 
-  test('waits from 30 seconds up to minutes after a 429, or as long as Retry-After says', () => {
+  test('waits 30 seconds to several minutes after a 429, or as long as Retry-After says', () => {
     const afterSeconds = (attemptNumber: number, headers = {}) =>
       pagerduty.classify(vendorResponse(429, '', headers), { ...context, attemptNumber });
     expect(afterSeconds(1)).toMatchObject({ afterSeconds: 30 });

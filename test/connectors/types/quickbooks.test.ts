@@ -137,7 +137,7 @@ describe('QuickBooks duplicates', () => {
     drive(quickbooks, config, [event], company(answers), { memory });
   const dayReceipt = { Id: '1', DocNumber: numberOf(day), PrivateNote: day.id };
 
-  test('are prevented by a lookup of all documents of the day before it is booked', () => {
+  test('are prevented by a lookup of all documents for the day before it is booked', () => {
     const request = requestOf(quickbooks.build([day], config, sampleContext()));
     expect(request.method).toBe('GET');
     expect(queryOf(request)).toBe(`select * from SalesReceipt where DocNumber like '${numberOf(day)}%' maxresults 5`);
@@ -154,13 +154,13 @@ describe('QuickBooks duplicates', () => {
     expect(outcome.kind).toBe('drop');
   });
 
-  test('are prevented if the day of a payment is already booked', () => {
+  test("are prevented if a payment's day is already booked", () => {
     const { outcome, steps: taken } = steps(payment, { check: receipts(dayReceipt) });
     expect(taken).toEqual(['check']);
     expect(outcome.kind).toBe('delivered');
   });
 
-  test('are prevented if some payments of a day are already booked', () => {
+  test('are prevented if some payments from a day are already booked', () => {
     const single = { Id: '2', DocNumber: numberOf(payment), PrivateNote: payment.id };
     const { outcome, steps: taken } = steps(day, { check: receipts(single) });
     expect(taken).toEqual(['check']);
@@ -198,7 +198,7 @@ describe('the QuickBooks company', () => {
     expect(steps).toEqual(['check', 'preferences']);
   });
 
-  test('with books in another currency gets dollar bookings at its own exchange rate of the day', () => {
+  test('with books in another currency gets dollar bookings at its own exchange rate for the day', () => {
     const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
     const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
     const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);

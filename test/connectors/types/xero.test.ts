@@ -113,7 +113,7 @@ describe('Xero duplicates', () => {
     Status: 'DRAFT',
   });
 
-  test('are prevented by a lookup of all invoices of the day before it is booked', () => {
+  test('are prevented by a lookup of all invoices for the day before it is booked', () => {
     const { method, url } = requestOf(xero.build([day], config, sampleContext()));
     expect(method).toBe('GET');
     expect(new URL(url).searchParams.get('where')).toBe(
@@ -121,7 +121,7 @@ describe('Xero duplicates', () => {
     );
   });
 
-  test('are prevented if some payments of a day are already booked and not voided', () => {
+  test('are prevented if some payments from a day are already booked and not voided', () => {
     const single = own(payment);
     expect(drive(xero, config, [day], vendor({ check: invoices(single) })).outcome.kind).toBe('drop');
     const voided = invoices({ ...single, Status: 'VOIDED' });

@@ -1,5 +1,5 @@
 /**
- * A process that uses the embedded PostgreSQL of a data directory until SIGTERM or SIGINT. Prints `{url, dataDir}` when
+ * A process that uses a data directory's embedded PostgreSQL until SIGTERM or SIGINT. Prints `{url, dataDir}` when
  * it is ready. Before it exits, it runs one more slow statement and prints the outcome.
  */
 import pg from 'pg';

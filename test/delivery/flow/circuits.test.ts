@@ -29,7 +29,7 @@ describe('a circuit', () => {
     expect(circuits.slots().get('a')).toBeLessThan(0);
   });
 
-  test('half-opens after that and lets one delivery through', () => {
+  test('half-opens after a while and lets one delivery through', () => {
     const circuits = openCircuits();
     circuits.fail(5);
     circuits.wait(5);

@@ -122,7 +122,7 @@ describe('maxPerSecond', () => {
     await receiver.waitFor(20);
   });
 
-  test('of one destination does not delay other destinations', async () => {
+  test('for one destination does not delay other destinations', async () => {
     const receiver = await receive();
     const limited = await stage.addWebhook(`${receiver.url}/limited`, { maxPerSecond: 1 });
     await stage.addDeliveries(limited.id, 30);

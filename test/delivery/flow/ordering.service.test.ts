@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(keys).toHaveLength(20);
   });
 
-  test('leaves a delivery to the next claim while its predecessor is being written', async () => {
+  test('leaves a delivery for the next claim while its predecessor is being written', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 hour' WHERE "id" = $1`, [

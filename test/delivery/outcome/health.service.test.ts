@@ -104,7 +104,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, failingSince: null });
   });
 
-  test('stays active when one delivery runs out of retries after quiet days, whatever failed before', async () => {
+  test('stays active when one delivery runs out of retries after quiet days, no matter what failed before', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '9 days');

@@ -237,7 +237,7 @@ describe('in its project, an API key', () => {
     }
   });
 
-  test('without a credential, every route returns 401', async () => {
+  test('is required: without a credential, every route returns 401', async () => {
     for (const { method, path } of ROUTES) {
       const answer = await rest.send(undefined, method, path.replaceAll(/:\w+/g, 'x'));
       expect(answer, `${method} ${path}`).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });

@@ -144,7 +144,7 @@ describe('the connector limit', () => {
     expect((await post(slack, pro, one.base)).status).toBe(403);
   });
 
-  test('holds for concurrent requests of a user and an API key in two projects and on two nodes', async () => {
+  test('holds for concurrent requests from a user and an API key in two projects and on two nodes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
     try {
       const nodes = [rest, await openRest(other)];

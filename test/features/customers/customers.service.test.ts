@@ -67,7 +67,7 @@ test('customers can be listed by total, and those with the same total keep their
   expect((await list('orderBy=TOTAL')).data).toEqual(data);
 });
 
-test('paging through customers skips and repeats none, in either order and direction', async () => {
+test('paging through customers neither skips nor repeats any, in either order and direction', async () => {
   for (const orderBy of ['TOTAL', 'LAST_PAYMENT']) {
     const all = (await list(`orderBy=${orderBy}`)).data.map(({ id }) => id);
     for (const limit of [1, 2, 3, 5, 6]) {

@@ -78,7 +78,7 @@ async function checkBooks(projectId: string): Promise<void> {
   const events = await one.eventsOf(projectId);
   const settled = payments.filter(({ status }) => status === 'SETTLED');
   const failed = payments.filter(({ status }) => status === 'FAILED');
-  // Payments that failed before verification belong to no customer, because their sender is unproven.
+  // Payments that failed before verification don't belong to a customer, because their sender is unproven.
   const booked = failed.filter(({ failureStage }) => failureStage !== 'VERIFY');
 
   // Totals by customer, by day and by endpoint match to the atomic unit.

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 describe('the wallet address of a project', () => {
-  /** The examples of EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
+  /** The examples from EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
   const CHECKSUMMED = [
     '0x52908400098527886E0F7030069857D2E4169EE7',
     '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
@@ -42,7 +42,7 @@ describe('the wallet address of a project', () => {
   ];
 
   test.each(CHECKSUMMED)(
-    '%s is accepted in lower case, upper case or its checksum case, and shown in its checksum case',
+    '%s is accepted in lowercase, uppercase or its checksum case, and shown in its checksum case',
     async (wallet) => {
       const digits = wallet.slice(2);
       for (const written of [wallet, `0x${digits.toLowerCase()}`, `0x${digits.toUpperCase()}`]) {

@@ -174,7 +174,7 @@ describe('revenue', () => {
     expect(body.errors).toMatchObject([{ pointer }]);
   });
 
-  test('in GraphQL has the requested number of top endpoints and customers', async () => {
+  test('over GraphQL has the requested number of top endpoints and customers', async () => {
     const query = `query ($id: ID!, $first: Int!) { project(id: $id) {
       revenue(interval: MONTH, from: "2026-01-01T00:00:00Z", to: "2026-03-01T00:00:00Z") {
         totals { totalUsd customerCount } topEndpoints(first: $first) { path } topCustomers(first: $first) { totalUsd } } } }`;

@@ -48,7 +48,7 @@ describe('a tier', () => {
     expect(await viewerOf(await plain('nobody'))).toMatchObject({ tier: 'STARTER' });
   });
 
-  test('stays as in the last trusted token with a tier', async () => {
+  test('stays the same as in the last trusted token that had one', async () => {
     const user = await app.user('climber', 'PRO');
     expect((await viewerOf(user)).tier).toBe('PRO');
     expect((await viewerOf(await plain('climber'))).tier).toBe('PRO');
@@ -56,7 +56,7 @@ describe('a tier', () => {
     expect((await viewerOf(await plain('climber'))).tier).toBe('BUSINESS');
   });
 
-  test('set by an operator applies from the next request, also for API keys', async () => {
+  test('set by an operator applies starting with the next request, including for API keys', async () => {
     const user = await plain('promoted');
     const { base } = await createProject(user);
     const { key } = await createKey(user, base);
@@ -73,7 +73,7 @@ describe('a tier', () => {
 });
 
 describe('the rate limit', () => {
-  test('is shared by a user and all their API keys, in REST and GraphQL', async () => {
+  test('is shared by a user and all their API keys, across REST and GraphQL', async () => {
     const user = await app.user('busy', 'STARTER');
     const { base } = await createProject(user);
     const key = app.caller((await createKey(user, base)).key);

@@ -101,7 +101,7 @@ describe('testing an event filter', () => {
     expect((await alice.rest<{ data: unknown[] }>('GET', `${base}/events`)).body.data).toEqual([]);
   });
 
-  test('evaluates a recorded event, in GraphQL and REST', async () => {
+  test('evaluates a recorded event, over GraphQL and REST', async () => {
     await createEndpoint(alice, base, { priceUsd: '2' });
     const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${base}/events`)).body.data;
     for (const [filter, matches] of [
@@ -117,7 +117,7 @@ describe('testing an event filter', () => {
     }
   });
 
-  test('with an event of another project returns 404', async () => {
+  test('with an event from another project returns 404', async () => {
     const other = await createProject(alice);
     await createEndpoint(alice, other.base);
     const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${other.base}/events`)).body.data;

@@ -38,7 +38,7 @@ describe('the webhook limit', () => {
     expect((await post(starter, another.base)).status).toBe(201);
   });
 
-  test('holds for concurrent requests of a user and an API key', async () => {
+  test('holds for concurrent requests from a user and an API key', async () => {
     const racer = await app.user('racer', 'STARTER');
     const { base, id } = await createProject(racer);
     const key = app.caller((await createKey(racer, base)).key);

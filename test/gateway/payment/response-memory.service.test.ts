@@ -11,7 +11,7 @@ const MEGABYTE = 1024 * 1024;
 vi.setConfig({ testTimeout: 90_000 });
 
 let rails: Rails;
-/** `patient` waits for slow buyers, the other doesn't. */
+/** `patient` waits for slow buyers. The other doesn't. */
 let patient: TestApp;
 let impatient: TestApp;
 let upstream: Receiver;
@@ -44,7 +44,7 @@ test('memory that one request holds is unavailable to others until it is release
   expect([second.take(60), second.take(1)]).toEqual([true, false]);
 });
 
-test('one client address and the retries of one payment each get only a part of the response memory', () => {
+test('one client address and the retries of one payment each get only part of the response memory', () => {
   const open = createResponseMemory({ ...bounds, maxAddressBytes: 50, maxPaymentBytes: 20 });
   const ours = open('2001:db8::1');
   expect([ours.take(50), open('2001:db8::ffff').take(1), open('2001:db8:0:1::1').take(30)]).toEqual([

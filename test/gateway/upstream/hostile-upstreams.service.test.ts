@@ -100,7 +100,7 @@ describe('an upstream', () => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Late\r\n\r\n1\r\na\r\n0\r\nSet-Cookie: a=1\r\n\r\n',
       paid,
     ],
-  ])('that sends %s is cut after the first response, or costs nothing', async (_what, text, outcome) => {
+  ])('that sends %s is cut off after the first response, or costs nothing', async (_what, text, outcome) => {
     const result = await payForWild((socket) =>
       socket.end(text.replace('REDIRECT', `${upstream.url}/elsewhere`), 'latin1'),
     );

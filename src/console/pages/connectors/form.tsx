@@ -26,7 +26,7 @@ function configValues(info: ConnectorInfo, connector: ConnectorRow | undefined):
   return Object.fromEntries(info.fields.map((field) => [field.name, storedValue(field)]));
 }
 
-/** Emptying a stored field removes it (`null`). Fields that were empty before are left out. */
+/** Clearing a stored field removes it (`null`). Fields that were already empty are left out. */
 function configInput(values: ConfigValues, before: ConfigValues): Record<string, unknown> {
   const isEmpty = (value: string | string[] | undefined) => value === undefined || value.length === 0;
   return Object.fromEntries(
@@ -36,14 +36,14 @@ function configInput(values: ConfigValues, before: ConfigValues): Record<string,
   );
 }
 
-/** Secrets that must be entered again because another field changes where they are sent. */
+/** Secrets that must be entered again because a change to another field affects where they are sent. */
 function secretsNeededAgain({ fields }: ConnectorInfo, values: ConfigValues, before: ConfigValues) {
   const changesAddress = fields.some(({ name, decidesAddress }) => decidesAddress && values[name] !== before[name]);
   const isUntouched = (name: string) => before[name] !== '' && values[name] === before[name];
   return changesAddress ? fields.filter(({ name, secret }) => secret && isUntouched(name)) : [];
 }
 
-/** The form of a connector, generated from the API's description of its type. */
+/** A connector's form, generated from the API's description of its type. */
 export function ConnectorForm(props: {
   info: ConnectorInfo;
   connector?: ConnectorRow;

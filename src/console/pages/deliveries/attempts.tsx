@@ -6,7 +6,7 @@ import { Time } from '../../parts/time.tsx';
 
 type Attempt = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>['attempts'][number];
 
-/** The attempts of a delivery, newest first. The newest one is expanded. */
+/** A delivery's attempts, newest first. The newest one is expanded. */
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const newestFirst = attempts.toReversed();
   return (
@@ -80,7 +80,7 @@ const PHASES = [
   { key: 'firstByteMs', label: 'Time to first byte', color: 'var(--mantine-color-teal-6)' },
 ] as const;
 
-/** The phases of an attempt as a bar, with the same information as text. */
+/** An attempt's phases as a bar, with the same information as text. */
 function Phases({ attempt }: { attempt: Attempt }) {
   const measured = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
     ({ milliseconds }) => milliseconds > 0,

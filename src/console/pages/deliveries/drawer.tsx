@@ -20,10 +20,10 @@ import { Attempts } from './attempts.tsx';
 import { Explanation } from './explanation.tsx';
 import type { DeliveryRow } from './feed.ts';
 
-/** The details of one delivery, kept up to date by the page's feed. */
+/** A delivery's details, kept up to date by the page's feed. */
 export function DeliveryDrawer(props: {
   deliveryId: string;
-  /** The latest version of the delivery in the feed. */
+  /** The delivery's latest version in the feed. */
   latest: DeliveryRow | undefined;
   destinations: ReadonlyMap<string, Destination>;
   onResent(row: DeliveryRow): void;

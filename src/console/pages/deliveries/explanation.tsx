@@ -4,7 +4,7 @@ import { Command } from '../../parts/command.tsx';
 
 type Delivery = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>;
 
-/** What happened, what happens next and what the user can do. */
+/** What happened, what happens next, and what the user can do. */
 export function Explanation({ explanation: { summary, next, advice, curl } }: Pick<Delivery, 'explanation'>) {
   return (
     <Stack gap={6} component="section" aria-label="Explanation">

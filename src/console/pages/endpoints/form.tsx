@@ -7,7 +7,7 @@ import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
 import type { EndpointRow } from './rows.ts';
 
-/** Creates or changes an endpoint. */
+/** The form that creates or changes an endpoint. */
 export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; onSaved(endpoint: EndpointRow): void }) {
   const { endpoint, onClose, onSaved } = props;
   const project = useProject();

@@ -27,7 +27,7 @@ const KIND_LABELS: Readonly<Record<SchemaType['kind'], string>> = {
   SCALAR: 'scalar',
 };
 
-/** Schema search, and the documentation of one type. */
+/** Schema search, and the documentation for one type. */
 export function GraphqlDocs({ schema, typeName }: { schema: GraphqlSchema; typeName: string | undefined }) {
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);

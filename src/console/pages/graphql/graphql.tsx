@@ -8,7 +8,7 @@ import { Page } from '../../parts/page.tsx';
 import { GraphqlDocs } from './docs.tsx';
 import { GraphqlRunner } from './runner.tsx';
 
-/** An editor that runs operations against the GraphQL API, next to the schema. */
+/** The GraphQL page: an editor that runs operations against the API, next to the schema. */
 export function GraphqlPage() {
   const { typeName } = useParams<{ typeName?: string }>();
   const api = useApi();

@@ -30,7 +30,7 @@ export function LimitsPage() {
         <Stat
           label="Requests per minute"
           value={limits && (limits.requestsPerMinute === null ? 'Unlimited' : formatCount(limits.requestsPerMinute))}
-          hint="Shared by all users and API keys of the account"
+          hint="Shared by all users and API keys in the account"
         />
         <Stat label="Remaining" value={left} hint="Refills continuously" />
         <Stat
@@ -89,7 +89,7 @@ export function LimitsPage() {
   );
 }
 
-/** The number of requests left right now, or “Unlimited”. Finding out uses one request. */
+/** The number of requests left right now, or “Unlimited”. Finding out uses up one request. */
 function useRequestsLeft(): string | undefined {
   const api = useApi();
   const [left, setLeft] = useState<string>();
@@ -99,10 +99,10 @@ function useRequestsLeft(): string | undefined {
   return left;
 }
 
-/** Reads the header `RateLimit: "default";r=299;t=1`, which responses to tiers without a limit don't have. */
+/** Reads the header `RateLimit: "default";r=299;t=1`, which is missing from responses for tiers without a limit. */
 async function readRequestsLeft(api: Api): Promise<string> {
   const response = await api.request('/api/projects?limit=1');
-  // The connection stays open until the body is read.
+  // Otherwise, the connection stays open until the body is read.
   await response.text();
   const [, left] = /;r=(\d+)/.exec(response.headers.get('RateLimit') ?? '') ?? [];
   return left === undefined ? 'Unlimited' : formatCount(Number(left));

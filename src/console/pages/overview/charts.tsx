@@ -10,7 +10,7 @@ type Project = NonNullable<OverviewQuery['project']>;
 type Labels = { start: string };
 
 const LABELS: Readonly<Record<RevenueInterval, Intl.DateTimeFormatOptions>> = {
-  // Intervals are in UTC. In other time zones, a day could get the label of the day before.
+  // Intervals are in UTC. In other time zones, a day could be labeled as the day before.
   HOUR: { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' },
   DAY: { month: 'short', day: 'numeric', timeZone: 'UTC' },
   MONTH: { month: 'short', year: 'numeric', timeZone: 'UTC' },
@@ -91,7 +91,7 @@ export function OverviewCharts(props: {
           </Chart>
         </Panel>
         <Panel title="Response time">
-          <Chart label="Response time of deliveries: median and 95th percentile">
+          <Chart label="Delivery response times: median and 95th percentile">
             <LineChart
               {...COMMON}
               h={150}

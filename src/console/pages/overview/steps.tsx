@@ -10,7 +10,7 @@ import { Panel } from '../../parts/page.tsx';
 
 type Progress = Pick<NonNullable<OverviewQuery['project']>, 'endpoints' | 'payments' | 'webhooks' | 'connectors'>;
 
-/** The steps from an empty project to the first payment. Hidden once all are done. */
+/** The steps from an empty project to the first payment. Hidden once they are all done. */
 export function NextSteps({ project: { endpoints, payments, webhooks, connectors } }: { project: Progress }) {
   const project = useProject();
   const [endpoint] = endpoints.nodes;

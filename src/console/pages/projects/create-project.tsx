@@ -5,7 +5,7 @@ import { CreateProjectDocument } from '../../../generated/console/projects.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 
-/** Creates a project and opens it. */
+/** The form that creates a project and opens it. */
 export function CreateProjectDialog({ onClose }: { onClose(): void }) {
   const form = useForm({ initialValues: { name: '', walletAddress: '' } });
   const { submit, problem, isBusy } = useSubmit(CreateProjectDocument);

@@ -15,7 +15,7 @@ import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
 
-/** Loaded on demand, since most visits don't create a project. */
+/** Loaded on demand, since most visitors don't create a project. */
 const CreateProjectDialog = lazyPart(() => import('./create-project.tsx'), 'CreateProjectDialog');
 
 type Row = NonNullable<ProjectsQuery['projects']>['nodes'][number];

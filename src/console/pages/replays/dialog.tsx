@@ -45,7 +45,7 @@ export function ReplayDialog(props: {
       to: '',
       maxPerSecond: DEFAULT_PER_SECOND,
     },
-    // The count no longer applies.
+    // The previous count no longer applies.
     onValuesChange: () => setTotal(undefined),
   });
   useServerErrors(form, problem);
@@ -147,7 +147,8 @@ function countDeliveries(total: number): string {
 }
 
 function replayFilter({ status, eventTypes, destinationId, from, to }: Values): ReplayFilter {
-  // Uses the ID's prefix, not the list: a destination that isn't loaded must not turn into “all destinations”.
+  // Uses the ID's prefix instead of the list, because a destination that isn't loaded must not turn into “all
+  // destinations”.
   const isConnector = destinationId?.startsWith('con_') ?? false;
   return {
     status: status.length > 0 ? (status as NonNullable<ReplayFilter['status']>) : null,

@@ -6,10 +6,10 @@ import type { Destination } from './destinations.ts';
 
 export const STATUSES: readonly Status[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 
-/** The filters of the delivery list. An empty filter means all. */
+/** The delivery list's filters. An empty filter matches everything. */
 export type DeliveryFilters = { status: Status[]; eventTypes: EventType[]; destinationId: string | null };
 
-/** Keeps the filters in the page's URL, so that you can link to a filtered list. */
+/** Keeps the filters in the page's URL so that you can link to a filtered list. */
 export function useDeliveryFilters(): [DeliveryFilters, (changed: Partial<DeliveryFilters>) => void] {
   const [search, setSearch] = useSearchParams();
   const filters: DeliveryFilters = {

@@ -15,7 +15,7 @@ const COLORS: Readonly<Record<ReplayRowFragment['status'], string>> = {
 
 type Destinations = ReadonlyMap<string, Destination>;
 
-/** The progress of replays, with a button to cancel each. */
+/** The progress of each replay, with a button to cancel it. */
 export function ReplayProgress(props: {
   replays: readonly ReplayRowFragment[];
   destinations: Destinations;

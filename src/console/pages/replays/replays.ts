@@ -6,7 +6,7 @@ import { useFollow } from '../../api/use-follow.ts';
 /** The number of replays to show. */
 const MAX_SHOWN = 5;
 
-/** Replays that are running or ended since the page was opened, newest first, with live updates. */
+/** Replays that are running or have ended since the page was opened, newest first, with live updates. */
 export function useReplays(projectId: string) {
   const [{ data }, ask] = useQuery({ query: ReplaysDocument, variables: { projectId }, requestPolicy: 'network-only' });
   const [arrived, setArrived] = useState<ReadonlyMap<string, ReplayRowFragment>>(new Map());
@@ -24,7 +24,7 @@ export function useReplays(projectId: string) {
   });
   const fetched = data?.project?.replays.nodes ?? [];
   const all = new Map(fetched.filter(({ status }) => status === 'RUNNING').map((replay) => [replay.id, replay]));
-  // A replay that was running may have ended since: show its latest status.
+  // A replay that was running may have ended since then, so show its latest status.
   for (const replay of fetched) if (arrived.has(replay.id)) all.set(replay.id, replay);
   for (const replay of arrived.values()) all.set(replay.id, newest(all.get(replay.id), replay));
   const replays = [...all.values()].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, MAX_SHOWN);

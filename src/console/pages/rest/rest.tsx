@@ -21,7 +21,7 @@ export function RestPage() {
   return (
     <Page
       title="REST reference"
-      lead="Every operation of the REST API, with this project filled in."
+      lead="Every operation in the REST API, with this project filled in."
       actions={
         <Anchor href={OPENAPI_PATH} target="_blank">
           OpenAPI 3.1

@@ -6,7 +6,7 @@ import { Marked } from '../../parts/marked.tsx';
 
 type Schemas = RestReference['schemas'];
 
-/** The fields of an object with their types and descriptions. Nested objects can be expanded. */
+/** An object's fields, with their types and descriptions. Nested objects can be expanded. */
 export function SchemaFields({ schema, schemas }: { schema: JsonSchema; schemas: Schemas }) {
   const object = innerObject(schema, schemas);
   const fields = Object.entries(object?.properties ?? {});

@@ -2,7 +2,7 @@ import { Code } from '@mantine/core';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { Facts } from '../../parts/facts.tsx';
 
-/** A change to a setting that decides who gets paid. */
+/** A change to a setting that affects who gets paid. */
 export type PayeeChange = {
   field: 'walletAddress' | 'gatewayHost';
   before: string | null;
@@ -12,7 +12,8 @@ export type PayeeChange = {
 const WORDS = {
   walletAddress: {
     name: 'wallet',
-    effect: 'Buyers pay the new wallet from the next payment. Payments to a wrong address can’t be recovered.',
+    effect:
+      'Starting with the next payment, buyers pay the new wallet. Payments to the wrong address can’t be recovered.',
   },
   gatewayHost: {
     name: 'gateway host',
@@ -21,7 +22,7 @@ const WORDS = {
   },
 } as const;
 
-/** The changes in a form that affect who gets paid. */
+/** A form's changes that affect who gets paid. */
 export function payeeChanges(
   settings: { walletAddress: string; gatewayHost?: string | null | undefined },
   values: { walletAddress: string; gatewayHost: string },

@@ -54,7 +54,7 @@ function ProjectForm({ settings }: { settings: Settings }) {
     const saved = (await submit({ input: { id: settings.id, name, milestonesUsd, ...payee } }))?.updateProject?.project;
     setToConfirm(undefined);
     if (!saved) return;
-    // Show what the service stored: for example, it adds the checksum to a wallet address.
+    // Show what the service stored, which may differ. For example, it adds the checksum to a wallet address.
     const values = valuesOf(saved);
     form.setInitialValues(values);
     form.setValues(values);
@@ -73,7 +73,7 @@ function ProjectForm({ settings }: { settings: Settings }) {
           <TextInput label="Name" required {...form.getInputProps('name')} />
           <TextInput
             label="Wallet address"
-            description="EVM address that receives payments. Changes apply from the next payment."
+            description="EVM address that receives payments. Changes apply starting with the next payment."
             required
             spellCheck={false}
             {...form.getInputProps('walletAddress')}

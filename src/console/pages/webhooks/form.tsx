@@ -19,7 +19,7 @@ const ORDERINGS: readonly { value: WebhookOrdering; label: string }[] = [
 ];
 const MAX_ESCAPE_ATTEMPTS = 100;
 
-/** Creates or changes a webhook. For a new one, `onSaved` gets its secret. */
+/** The form that creates or changes a webhook. For a new webhook, `onSaved` gets its secret. */
 export function WebhookForm(props: {
   webhook?: WebhookRow;
   onClose(): void;
@@ -46,7 +46,7 @@ export function WebhookForm(props: {
     const { orderingEscapeAfterAttempts, payloadVersion } = rest;
     const values = {
       ...{ url, description, ordering, ...destinationInput<EventTypeFilter>(rest) },
-      // An empty field keeps its stored value, or gets the default for a new webhook.
+      // An empty field keeps its stored value or, for a new webhook, gets the default.
       ...(orderingEscapeAfterAttempts !== '' && { orderingEscapeAfterAttempts }),
       ...(payloadVersion !== '' && { payloadVersion }),
     };

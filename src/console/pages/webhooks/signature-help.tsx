@@ -30,7 +30,7 @@ export function SignatureHelp({ onClose }: { onClose(): void }) {
             signatures are separated by spaces; one match is enough.
           </List.Item>
           <List.Item>
-            Reject requests whose <Code>webhook-timestamp</Code> is off by more than five minutes.
+            Reject requests if their <Code>webhook-timestamp</Code> is off by more than five minutes.
           </List.Item>
           <List.Item>
             You may receive the same <Code>webhook-id</Code> more than once. Store the IDs you’ve processed.

@@ -4,12 +4,12 @@ import { scrub } from '../../../secrets/redact.ts';
 type CurlVariable = { name: string; description: string };
 export type CurlCommand = { command: string; variables: CurlVariable[] };
 
-/** A request as it is sent, with header names in lower case. */
+/** A request as it is sent, with lowercase header names. */
 export type SentRequest = { method: string; url: string; headers: Readonly<Record<string, string>>; body?: string };
 
 export type NamedSecret = { name: string; value: string };
 
-/** Part of a shell word: literal text, or the value of a variable. */
+/** Part of a shell word: literal text, or a variable's value. */
 type Piece = { text: string } | { variable: string };
 
 const WEBHOOK_SECRET: CurlVariable = {
@@ -58,7 +58,7 @@ export function webhookCurl(
  * The same for any request. Each secret is replaced by a variable named after its field. If a secret is encoded or only
  * partly present, the whole header or URL is replaced.
  *
- * @returns undefined when the body contains a secret in a different form: then it can't be shown.
+ * @returns undefined if the body contains a secret in a different form, because then it can't be shown.
  */
 export function connectorCurl(request: SentRequest, secrets: readonly NamedSecret[]): CurlCommand | undefined {
   const values = secrets.map(({ value }) => value);
@@ -68,7 +68,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
     return { variable: name };
   };
 
-  /** Undefined when secrets would be left in the text. */
+  /** Undefined if secrets would be left in the text. */
   function separate(text: string): Piece[] | undefined {
     const found = secrets
       .filter(({ value }) => value !== '' && text.includes(value))
@@ -89,7 +89,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
 
   const body = separate(request.body ?? '');
   if (!body) return undefined;
-  const url = separate(request.url) ?? [use('REQUEST_URL', 'The URL of the request, which contains the secret.')];
+  const url = separate(request.url) ?? [use('REQUEST_URL', 'The request’s URL, which contains the secret.')];
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, header(name, value)]),
   );
@@ -100,7 +100,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
 
 type Parts = { method: string; url: Piece[]; headers: Record<string, Piece[]>; body?: Piece[] };
 
-/** Uses a subshell: variables don't leak into the user's shell, and a missing one ends only the subshell. */
+/** Uses a subshell so that variables don't leak into the user's shell, and a missing one ends only the subshell. */
 function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVariable | string)[]): string {
   const options = [
     // curl sends this header by default; this service doesn't.
@@ -122,7 +122,7 @@ function requireVariable({ name, description }: CurlVariable): string {
   return `: "\${${name}:?${description.replaceAll(/[`"$\\]/g, '')}}"`;
 }
 
-/** One shell word, no matter what the text contains: between single quotes only the single quote is special. */
+/** One shell word, no matter what the text contains. Between single quotes, only the single quote is special. */
 function quote(pieces: readonly Piece[]): string {
   const words = pieces
     .filter((piece) => 'variable' in piece || piece.text !== '')

@@ -3,7 +3,7 @@ export type Sentences = { summary: string; advice: string | null };
 
 /** What each error class means for the seller. `summary` is for attempts that have no message. */
 export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
-  http_status: { summary: 'The destination returned an error.', advice: 'Check the logs of the destination.' },
+  http_status: { summary: 'The destination returned an error.', advice: 'Check the destination’s logs.' },
   redirect: {
     summary: 'The destination returned a redirect.',
     advice: 'Use the final URL in the webhook. Redirects are not followed.',
@@ -22,11 +22,12 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   connection_refused: {
     summary: 'The connection was refused.',
-    advice: 'Check that your server is running and listens on the port in the URL.',
+    advice: 'Check that your server is running and listening on the port in the URL.',
   },
   connection_reset: {
     summary: 'The connection was closed before the response was complete.',
-    advice: 'Check whether your server, or a proxy in front of it, crashes or closes connections on this request.',
+    advice:
+      'Check whether your server, or a proxy in front of it, crashes or closes the connection when it gets this request.',
   },
   dns_error: {
     summary: 'The host name could not be resolved.',

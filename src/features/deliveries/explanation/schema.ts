@@ -34,7 +34,7 @@ const RemainingTry = builder.simpleObject('RemainingTry', {
 });
 
 const DestinationState = builder.simpleObject('DestinationState', {
-  description: 'The current status of the webhook or connector of a delivery.',
+  description: 'The current status of a delivery’s webhook or connector.',
   fields: (t) => ({
     id: t.id({ description: 'The webhook, `wh_…`, or connector, `con_…`.' }),
     title: t.string({ description: '`webhook`, or the name of the connector’s service.' }),

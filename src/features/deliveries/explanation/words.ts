@@ -20,7 +20,7 @@ export type DeliveryFacts = {
   delivery: Delivery;
   destination: DestinationState;
   lastAttempt: Attempt | null;
-  /** The time of the database. */
+  /** The database's time. */
   now: Date;
   retryScheduleSeconds: readonly number[];
 };
@@ -28,7 +28,7 @@ export type DeliveryFacts = {
 export type RemainingTry = {
   /** Seconds after the previous failure, ±20%; null for the next attempt. */
   afterSeconds: number | null;
-  /** Assumes that every earlier attempt fails immediately; null while the delivery is held. */
+  /** Assumes that every earlier attempt fails immediately. Null while the delivery is held. */
   expectedAt: Date | null;
 };
 
@@ -78,7 +78,7 @@ const REASONS: Record<string, Sentences> = {
 const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
     summary:
-      'It is waiting for its turn: the webhook keeps events in order, and an earlier event of the same payment has not been delivered yet.',
+      'It is waiting for its turn: the webhook keeps events in order, and an earlier event for the same payment has not been delivered yet.',
     next: 'It will be sent as soon as the earlier one succeeds, fails, or reaches the number of failed attempts after which the webhook skips ahead.',
     advice: "Check why the earlier one is failing, or lower the webhook's `orderingEscapeAfterAttempts`.",
   },
@@ -154,7 +154,7 @@ const ROWS: readonly Row[] = [
   {
     when: ({ lastAttempt }) => lastAttempt !== null,
     say: ({ delivery: { nextAttemptAt, errorClass }, lastAttempt, now, destination }) => {
-      // An interrupted attempt has no row. Only the delivery shows it.
+      // An interrupted attempt has no row. Only the delivery's own row shows it.
       const attempt = errorClass === 'interrupted' ? { ...lastAttempt!, errorClass, statusCode: null } : lastAttempt!;
       const { summary, advice } = failureOf(attempt);
       const when = isDue(nextAttemptAt!, now) ? 'as soon as a worker is free' : at(nextAttemptAt!, now);
@@ -178,7 +178,7 @@ export function explainInWords(facts: DeliveryFacts): Sentences & { next: string
   return (ROWS.find(({ when }) => when(facts))?.say ?? OTHERWISE)(facts);
 }
 
-/** The remaining attempts, assuming they all fail; none for a finished delivery. */
+/** The remaining attempts, assuming they all fail. A finished delivery has none. */
 export function remainingTries({ delivery, now, retryScheduleSeconds }: DeliveryFacts): RemainingTry[] {
   const { status, nextAttemptAt, retryStep } = delivery;
   if (status !== 'PENDING' && status !== 'RUNNING') return [];
@@ -195,7 +195,7 @@ export function remainingTries({ delivery, now, retryScheduleSeconds }: Delivery
 export const DELIVERY_PHASES = ['dns', 'connect', 'tls', 'first_byte', 'other'] as const;
 export type DeliveryPhase = (typeof DELIVERY_PHASES)[number];
 
-/** The phase of an attempt that took longest. Without a response, unaccounted time was spent waiting for one. */
+/** The phase of an attempt that took the longest. Without a response, any other time was spent waiting for one. */
 export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; milliseconds: number } {
   const { durationMs, dnsMs, connectMs, tlsMs, firstByteMs, statusCode, errorClass } = attempt;
   const known = { dns: dnsMs ?? 0, connect: connectMs ?? 0, tls: tlsMs ?? 0, first_byte: firstByteMs ?? 0 };

@@ -6,7 +6,7 @@ export type VendorCall = {
   method: string;
   /** Has the vendor's host, not the address that the call was really sent to. */
   url: URL;
-  /** Names in lower case. */
+  /** Names in lowercase. */
   headers: Readonly<Record<string, string>>;
   body: string;
 };

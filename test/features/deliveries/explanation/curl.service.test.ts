@@ -47,7 +47,7 @@ describe('the curl command for a webhook', () => {
     );
     await fc.assert(
       fc.asyncProperty(text, async (value) => {
-        // Stored JSON contains no NUL characters and no lone surrogates.
+        // Stored JSON contains no NUL characters or lone surrogates.
         const body = `{"data":${JSON.stringify(value.toWellFormed())}}`;
         const { command } = webhookCurl({ method: 'POST', url: `${receiver.url}/in`, headers, body });
         const request = await received(command, { WEBHOOK_SECRET: secret });

@@ -184,7 +184,7 @@ describe('the explanation of a delivery', () => {
     [
       at('PENDING', 'ordering'),
       {
-        summary: expect.stringContaining('an earlier event of the same payment'),
+        summary: expect.stringContaining('an earlier event for the same payment'),
         next: expect.stringContaining('the earlier one succeeds, fails'),
       },
     ],
