@@ -225,7 +225,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   return {
     start() {
-      unsubscribe = bus.subscribe(topics.deliveriesDue, signal.notify);
+      unsubscribe = bus.subscribe(topics.deliveriesDue, claimLoop.onHint);
       delivering = deliver();
       maintaining = maintain();
     },

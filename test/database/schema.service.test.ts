@@ -24,7 +24,7 @@ const HAND_WRITTEN = [
   'Delivery_by_hand',
   'Delivery_connector',
   'Delivery_due',
-  'Delivery_destination_due',
+  'Delivery_parked',
   'Delivery_finished',
   'Delivery_held',
   'Delivery_ordering',

@@ -21,8 +21,6 @@ export type ClaimRoom = {
   defaultRoom: number;
   accountRoom: Room;
   originRoom: Room;
-  /** Whether a destination, an account or an origin has no room left. */
-  isCrowded: boolean;
 };
 
 export type AdmissionOptions = {
@@ -70,7 +68,6 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
       ...{ limit, room, accountRoom, originRoom },
       retryLimit: Math.min(destinations.retryRoom(), limit),
       defaultRoom: destinations.share(),
-      isCrowded: [room, accountRoom.known, originRoom.known].some(isUsedUp),
     };
   }
 
@@ -190,7 +187,3 @@ type Slot = { isGranted: boolean; delaySeconds: number };
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
 const maxPerSecondOf = ({ deliveries }: Job) => deliveries[0]!.maxPerSecond;
 const isManual = ({ trigger, event }: ClaimedDelivery) => trigger === 'MANUAL' || event.test;
-
-function isUsedUp(room: ReadonlyMap<string, number>): boolean {
-  return [...room.values()].some((slots) => slots <= 0);
-}

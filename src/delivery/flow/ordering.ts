@@ -31,7 +31,7 @@ export const WAITING = `
     WHERE picked."orderingKey" IS NOT NULL AND EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'picked')})
   ),
   aside AS (
-    UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'ordering', "updatedAt" = now()
+    UPDATE "Delivery" SET "nextAttemptAt" = NULL, "isParked" = false, "reason" = 'ordering', "updatedAt" = now()
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
   )`;
 

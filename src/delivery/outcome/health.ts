@@ -137,7 +137,7 @@ export function createHealth({
   function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
     const { table, column } = KINDS[kind];
     const portion = `
-      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "updatedAt" = now()
+      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
       WHERE "id" = ANY(ARRAY(
         SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
         WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
