@@ -262,7 +262,7 @@ test('the order of every key is kept by four workers that keep getting killed an
     if (chance < 0.2) response.destroy();
     return chance < 0.2 ? undefined : {};
   });
-  const startWorker = () => startNode(join(import.meta.dirname, '../../chaos/worker.ts'), [stage.url, keyring]);
+  const startWorker = () => startNode(join(import.meta.dirname, 'worker-process.ts'), [stage.url, keyring]);
   const workers: NodeProcess[] = Array.from({ length: 4 }, startWorker);
   try {
     for (let round = 0; round < EACH; round++) {
