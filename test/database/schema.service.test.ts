@@ -28,6 +28,7 @@ const HAND_WRITTEN = [
   'Delivery_finished',
   'Delivery_held',
   'Delivery_ordering',
+  'Delivery_unfinished',
   'Delivery_waiting',
   'Delivery_webhook',
   'Endpoint_shape',

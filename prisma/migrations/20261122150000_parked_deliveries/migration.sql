@@ -8,3 +8,6 @@ DROP INDEX "Delivery_destination_due";
 
 CREATE INDEX "Delivery_due" ON "Delivery" ((least("attemptCount", 1)), "nextAttemptAt") WHERE "outcome" IS NULL AND NOT "isParked";
 CREATE INDEX "Delivery_parked" ON "Delivery" ((coalesce("webhookId", "connectorId")), (least("attemptCount", 1)), "nextAttemptAt") WHERE "outcome" IS NULL AND "isParked";
+
+-- Lists of pending and running deliveries, without reading the whole history.
+CREATE INDEX "Delivery_unfinished" ON "Delivery" ("projectId", "id") WHERE "outcome" IS NULL;

@@ -15,12 +15,16 @@ export type ClaimLoopOptions = {
   admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimRoom'>;
   leases: Pick<ReturnType<typeof createLeases>, 'prolong'>;
   signal: WakeSignal;
+  /** Whether a hint with this turn is for this worker. */
+  isOwnTurn: (turn: number | undefined) => boolean;
   metrics?: DeliveryMetrics | undefined;
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
 };
 
 /** How long slots are gathered before the next claim, while more is due than there is room for. */
 const GATHER_MILLISECONDS = 20;
+/** When to check for what was announced to another worker, in case that one is full or gone. */
+const OTHERS_TURN_MILLISECONDS = 250;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
@@ -141,10 +145,14 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /** Call it when a hint announces due deliveries. */
-    onHint(): void {
-      isHinted = true;
-      signal.notify();
+    /** Call it when a hint announces due deliveries. If another worker acts on it, this one checks a little later. */
+    onHint(turn?: number): void {
+      if (options.isOwnTurn(turn)) {
+        isHinted = true;
+        signal.notify();
+      } else {
+        signal.notifyIn(OTHERS_TURN_MILLISECONDS);
+      }
     },
 
     /** Call it when this many requests are over or, with 0, when results were written. There may be room for more. */
