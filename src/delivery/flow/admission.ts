@@ -9,6 +9,7 @@ import { createDestinationRoom } from './destination-room.ts';
 import { createGate } from './gate.ts';
 import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
+import { createThrottles } from './throttles.ts';
 
 /** Whether a job may go now. A verdict is recorded instead. `closed` means that this process is stopping. */
 export type Admission = 'go' | 'closed' | Verdict;
@@ -48,10 +49,11 @@ export type AdmissionOptions = {
 export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
   const circuits = createCircuits();
+  const throttles = createThrottles();
   const pacing = createPacing({ db, log });
   const destinations = createDestinationRoom(
     { ...limits, maxPerDestination: maxPerDestination + claimedAhead },
-    [circuits],
+    [circuits, throttles],
     pacing,
   );
   const shares = createShares(limits);
@@ -94,6 +96,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   async function admitOne(job: Job, slot?: Promise<Slot>): Promise<Admission> {
     if (job.verdict) return job.verdict;
     if (isBroken(job)) return circuitOpen(job);
+    if (isThrottled(job)) return throttled(job);
     if (slot) {
       const { isGranted, delaySeconds } = await slot;
       if (!isGranted) return { kind: 'wait', afterSeconds: delaySeconds, reason: 'rate_limited' };
@@ -104,7 +107,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     const turn = await gate.enter(job);
     if (turn === 'closed') return turn;
     if (turn === 'put_back') return { kind: 'wait', afterSeconds: 0 };
-    return isBroken(job) ? circuitOpen(job) : 'go';
+    if (isBroken(job)) return circuitOpen(job);
+    return isThrottled(job) ? throttled(job) : 'go';
   }
 
   /** Whether the destination is broken, which may change while a job waits. Manual deliveries go anyway. */
@@ -114,6 +118,15 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
 
   function circuitOpen(job: Job): Verdict {
     return { kind: 'wait', afterSeconds: circuits.openSeconds(destinationOf(job)), reason: 'circuit_open' };
+  }
+
+  /** Whether the destination has asked for fewer requests, perhaps while the job waited. Manual deliveries go anyway. */
+  function isThrottled(job: Job): boolean {
+    return !job.deliveries.every(isManual) && throttles.closedSeconds(destinationOf(job)) > 0;
+  }
+
+  function throttled(job: Job): Verdict {
+    return { kind: 'wait', afterSeconds: throttles.closedSeconds(destinationOf(job)), reason: 'rate_limited' };
   }
 
   /** Reserves the slots of each destination with one statement. */
@@ -141,9 +154,18 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
     if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
     // A batch counts as one: its members succeed and fail together.
-    if (effects.has('healthy')) circuits.onHealthy(destination);
-    else if (effects.has('failing')) circuits.onFailure(destination);
+    if (effects.has('healthy')) {
+      circuits.onHealthy(destination);
+      throttles.onHealthy(destination);
+    }
+    for (const { health } of outcomes) if (health?.kind === 'limited') limit(destination, health.afterSeconds);
+    if (effects.has('failing') && !effects.has('healthy')) circuits.onFailure(destination);
     gate.leave(job);
+  }
+
+  function limit(destination: string, afterSeconds: number): void {
+    throttles.onLimited(destination, afterSeconds);
+    signal.notifyIn(afterSeconds * 1000);
   }
 
   function putBackWaiting(destination: string): void {
