@@ -27,9 +27,7 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
   const claims: Claim[] = [];
   pg.Client.prototype.query = function (this: pg.Client, ...args: Parameters<typeof query>) {
     statements++;
-    const result = query.apply(this, args);
-    noteClaim(claims, args[0] as unknown as pg.QueryConfig, result as unknown as Promise<unknown>);
-    return result;
+    return query.apply(this, noteClaim(claims, args) as typeof args);
   } as typeof query;
 
   const config = readConfig({
@@ -134,10 +132,16 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
   };
 }
 
-function noteClaim(claims: Claim[], { name, values }: pg.QueryConfig, result: Promise<unknown>): void {
-  if (!name?.startsWith('delivery_claim')) return;
+/** Adds a claim to the list when its callback is called, as the pool calls it. */
+function noteClaim(claims: Claim[], args: readonly unknown[]): readonly unknown[] {
+  const { name, values } = (args[0] ?? {}) as pg.QueryConfig;
+  const callback = args.at(-1);
+  if (!name?.startsWith('delivery_claim') || typeof callback !== 'function') return args;
   const startedAt = performance.now();
   const isComplete = (values?.at(-1) as number[] | undefined)?.[0] === Number.NEGATIVE_INFINITY;
-  const note = () => claims.push({ name, isComplete, milliseconds: performance.now() - startedAt });
-  result.then(note, () => {});
+  const note = (...results: unknown[]) => {
+    claims.push({ name, isComplete, milliseconds: performance.now() - startedAt });
+    callback(...results);
+  };
+  return [...args.slice(0, -1), note];
 }
