@@ -1,7 +1,7 @@
 /** A process with one engine in it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now, serve } from './child.ts';
-import type { Engine, EngineName, EngineOptions } from './engine.ts';
+import type { Claim, Engine, EngineName, EngineOptions } from './engine.ts';
 
 export type EngineMethods = typeof methods;
 
@@ -24,9 +24,10 @@ const methods = {
     engine = await createEngine(options);
   },
   prepare: () => engine.prepare(),
-  load: (count: number, urls: readonly string[]) => engine.load(count, urls),
+  load: (count: number, urls: readonly string[], dueInSeconds = 0) => engine.load(count, urls, dueInSeconds),
   start: () => engine.start(),
   recorded: () => engine.recorded(),
+  claims: (): readonly Claim[] => engine.claims?.() ?? [],
   stop: () => engine.stop(),
   /**
    * Publishes at a steady rate, whatever happens to earlier events: each has its scheduled time, no matter how late it

@@ -2,8 +2,8 @@
 export type Engine = {
   /** Creates its tables and destinations in an empty database. */
   prepare(): Promise<void>;
-  /** Adds deliveries of 1 KB to the queue in bulk, spread over these destinations. */
-  load(count: number, urls: readonly string[]): Promise<void>;
+  /** Puts deliveries of 1 KB in the queue, in bulk, spread over these of its destinations. Due now by default. */
+  load(count: number, urls: readonly string[], dueInSeconds?: number): Promise<void>;
   /**
    * Publishes one event as a program would, in its own transaction. Resolves after the commit with its ID, which is
    * the `webhook-id` of its requests.
@@ -16,7 +16,12 @@ export type Engine = {
   stop(): Promise<void>;
   /** Statements sent to the database by this process so far. */
   statements(): number;
+  /** The claims of this process so far, in order, if it counts them. */
+  claims?(): readonly Claim[];
 };
+
+/** A statement that claims deliveries, and how long it took. `isComplete`: it started at the beginning of the queue. */
+export type Claim = { name: string; isComplete: boolean; milliseconds: number };
 
 export type EngineOptions = {
   databaseUrl: string;

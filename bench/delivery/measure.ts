@@ -101,6 +101,11 @@ export async function latency(
   };
 }
 
+export function median<T>(items: readonly T[], pick: (item: T) => number): number {
+  const sorted = items.map(pick).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
+
 function percentiles(values: readonly number[]): Percentiles {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)]!;

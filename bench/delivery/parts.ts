@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild } from './child.ts';
 import { ENGINE_NAMES, type EngineName } from './engine.ts';
-import { type Drain, drain, type Latency, latency } from './measure.ts';
+import { type Drain, drain, type Latency, latency, median } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
-import type { Bench, Receiver, Stage } from './stage.ts';
+import type { Receiver, Stage } from './stage.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from './table.ts';
+import { blackHole, sleeping, slowAccount, snapshot } from './waiting.ts';
 
 export type Part = { title: string; run(stage: Stage, isQuick: boolean): Promise<Table> };
 
@@ -24,6 +25,9 @@ export const PARTS = {
   slow: { title: 'Destinations that take 200 ms', run: slow },
   calm: { title: '200 events per second', run: calm },
   'black-hole': { title: 'One destination of 100 never responds', run: blackHole },
+  snapshot: { title: 'An old transaction stays open', run: snapshot },
+  sleeping: { title: 'Destinations with nothing due, and one without room', run: sleeping },
+  herd: { title: 'Claims per event of eight workers at 200 events per second', run: herd },
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
 } satisfies Record<string, Part>;
 
@@ -92,11 +96,6 @@ async function postAlone(receiver: Receiver, posts: number): Promise<{ perSecond
   const { seconds, cpuMicroseconds } = await raw.call('post', receiver.url, posts);
   await raw.end();
   return { perSecond: posts / seconds, cpuMicroseconds: cpuMicroseconds / posts };
-}
-
-function median<T>(items: readonly T[], pick: (item: T) => number): number {
-  const sorted = items.map(pick).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }
 
 async function workers(stage: Stage, isQuick: boolean): Promise<Table> {
@@ -183,53 +182,28 @@ async function calm(stage: Stage, isQuick: boolean): Promise<Table> {
   return { columns, rows: [row] };
 }
 
-async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {
+async function herd(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
-  const hole = await stage.receiver('never');
-  const due = isQuick ? 20_000 : 100_000;
-  const others = Array.from({ length: 99 }, (_, index) => `${receiver.url}/${index}`);
-  const timing = { perSecond: 4, seconds: isQuick ? 5 : 20, warmUpSeconds: isQuick ? 2 : 5 };
-  const rows = await stage.withEngine('tollgate', [...others, `${hole.url}/in`], async (bench) => {
-    const worker = await bench.worker();
-    await worker.call('start');
-    // Each event goes to all 100.
-    const before = await latency(bench, receiver, worker, timing);
-    await bench.control.call('load', due, [`${hole.url}/in`]);
-    await sleep(1_000);
-    const after = await latency(bench, receiver, worker, timing);
-    return [before, after].map(({ fromCommit }, index) => [
-      index === 0 ? 'nothing due to it' : `${due.toLocaleString('en')} due to it`,
-      ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
-      ratio(fromCommit.p95 / before.fromCommit.p95),
-    ]);
-  });
-  await hole.end();
+  const urls = [`${receiver.url}/in`];
+  const rows: string[][] = [];
+  for (const size of [1, 8]) {
+    await stage.withEngine('tollgate', urls, async (bench) => {
+      const workers = await Promise.all(Array.from({ length: size }, bench.worker));
+      await Promise.all(workers.map((worker) => worker.call('start')));
+      // Until they know each other.
+      await sleep(12_000);
+      const claimCount = async () => (await Promise.all(workers.map((worker) => worker.call('claims')))).flat().length;
+      const timing = { perSecond: 200, seconds: isQuick ? 5 : 20, warmUpSeconds: 2 };
+      const before = await claimCount();
+      const { fromCommit } = await latency(bench, receiver, workers[0]!, timing);
+      const events = timing.perSecond * (timing.seconds + timing.warmUpSeconds);
+      rows.push([
+        String(size),
+        (((await claimCount()) - before) / events).toFixed(2),
+        ...[fromCommit.p50, fromCommit.p95].map(milliseconds),
+      ]);
+    });
+  }
   await receiver.end();
-  return { columns: ['the others, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
-}
-
-/** Another account's 300 webhooks call one server that takes 14 s to respond, with 36,000 deliveries waiting. */
-async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table> {
-  const receiver = await stage.receiver();
-  const tarpit = await stage.receiver(14_000);
-  const urls = Array.from({ length: 10 }, (_, index) => `${receiver.url}/${index}`);
-  const slowUrls = Array.from({ length: 300 }, (_, index) => `${tarpit.url}/${index}`);
-  const timing = { perSecond: 10, seconds: isQuick ? 10 : 40, warmUpSeconds: isQuick ? 2 : 5 };
-  const use = async (bench: Bench) => {
-    const worker = await bench.worker();
-    await worker.call('start');
-    const before = await latency(bench, receiver, worker, timing);
-    await bench.control.call('load', 36_000, slowUrls);
-    await sleep(1_000);
-    const after = await latency(bench, receiver, worker, timing);
-    return [before, after].map(({ fromCommit }, index) => [
-      index === 0 ? 'calm' : '36,000 due to the other account',
-      ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
-      ratio(fromCommit.p95 / before.fromCommit.p95),
-    ]);
-  };
-  const rows = await stage.withEngine('tollgate', urls, use, slowUrls);
-  await tarpit.end();
-  await receiver.end();
-  return { columns: ['commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
+  return { columns: ['workers', 'claims per event', 'commit → receipt p50', 'p95'], rows };
 }

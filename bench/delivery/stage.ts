@@ -21,6 +21,8 @@ export type Bench = {
   control: EngineChild;
   /** Starts another process of the engine. */
   worker(): Promise<EngineChild>;
+  /** Opens a transaction that sees the database as it is now. Returns the function that ends it. */
+  holdSnapshot(): Promise<() => Promise<void>>;
   /** The CPU time that PostgreSQL has used so far. */
   databaseCpuMicroseconds(): number;
 };
@@ -49,6 +51,13 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     return { ...child, port, url: `http://127.0.0.1:${port}` };
   }
 
+  async function holdSnapshot(databaseUrl: string): Promise<() => Promise<void>> {
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+    return () => client.end();
+  }
+
   /** Runs `use` with a prepared engine, and cleans up after it. */
   async function withEngine<T>(
     name: EngineName,
@@ -69,7 +78,12 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     try {
       const control = await open({});
       await control.call('prepare');
-      return await use({ control, worker: () => open(env), databaseCpuMicroseconds: () => cpuMicrosecondsOf(pid) });
+      return await use({
+        control,
+        worker: () => open(env),
+        holdSnapshot: () => holdSnapshot(databaseUrl),
+        databaseCpuMicroseconds: () => cpuMicrosecondsOf(pid),
+      });
     } finally {
       await Promise.all(children.map((child) => child.call('stop').catch(() => {})));
       await Promise.all(children.map((child) => child.end()));

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Logger } from 'pino';
 
@@ -8,48 +9,86 @@ import type { Logger } from 'pino';
 export type Bus = {
   /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
-  /** Calls back on every hint on the topic, and after a reconnect. Returns the unsubscribe function. */
-  subscribe(topic: string, listener: () => void): () => void;
+  /** Calls back on every hint of the topic, and after a reconnect. Returns the unsubscribe function. */
+  subscribe(topic: string, listener: HintListener): () => void;
   close(): Promise<void>;
 };
+
+/**
+ * @param turn a number that is the same in all processes and increases with each notification of a process, so that they
+ *   can take turns. Undefined after a reconnect.
+ */
+export type HintListener = (turn?: number) => void;
 
 const CHANNEL = 'tollgate';
 const FLUSH_MILLISECONDS = 5;
 const MAX_PAYLOAD_BYTES = 7000;
 const RECONNECT_MILLISECONDS = 500;
+// A connection that a proxy or a firewall has dropped silently looks open forever.
+const HEARTBEAT_MILLISECONDS = 5_000;
+const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
+/** Marks the line of a notification that contains its turn. */
+const TURN_MARK = '#';
 
 /**
  * Opens the bus on PostgreSQL LISTEN/NOTIFY. It listens on its own connection, which must not go through a pooler in
  * transaction mode, and publishes through the shared pool.
  */
-export async function openBus(options: { url: string; pool: pg.Pool; log: Logger }): Promise<Bus> {
-  const { pool, log } = options;
-  const listeners = new Map<string, Set<() => void>>();
+export async function openBus(options: {
+  url: string;
+  pool: pg.Pool;
+  log: Logger;
+  heartbeatMilliseconds?: number;
+}): Promise<Bus> {
+  const { pool, log, heartbeatMilliseconds = HEARTBEAT_MILLISECONDS } = options;
+  const listeners = new Map<string, Set<HintListener>>();
   const pending = new Set<string>();
   let flushTimer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
   let client: pg.Client | undefined;
   let closed = false;
+  // Processes that publish don't all begin with the same one of those that listen.
+  let turn = Math.floor(Math.random() * 1_000_000);
 
-  function wake(topic: string): void {
-    for (const listener of [...(listeners.get(topic) ?? [])]) listener();
+  function wake(topic: string, ofTurn?: number): void {
+    for (const listener of [...(listeners.get(topic) ?? [])]) listener(ofTurn);
+  }
+
+  function onNotification({ payload = '' }: pg.Notification): void {
+    const lines = payload.split('\n');
+    const mark = lines[0]!.startsWith(TURN_MARK) ? lines.shift()! : undefined;
+    for (const topic of lines) wake(topic, mark === undefined ? undefined : Number(mark.slice(TURN_MARK.length)));
   }
 
   async function connect(): Promise<void> {
-    const connection = new pg.Client({ connectionString: options.url, application_name: 'tollgate-bus' });
-    connection.on('notification', (message) => {
-      for (const topic of (message.payload ?? '').split('\n')) wake(topic);
+    // Its own socket, because only destroying it ends a connection that no longer responds.
+    const socket = new Socket();
+    const connection = new pg.Client({
+      connectionString: options.url,
+      application_name: 'tollgate-bus',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
+      stream: () => socket,
     });
+    connection.on('notification', onNotification);
+    let heartbeat: NodeJS.Timeout | undefined;
     let lost = false;
     const onLost = () => {
       if (lost) return;
       lost = true;
       client = undefined;
+      clearTimeout(heartbeat);
       connection.end().catch(() => {});
+      socket.destroy();
       if (!closed) setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
     };
     connection.on('error', onLost);
     connection.on('end', onLost);
+    const beat = async () => {
+      const deadline = setTimeout(onLost, heartbeatMilliseconds).unref();
+      await connection.query('SELECT 1').catch(onLost);
+      clearTimeout(deadline);
+      if (!lost) heartbeat = setTimeout(beat, heartbeatMilliseconds).unref();
+    };
     try {
       await connection.connect();
       await connection.query(`LISTEN ${CHANNEL}`);
@@ -59,6 +98,7 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
       throw error;
     }
     client = connection;
+    heartbeat = setTimeout(beat, heartbeatMilliseconds).unref();
   }
 
   async function reconnect(): Promise<void> {
@@ -77,7 +117,8 @@ export async function openBus(options: { url: string; pool: pg.Pool; log: Logger
     const topics = [...pending];
     pending.clear();
     while (topics.length > 0) {
-      let payload = topics.shift()!;
+      turn += 1;
+      let payload = `${TURN_MARK}${turn}\n${topics.shift()}`;
       while (topics.length > 0 && payload.length + topics[0]!.length < MAX_PAYLOAD_BYTES)
         payload += `\n${topics.shift()}`;
       await pool.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]);

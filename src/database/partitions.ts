@@ -31,8 +31,9 @@ const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
 /** How far in advance partitions are created. Rows without one go to the default partition. */
 const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
-/** How much later than its event a delivery may be created. */
-const STRAY_MILLISECONDS = DAY_MILLISECONDS;
+/** A delivery may be created up to a day later than its event. That day is searched by the hour. */
+const STRAY_STEPS = 24;
+const STRAY_STEP_MILLISECONDS = DAY_MILLISECONDS / STRAY_STEPS;
 const ROUND_MILLISECONDS = 60 * 60_000;
 const ADVISORY_LOCK = 72707370;
 /**
@@ -100,17 +101,24 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
       ends = next.ends;
     }
   }
-  for (const table of TABLES) {
+  // What fails for one table must not keep the others.
+  const failures: unknown[] = [];
+  for (const table of TABLES) await expire(table).catch((error) => failures.push(error));
+  if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
+  return round;
+
+  async function expire(table: Table): Promise<void> {
     const expired = (await readPartitions(pool, table)).filter(({ ends }) => ends <= firstKept);
-    for (const { name } of expired) {
+    for (const { name, ends } of expired) {
+      if (table.name === 'Event') await deleteOrphans(inTurn, ends);
       const unfinished = await inTurn((client) => dropPartition(client, table, name));
-      if (unfinished === undefined) return round;
+      if (unfinished === undefined) return;
       round.dropped.push(name);
       log.info({ partition: name, unfinished }, 'partition dropped');
     }
-    await inTurn((client) => sweepStrays(client, table, firstKept));
+    const oldest = firstIdAt(table.type, firstKept);
+    await inTurn((client) => client.query(`DELETE FROM "${table.name}_default" WHERE "${table.key}" < $1`, [oldest]));
   }
-  return round;
 }
 
 /** For how many seconds from now every table has partitions. */
@@ -196,18 +204,20 @@ async function dropPartition(client: pg.PoolClient, table: Table, name: string):
 }
 
 /**
- * Deletes expired rows that weren't in a dropped partition: rows in the default partition, and deliveries created so
- * long after their event that they would outlive it.
+ * Deletes deliveries that would outlive their event because they were created after the end of its partition. Both are
+ * created in one transaction, so such deliveries come right after that. Done in steps, so that each is short.
  */
-async function sweepStrays(client: pg.PoolClient, { name, key, type }: Table, firstKept: number): Promise<void> {
-  await client.query(`DELETE FROM "${name}_default" WHERE "${key}" < $1`, [firstIdAt(type, firstKept)]);
-  if (name !== 'Delivery') return;
-  const events = (await readPartitions(client, TABLES[2])).filter(({ ends }) => ends > firstKept);
-  const [oldest] = events.sort((a, b) => a.ends - b.ends);
-  if (!oldest?.from) return;
-  // Both are created in one transaction, so these deliveries can only be right after the boundary.
-  const border = firstIdAt('Delivery', millisecondsOfId(oldest.from) + STRAY_MILLISECONDS);
-  await client.query('DELETE FROM "Delivery" WHERE "id" < $1 AND "eventId" < $2', [border, oldest.from]);
+async function deleteOrphans(
+  inTurn: <T>(step: (client: pg.PoolClient) => Promise<T>) => Promise<T | undefined>,
+  ends: number,
+): Promise<void> {
+  const event = firstIdAt('Event', ends);
+  for (let step = 0; step < STRAY_STEPS; step++) {
+    const ids = [step, step + 1].map((count) => firstIdAt('Delivery', ends + count * STRAY_STEP_MILLISECONDS));
+    await inTurn((client) =>
+      client.query('DELETE FROM "Delivery" WHERE "id" >= $1 AND "id" < $2 AND "eventId" < $3', [...ids, event]),
+    );
+  }
 }
 
 /** @returns undefined if another process is already doing this. */

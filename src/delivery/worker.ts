@@ -21,6 +21,7 @@ import { createClaimLoop } from './queue/claim-loop.ts';
 import { createLeases } from './queue/leases.ts';
 import { releaseLeases, releaseStranded } from './queue/queue.ts';
 import { createWakeSignal } from './queue/wake-signal.ts';
+import { createWorkerRegistry } from './queue/worker-registry.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
 import { type Job, planJobs, spanOf } from './send/jobs.ts';
 import { createConnectorSender } from './send/send-connector.ts';
@@ -69,7 +70,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const signal = createWakeSignal(settings.pollMilliseconds);
   const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });
   const admission = createAdmission({ db: db.pool, log, limits: settings, slotsInUse: leases.count, signal });
-  const claimLoop = createClaimLoop({ pool: db.pool, log, admission, leases, signal, metrics, settings });
+  const registry = createWorkerRegistry(db.pool);
+  const claimLoop = createClaimLoop({
+    ...{ pool: db.pool, log, admission, leases, signal, metrics, settings },
+    isOwnTurn: registry.isOwnTurn,
+  });
   const reporter = createReporter({ log, metrics });
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
@@ -177,7 +182,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (let round = 0; !isStopping || leases.count() > 0; round++) {
       try {
         await leases.prolong();
-        // There may be more deliveries after the last batch.
+        if (!isStopping) await registry.beat();
+        // After a portion there may be more.
         if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
           released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
           if (released > 0) signal.notify();
@@ -221,11 +227,12 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
     await giveBack(left, 'interrupted');
     await maintaining;
+    await registry.leave().catch(() => {});
   }
 
   return {
     start() {
-      unsubscribe = bus.subscribe(topics.deliveriesDue, signal.notify);
+      unsubscribe = bus.subscribe(topics.deliveriesDue, claimLoop.onHint);
       delivering = deliver();
       maintaining = maintain();
     },

@@ -2,7 +2,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Database, openDatabase, openQueuePool } from '../../src/database/client.ts';
-import { claimDeliveries } from '../../src/delivery/queue/claim.ts';
+import { claimDue } from '../../src/delivery/queue/claim.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });
@@ -114,7 +114,7 @@ test('queue statements are planned once per connection and never scan a whole ta
   const pool = openQueuePool({ url: testDatabase.url, log });
   const client = await pool.connect();
   const request = { limit: 10, retryLimit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 };
-  for (let count = 0; count < 10; count++) await claimDeliveries(client, request);
+  for (let count = 0; count < 10; count++) await claimDue(client, request);
   const { rows } = await client.query(
     `SELECT generic_plans::int AS "generic", custom_plans::int AS "custom" FROM pg_prepared_statements WHERE name LIKE 'delivery%'`,
   );

@@ -132,6 +132,17 @@ test('history older than the retention period is dropped a week at a time, and e
   expect(old).toHaveLength(2);
 });
 
+test('a partition that cannot be dropped does not keep those of other tables', async () => {
+  await withPartitionsOf(60);
+  await addHistory(58);
+  const { eventId } = await addHistory(1);
+  const [oldest] = (await partitionsOf('Attempt')).filter((name) => /_\d{8}$/.test(name));
+  await pool.query(`CREATE VIEW kept AS SELECT * FROM "${oldest}"`);
+  await expect(keepPartitions({ pool, log, retentionDays: 30 })).rejects.toThrow('other objects depend on it');
+  expect(await idsOf('Event')).toEqual([eventId]);
+  expect(await partitionsOf('Attempt')).toContain(oldest);
+});
+
 test('every partition of deliveries leaves room for claims on its pages', async () => {
   await keepPartitions({ pool, log, retentionDays: 90 });
   const { rows } = await pool.query(

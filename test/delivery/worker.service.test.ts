@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { topics } from '../../src/bus/bus.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import { openQueuePool } from '../../src/database/client.ts';
-import { claimDeliveries } from '../../src/delivery/queue/claim.ts';
+import { claimDue } from '../../src/delivery/queue/claim.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
 import { openStage, type Stage, until } from './support.ts';
@@ -85,7 +85,7 @@ describe('workers', () => {
     const webhook = await stage.addWebhook(receiver.url);
     const ids = await stage.addDeliveries(webhook.id, 5);
     const request = { limit: 5, retryLimit: 5, leaseSeconds: 0.3, room: new Map(), defaultRoom: 5 };
-    expect((await claimDeliveries(stage.pool, request)).deliveries).toHaveLength(5);
+    expect((await claimDue(stage.pool, request)).deliveries).toHaveLength(5);
     start();
     await succeeded(5);
     for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ leaseToken: 2, attemptCount: 1 });

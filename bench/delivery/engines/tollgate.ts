@@ -14,7 +14,7 @@ import { newId } from '../../../src/ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
-import { type Engine, type EngineOptions, FILLER } from '../engine.ts';
+import { type Claim, type Engine, type EngineOptions, FILLER } from '../engine.ts';
 
 const SECRET_KEYS = `bench:${Buffer.alloc(32, 7).toString('base64')}`;
 const MIGRATIONS = join(import.meta.dirname, '../../../prisma/migrations');
@@ -24,9 +24,10 @@ const LOAD_CHUNK = 5_000;
 export async function createEngine({ databaseUrl, urls, otherUrls = [] }: EngineOptions): Promise<Engine> {
   let statements = 0;
   const { query } = pg.Client.prototype;
+  const claims: Claim[] = [];
   pg.Client.prototype.query = function (this: pg.Client, ...args: Parameters<typeof query>) {
     statements++;
-    return query.apply(this, args);
+    return query.apply(this, noteClaim(claims, args) as typeof args);
   } as typeof query;
 
   const config = readConfig({
@@ -76,7 +77,7 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
       if (otherUrls.length > 0) await createAccount('c', otherUrls);
     },
 
-    async load(count, destinations) {
+    async load(count, destinations, dueInSeconds = 0) {
       const { rows } = await db.pool.query<{ id: string; projectId: string }>(
         `SELECT "id", "projectId" FROM "Webhook" WHERE "url" = ANY($1) ORDER BY "id"`,
         [destinations],
@@ -94,9 +95,9 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
            events AS (
              INSERT INTO "Event" ("id", "projectId", "type", "data") SELECT event, $4, 'endpoint.created', $5 FROM new
            )
-           INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId")
-           SELECT delivery, $4, event, 'endpoint.created', webhook FROM new`,
-          [...columns, rows[0]!.projectId, text],
+           INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt")
+           SELECT delivery, $4, event, 'endpoint.created', webhook, now() + make_interval(secs => $6) FROM new`,
+          [...columns, rows[0]!.projectId, text, dueInSeconds],
         );
       }
       bus.publish(topics.deliveriesDue);
@@ -127,5 +128,20 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
     },
 
     statements: () => statements,
+    claims: () => claims,
   };
+}
+
+/** Adds a claim to the list when its callback is called, as the pool calls it. */
+function noteClaim(claims: Claim[], args: readonly unknown[]): readonly unknown[] {
+  const { name, values } = (args[0] ?? {}) as pg.QueryConfig;
+  const callback = args.at(-1);
+  if (!name?.startsWith('delivery_claim') || typeof callback !== 'function') return args;
+  const startedAt = performance.now();
+  const isComplete = (values?.at(-1) as number[] | undefined)?.[0] === Number.NEGATIVE_INFINITY;
+  const note = (...results: unknown[]) => {
+    claims.push({ name, isComplete, milliseconds: performance.now() - startedAt });
+    callback(...results);
+  };
+  return [...args.slice(0, -1), note];
 }

@@ -9,6 +9,7 @@ import { createDestinationRoom } from './destination-room.ts';
 import { createGate } from './gate.ts';
 import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
+import { createThrottles } from './throttles.ts';
 
 /**
  * Whether a job may be sent now. A job with a verdict is recorded instead of being sent. `closed` means that this
@@ -24,8 +25,6 @@ export type ClaimRoom = {
   defaultRoom: number;
   accountRoom: Room;
   originRoom: Room;
-  /** Whether any destination, account or origin has no room left. */
-  isCrowded: boolean;
 };
 
 export type AdmissionOptions = {
@@ -53,10 +52,11 @@ export type AdmissionOptions = {
 export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
   const circuits = createCircuits();
+  const throttles = createThrottles();
   const pacing = createPacing({ db, log });
   const destinations = createDestinationRoom(
     { ...limits, maxPerDestination: maxPerDestination + claimedAhead },
-    [circuits],
+    [circuits, throttles],
     pacing,
   );
   const shares = createShares(limits);
@@ -73,7 +73,6 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
       ...{ limit, room, accountRoom, originRoom },
       retryLimit: Math.min(destinations.retryRoom(), limit),
       defaultRoom: destinations.share(),
-      isCrowded: [room, accountRoom.known, originRoom.known].some(isUsedUp),
     };
   }
 
@@ -100,6 +99,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   async function admitOne(job: Job, slot?: Promise<Slot>): Promise<Admission> {
     if (job.verdict) return job.verdict;
     if (isBroken(job)) return circuitOpen(job);
+    if (isThrottled(job)) return throttled(job);
     if (slot) {
       const { isGranted, delaySeconds } = await slot;
       if (!isGranted) return { kind: 'wait', afterSeconds: delaySeconds, reason: 'rate_limited' };
@@ -110,7 +110,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     const turn = await gate.enter(job);
     if (turn === 'closed') return turn;
     if (turn === 'put_back') return { kind: 'wait', afterSeconds: 0 };
-    return isBroken(job) ? circuitOpen(job) : 'go';
+    if (isBroken(job)) return circuitOpen(job);
+    return isThrottled(job) ? throttled(job) : 'go';
   }
 
   /** Whether the destination is broken, which may change while a job waits. Manual deliveries are sent anyway. */
@@ -122,7 +123,16 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return { kind: 'wait', afterSeconds: circuits.openSeconds(destinationOf(job)), reason: 'circuit_open' };
   }
 
-  /** Reserves each destination's slots with one statement. */
+  /** Whether the destination has asked for fewer requests, perhaps while the job waited. Manual deliveries go anyway. */
+  function isThrottled(job: Job): boolean {
+    return !job.deliveries.every(isManual) && throttles.closedSeconds(destinationOf(job)) > 0;
+  }
+
+  function throttled(job: Job): Verdict {
+    return { kind: 'wait', afterSeconds: throttles.closedSeconds(destinationOf(job)), reason: 'rate_limited' };
+  }
+
+  /** Reserves the slots of each destination with one statement. */
   function reserveSlots(jobs: readonly Job[]): Map<Job, Promise<Slot>> {
     const slots = new Map<Job, Promise<Slot>>();
     for (const [destination, group] of Map.groupBy(jobs, destinationOf)) {
@@ -147,9 +157,18 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
     if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
     // A batch counts as one: its members succeed and fail together.
-    if (effects.has('healthy')) circuits.onHealthy(destination);
-    else if (effects.has('failing')) circuits.onFailure(destination);
+    if (effects.has('healthy')) {
+      circuits.onHealthy(destination);
+      throttles.onHealthy(destination);
+    }
+    for (const { health } of outcomes) if (health?.kind === 'limited') limit(destination, health.afterSeconds);
+    if (effects.has('failing') && !effects.has('healthy')) circuits.onFailure(destination);
     gate.leave(job);
+  }
+
+  function limit(destination: string, afterSeconds: number): void {
+    throttles.onLimited(destination, afterSeconds);
+    signal.notifyIn(afterSeconds * 1000);
   }
 
   function putBackWaiting(destination: string): void {
@@ -196,7 +215,3 @@ type Slot = { isGranted: boolean; delaySeconds: number };
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
 const maxPerSecondOf = ({ deliveries }: Job) => deliveries[0]!.maxPerSecond;
 const isManual = ({ trigger, event }: ClaimedDelivery) => trigger === 'MANUAL' || event.test;
-
-function isUsedUp(room: ReadonlyMap<string, number>): boolean {
-  return [...room.values()].some((slots) => slots <= 0);
-}

@@ -5,6 +5,8 @@ const MAX_OPEN_SECONDS = 60;
 /** Manual deliveries are sent even while the circuit is open, up to this many at once. */
 const MANUAL_SLOTS = 4;
 const MAX_REMEMBERED = 5_000;
+/** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
+const FORGET_MILLISECONDS = 10 * 60_000;
 
 type Circuit = { failures: number; openSeconds: number; openUntil: number };
 
@@ -48,6 +50,8 @@ export function createCircuits(now: () => number = () => performance.now()) {
      * manual ones.
      */
     slots(): Map<string, number> {
+      for (const [id, { openUntil }] of circuits)
+        if (openUntil > 0 && openUntil < now() - FORGET_MILLISECONDS) circuits.delete(id);
       const broken = [...circuits].filter(([, circuit]) => isBroken(circuit));
       return new Map(broken.map(([id, { openUntil }]) => [id, openUntil > now() ? -MANUAL_SLOTS : 1]));
     },

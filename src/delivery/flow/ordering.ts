@@ -32,7 +32,7 @@ export const WAITING = `
     WHERE picked."orderingKey" IS NOT NULL AND EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'picked')})
   ),
   aside AS (
-    UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'ordering', "updatedAt" = now()
+    UPDATE "Delivery" SET "nextAttemptAt" = NULL, "isParked" = false, "reason" = 'ordering', "updatedAt" = now()
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
   )`;
 
@@ -69,6 +69,8 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
   });
 }
 
+const RELEASE_PORTION = 10_000;
+
 /**
  * Makes all deliveries due that are waiting for their turn at a webhook, so claims decide again. Publish
  * `topics.deliveriesDue` afterward.
@@ -76,15 +78,19 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
-  await db.query(
-    `UPDATE "Delivery" SET
-       "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
-       "reason" = CASE WHEN "nextAttemptAt" IS NULL THEN NULL ELSE "reason" END,
-       "nextAttemptAt" = coalesce("nextAttemptAt", now()), "updatedAt" = now()
-     WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
-       AND (NOT $2 OR "nextAttemptAt" IS NULL)`,
-    [webhookId, isOrdered],
-  );
+  const portion = `UPDATE "Delivery" SET
+      "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
+      "reason" = CASE WHEN "nextAttemptAt" IS NULL THEN NULL ELSE "reason" END,
+      "nextAttemptAt" = coalesce("nextAttemptAt", now()), "updatedAt" = now()
+    WHERE "id" = ANY(ARRAY(
+      SELECT "id" FROM "Delivery"
+      WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
+        AND (NOT $2 OR "nextAttemptAt" IS NULL)
+      LIMIT ${RELEASE_PORTION}
+    ))`;
+  for (let released = RELEASE_PORTION; released === RELEASE_PORTION; ) {
+    released = (await db.query(portion, [webhookId, isOrdered])).rowCount ?? 0;
+  }
 }
 
 /** Makes claims recheck deliveries that have waited for a long time, in case one was never released. */

@@ -4,6 +4,8 @@ import type { Queryable } from '../../database/client.ts';
 /** How far ahead a process reserves slots. */
 const HORIZON_SECONDS = 0.25;
 const MAX_REMEMBERED = 5_000;
+/** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
+const FORGET_MILLISECONDS = 60_000;
 
 // Losing a counter does no harm, so commits don't have to reach the disk. The row is locked while it is checked, so no
 // slot is given out twice, no matter how many processes ask at once.
@@ -30,6 +32,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     /** How many deliveries each destination with a limit may get now. */
     slots(): Map<string, number> {
       const now = performance.now();
+      for (const [id, { closedUntil }] of limits) if (closedUntil < now - FORGET_MILLISECONDS) limits.delete(id);
       return new Map(
         [...limits].map(([id, { maxPerSecond, closedUntil }]) => [id, closedUntil > now ? 0 : portion(maxPerSecond)]),
       );

@@ -4,6 +4,8 @@ import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
+  /** It asked for fewer requests (429). That isn't a failure, but it gets nothing for this long. */
+  | { kind: 'limited'; afterSeconds: number }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
 

@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
 import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
+import { remember } from './memory.ts';
 import type { PausedConnector } from './rejections.ts';
 
 const PORTION = 5_000;
@@ -45,9 +46,7 @@ export function createHealth({
 
   /** Applies a batch of outcomes. Safe to retry. */
   async function apply(outcomes: readonly DeliveryOutcome[]): Promise<void> {
-    for (const outcome of outcomes) {
-      if (Object.keys(outcome.remember).length > 0) await remember(outcome);
-    }
+    await remember(db, outcomes);
     const byDestination = Map.groupBy(
       outcomes.filter(({ health }) => health !== null),
       ({ delivery }) => delivery.destination,
@@ -140,7 +139,7 @@ export function createHealth({
   function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
     const { table, column } = KINDS[kind];
     const portion = `
-      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "updatedAt" = now()
+      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
       WHERE "id" = ANY(ARRAY(
         SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
         WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
@@ -173,25 +172,6 @@ export function createHealth({
   function onPaused({ id, projectId, reason }: PausedConnector): void {
     log.warn({ connectorId: id, projectId, reason }, 'connector paused');
     changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
-  }
-
-  async function remember({ delivery: { connector }, remember: patch }: DeliveryOutcome): Promise<void> {
-    if (!connector) return;
-    const entries = Object.entries(patch);
-    const kept = Object.fromEntries(entries.filter(([, value]) => value !== ''));
-    const forgotten = entries.filter(([, value]) => value === '').map(([name]) => name);
-    // If another process has changed the value since then, that value stays.
-    await db.query(
-      `UPDATE "Connector" c SET "memory" = ("memory" || $2::jsonb) - ARRAY(
-         SELECT name FROM unnest($3::text[], $4::text[]) AS forgotten(name, known)
-         WHERE known IS NULL OR c."memory"->>name = known
-       )
-       WHERE "id" = $1 AND "secretConfig" = $5`,
-      [
-        ...[connector.id, JSON.stringify(kept), forgotten],
-        ...[forgotten.map((name) => connector.memory[name] ?? null), connector.secretConfig],
-      ],
-    );
   }
 
   return { apply, onPaused };

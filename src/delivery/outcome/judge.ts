@@ -1,6 +1,6 @@
 import type { ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
-import { RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
+import { limitedDelaySeconds, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
 import { rejectionOf } from './rejections.ts';
 
 type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
@@ -8,11 +8,23 @@ type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
 
 type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
 
-type RuleContext = { step: number; schedule: readonly number[]; random: number; isOurFault: boolean };
+type RuleContext = {
+  step: number;
+  schedule: readonly number[];
+  random: number;
+  isOurFault: boolean;
+  /** Whether the destination asked for fewer requests, and the delivery isn't older than the whole schedule. */
+  isLimited: boolean;
+};
 
 const RULES: Rules = {
   delivered: ({ reason = null }) => ({ status: 'SUCCEEDED', reason, health: { kind: 'healthy' } }),
-  retry: ({ reason = null, afterSeconds }, { step, schedule, random, isOurFault }) => {
+  retry: ({ reason = null, afterSeconds }, { step, schedule, random, isOurFault, isLimited }) => {
+    if (isLimited) {
+      const dueInSeconds = limitedDelaySeconds(afterSeconds, random);
+      const health = { kind: 'limited', afterSeconds: dueInSeconds } as const;
+      return { status: 'PENDING', reason: reason ?? 'rate_limited', dueInSeconds, retryStep: step, health };
+    }
     const dueInSeconds = retryDelaySeconds(schedule, step, afterSeconds, random);
     const health: HealthEffect | null = isOurFault ? null : { kind: 'failing' };
     if (dueInSeconds === undefined) return { status: 'FAILED', reason: reason ?? 'exhausted', health };
@@ -39,8 +51,10 @@ export function judge(
 ): DeliveryOutcome {
   const { attempts, verdict, remember = {} } = result;
   const isOurFault = attempts.at(-1)?.errorClass === 'internal';
+  const isLimited =
+    attempts.at(-1)?.statusCode === 429 && delivery.ageSeconds < schedule.reduce((sum, seconds) => sum + seconds, 0);
   const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
-  const change = rule(verdict, { step: delivery.retryStep, schedule, random, isOurFault });
+  const change = rule(verdict, { step: delivery.retryStep, schedule, random, isOurFault, isLimited });
   const rejection = rejectionOf(delivery, verdict, attempts.at(-1)?.statusCode ?? null);
   const unchanged = { dueInSeconds: null, retryStep: delivery.retryStep, health: null };
   return { delivery, attempts, remember, rejection, ...unchanged, ...change };

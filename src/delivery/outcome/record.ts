@@ -34,6 +34,7 @@ const RECORD = `
         WHEN due IS NOT NULL THEN now() + make_interval(secs => due)
         WHEN NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
       END,
+      "isParked" = false,
       "leasedUntil" = NULL,
       "statusCode" = CASE WHEN made > 0 THEN code ELSE d."statusCode" END,
       "responseTimeMs" = CASE WHEN made > 0 THEN ms ELSE d."responseTimeMs" END,

@@ -3,8 +3,10 @@ import type { Logger } from 'pino';
 import type { createAdmission } from '../flow/admission.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
-import { type ClaimResult, claimDeliveries } from './claim.ts';
+import { type ClaimResult, claimDue } from './claim.ts';
 import type { createLeases } from './leases.ts';
+import { createLowWaterMark } from './low-water-mark.ts';
+import { createParking } from './parking.ts';
 import type { WakeSignal } from './wake-signal.ts';
 
 export type ClaimLoopOptions = {
@@ -13,40 +15,72 @@ export type ClaimLoopOptions = {
   admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimRoom'>;
   leases: Pick<ReturnType<typeof createLeases>, 'prolong'>;
   signal: WakeSignal;
+  /** Whether a hint with this turn is for this worker. */
+  isOwnTurn: (turn: number | undefined) => boolean;
   metrics?: DeliveryMetrics | undefined;
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
 };
 
 /** How long to wait for free slots before the next claim when more deliveries are due than fit. */
 const GATHER_MILLISECONDS = 20;
+/** When to check for what was announced to another worker, in case that one is full or gone. */
+const OTHERS_TURN_MILLISECONDS = 250;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
-/** Keeps the worker's slots filled. Claims when signaled, when a delivery is due, and periodically. */
+/** What the claims of one round have found together. */
+type Round = Pick<ClaimResult, 'hasMore' | 'nextDueInMilliseconds'> & { count: number };
+
+const NOTHING: ClaimResult = { deliveries: [], hasMore: false, nextDueInMilliseconds: null };
+
+/** Keeps the worker's slots filled. Claims on a signal, when a delivery is due, and periodically. */
 export function createClaimLoop(options: ClaimLoopOptions) {
   const { pool, log, admission, leases, signal, metrics, settings } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
   const enough = Math.ceil(Math.min(claimBatch, maxInFlight) / 2);
+  const parking = createParking(pool);
+  const mark = createLowWaterMark();
   let isRunning = true;
   let isHungry = false;
+  let isHinted = false;
+  let isParkingDone = true;
   let freed = 0;
-  let after = '';
   let backoff = MIN_BACKOFF_MILLISECONDS;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
-  async function claim(): Promise<ClaimResult> {
-    const { isCrowded, ...room } = admission.claimRoom();
-    freed = 0;
+  /** Claims parked deliveries that have room now, after parking what can't be claimed. */
+  async function claimParked(): Promise<ClaimResult> {
+    isParkingDone = !(await parking.park(mark.marks()));
+    if (!parking.isToBeVisited()) return { ...NOTHING, hasMore: !isParkingDone };
+    const result = await timed(parking.claim({ ...admission.claimRoom(), leaseSeconds }));
+    return { ...result, hasMore: result.hasMore || !isParkingDone };
+  }
+
+  /** Claims from the queue. What it finds without room is parked before the next claim. */
+  async function claimQueued(): Promise<ClaimResult> {
+    const room = admission.claimRoom();
+    if (room.limit === 0) return { ...NOTHING, hasMore: true };
+    const passOver = parking.destinations();
+    const run = (marks: readonly number[]) => timed(claimDue(pool, { ...room, leaseSeconds }, { passOver, marks }));
+    const result = await mark.claim(run, {
+      isHinted,
+      mayMove: isParkingDone,
+      limits: [room.limit, Math.min(room.limit, room.retryLimit)],
+    });
+    isHinted = false;
+    parking.add(result.leftOut);
+    return { ...result, hasMore: result.hasMore || room.retryLimit < room.limit };
+  }
+
+  async function timed<T>(claim: Promise<T>): Promise<T> {
     const startedAt = performance.now();
-    const result = await claimDeliveries(pool, { ...room, leaseSeconds, ...(isCrowded && { after }) });
+    const result = await claim;
     metrics?.onClaim((performance.now() - startedAt) / 1000);
-    after = result.after;
-    isHungry = result.hasMore || isCrowded || room.retryLimit < room.limit;
     return result;
   }
 
-  async function tryClaim(): Promise<ClaimResult | undefined> {
+  async function tryClaim(claim: () => Promise<ClaimResult>): Promise<ClaimResult | undefined> {
     try {
       // If this process was suspended for a while, its own deliveries would look abandoned.
       await leases.prolong();
@@ -63,10 +97,10 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     }
   }
 
-  /** Milliseconds until the next claim, unless the signal comes first. */
-  function pauseAfter({ deliveries, hasMore, nextDueInMilliseconds }: ClaimResult): number {
+  /** Milliseconds until the next round, unless the signal comes before. */
+  function pauseAfter({ count, hasMore, nextDueInMilliseconds }: Round): number {
     const freeSlots = admission.freeSlots();
-    if (hasMore && deliveries.length > 0 && freeSlots >= enough) return 0;
+    if (hasMore && count > 0 && freeSlots >= enough) return 0;
     if (isHungry && freed >= enough) return 0;
     if (hasMore && freeSlots > 0) return GATHER_MILLISECONDS;
     const poll = pollMilliseconds * (0.75 + Math.random() / 2);
@@ -90,13 +124,34 @@ export function createClaimLoop(options: ClaimLoopOptions) {
           await signal.wait(pollMilliseconds);
           continue;
         }
-        const result = await tryClaim();
-        if (!result) {
+        freed = 0;
+        const round: Round = { count: 0, hasMore: false, nextDueInMilliseconds: null };
+        let hasFailed = false;
+        for (const claim of [claimParked, claimQueued]) {
+          const result = await tryClaim(claim);
+          hasFailed = !result;
+          if (!result) break;
+          round.count += result.deliveries.length;
+          round.hasMore ||= result.hasMore;
+          round.nextDueInMilliseconds = result.nextDueInMilliseconds;
+          if (result.deliveries.length > 0) yield result.deliveries;
+        }
+        if (hasFailed) {
           await backOff();
           continue;
         }
-        if (result.deliveries.length > 0) yield result.deliveries;
-        await signal.wait(pauseAfter(result));
+        isHungry = round.hasMore || parking.destinations().length > 0;
+        await signal.wait(pauseAfter(round));
+      }
+    },
+
+    /** Call it when a hint announces due deliveries. If another worker acts on it, this one checks a little later. */
+    onHint(turn?: number): void {
+      if (options.isOwnTurn(turn)) {
+        isHinted = true;
+        signal.notify();
+      } else {
+        signal.notifyIn(OTHERS_TURN_MILLISECONDS);
       }
     },
 

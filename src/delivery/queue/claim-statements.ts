@@ -1,14 +1,13 @@
 import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
-import { earliestDue, IS_FREE, LANE } from './queue.ts';
+import { earliestDue, IS_FREE, IS_QUEUED, LANE } from './queue.ts';
 
 /**
- * The statements of a claim. Parameters: $1 the most deliveries, $2 the lease in seconds, $3 and $4 the destinations
- * with known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4 and $5 for
- * accounts; $10, $11 and $12 for origins. `CLAIM_AROUND` also takes $13, the destination to continue after, and $14,
- * the most destinations to check.
+ * The statements of a claim. Parameters of both: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the
+ * destinations with known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4
+ * and $5 for accounts; $10, $11 and $12 for origins.
  */
 
-// The same expression as in the index "Delivery_destination_due".
+// The same expression as in the indexes "Delivery_parked" and "Delivery_by_hand".
 const DESTINATION = `coalesce("webhookId", "connectorId")`;
 
 // Stored times are rounded to milliseconds, so a delivery that was just made due may be slightly in the future.
@@ -93,7 +92,10 @@ const TAKE = `
     NULL AS "traceContext",
     json_build_object(
       'hasMore', meta."hasMore" OR EXISTS (SELECT FROM waiting WHERE "isSure"),
+      'lowestDue', meta."lowestDue",
+      'leftOut', meta."leftOut",
       'after', meta."after",
+      'waiting', meta."waiting",
       'databaseTime', meta."databaseTime",
       'nextDueInMilliseconds', meta."nextDueInMilliseconds",
       'webhooks', (${WEBHOOKS}),
@@ -113,63 +115,95 @@ const META_TIMES = `
   extract(epoch FROM now())::float8 * 1000 AS "databaseTime",
   extract(epoch FROM ${earliestDue(`> ${DUE}`)} - now())::float8 * 1000 AS "nextDueInMilliseconds"`;
 
-/** The oldest due deliveries, locked. */
-const oldestOf = (condition: string, most: string, order = '"nextAttemptAt"') => `
+/** Due deliveries in the order they fell due, locked. */
+const oldestOf = (condition: string, most: string) => `
   SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane FROM "Delivery"
-  WHERE ${IS_FREE} AND "nextAttemptAt" <= ${DUE} AND ${condition}
-  ORDER BY ${order} LIMIT ${most}
+  WHERE "nextAttemptAt" <= ${DUE} AND ${condition}
+  ORDER BY "nextAttemptAt" LIMIT ${most}
   FOR UPDATE SKIP LOCKED`;
-
-/**
- * The same for one destination. The range and the order match only the index by destination: a planner that expects an
- * empty queue might otherwise read everything that is due.
- */
-const oldestTo = (destination: string, condition: string, most: string) =>
-  oldestOf(
-    `${condition} AND ${DESTINATION} BETWEEN ${destination} AND ${destination}`,
-    most,
-    `${DESTINATION}, "nextAttemptAt"`,
-  );
 
 const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
 
+/** Where to start in a lane. */
+const markOf = (lane: string, marks: string) => `to_timestamp((${marks}::float8[])[${lane} + 1] / 1000)`;
+
+/** What is due in the queue, from the low-water mark of the lane on, except for the destinations in $13. */
+const queuedIn = (lane: string) => `
+  ${IS_QUEUED} AND ${LANE} = ${lane} AND "nextAttemptAt" >= ${markOf(lane, '$14')} AND ${DESTINATION} <> ALL($13::text[])`;
+
+/** If less than this part of what is due has room, the rest is in the way of others. */
+const MUCH_LEFT_OUT = 8;
+
 /**
- * The oldest due deliveries, alternating between first attempts and retries. Those that exceed their room stay in the
- * queue.
+ * Claims the oldest due deliveries of the queue, alternating between first attempts and retries. Also takes $13, the
+ * destinations to pass over, and $14, for each lane the time in milliseconds to start from.
+ *
+ * `leftOut` are destinations without room whose deliveries are in the way: they should be parked. `lowestDue` is the
+ * earliest due time found in each lane.
  */
-export const CLAIM_OLDEST = `
+export const CLAIM_DUE = `
   WITH ${ROOM},
   due AS (
     SELECT oldest.*, ${TURN} AS turn FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
-    CROSS JOIN LATERAL (${oldestOf(`${LANE} = queue.number`, 'queue.most')}) AS oldest
+    CROSS JOIN LATERAL (${oldestOf(queuedIn('queue.number'), 'queue.most')}) AS oldest
   ),
   place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
   ranked AS (
     SELECT *, row_number() OVER (PARTITION BY destination ORDER BY turn, lane) AS position, ${POSITIONS}
     FROM due JOIN place USING (destination)
   ),
+  judged AS (
+    SELECT ranked.*, coalesce(room.slots, $5) AS slots,
+      position <= coalesce(room.slots, $5) AND ${IS_WITHIN_SHARES} AS "hasRoom"
+    FROM ranked LEFT JOIN room USING (destination)
+  ),
   picked AS (
-    SELECT ${ORDERING_COLUMNS} FROM ranked LEFT JOIN room USING (destination)
-    WHERE position <= coalesce(room.slots, $5) AND ${IS_WITHIN_SHARES}
-    ORDER BY turn, lane LIMIT $1
+    SELECT ${ORDERING_COLUMNS} FROM judged WHERE "hasRoom" ORDER BY turn, lane LIMIT $1
   ),
   meta AS (
-    SELECT seen.due >= $1 OR seen.picked < seen.due AS "hasMore", '' AS "after", ${META_TIMES}
+    SELECT
+      seen.due >= $1 OR seen.picked < seen.due AS "hasMore",
+      ARRAY(
+        SELECT DISTINCT destination FROM judged
+        WHERE NOT "hasRoom" AND (slots < 0 OR seen.picked * ${MUCH_LEFT_OUT} < seen.due)
+      ) AS "leftOut",
+      ARRAY(
+        SELECT extract(epoch FROM min(due."nextAttemptAt"))::float8 * 1000
+        FROM (VALUES (0), (1)) AS lanes(lane) LEFT JOIN due USING (lane) GROUP BY lane ORDER BY lane
+      ) AS "lowestDue",
+      '' AS "after", '{}'::text[] AS "waiting", ${META_TIMES}
     FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM picked) AS picked) AS seen
   ),
   ${TAKE}`;
 
+/**
+ * Parks due deliveries of destinations without room. Parameters: $1 the destinations, $2 the most deliveries per lane,
+ * and $3 for each lane the time in milliseconds to start from.
+ */
+export const PARK = `
+  UPDATE "Delivery" SET "isParked" = true WHERE "id" = ANY(ARRAY(
+    SELECT oldest."id" FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
+      SELECT "id" FROM "Delivery"
+      WHERE ${IS_QUEUED} AND ${LANE} = lanes.lane AND "nextAttemptAt" <= ${DUE}
+        AND "nextAttemptAt" >= ${markOf('lanes.lane', '$3')} AND ${DESTINATION} = ANY($1::text[])
+      ORDER BY "nextAttemptAt" LIMIT $2
+      FOR UPDATE SKIP LOCKED
+    ) AS oldest
+  ))`;
+
 const NEXT_DESTINATION = (after: string) => `
   SELECT ${DESTINATION} AS destination FROM "Delivery"
-  WHERE "outcome" IS NULL AND "nextAttemptAt" IS NOT NULL AND ${DESTINATION} > ${after}
+  WHERE "outcome" IS NULL AND "isParked" AND ${DESTINATION} > ${after}
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**
- * Goes from destination to destination by index and takes what each has room for, so the backlog of a destination
- * without room costs nothing. Used while a destination, account or origin has no room. Checks at most $14 destinations.
- * For destinations with negative room, takes only manual deliveries.
+ * Goes through the destinations with parked deliveries by index and takes what each has room for. Also takes $13, the
+ * destination to continue after, and $14, the most destinations to visit. Takes only manual deliveries for destinations
+ * with negative room, parked or not.
+ *
+ * `waiting` are the visited destinations that may have more parked deliveries.
  */
-export const CLAIM_AROUND = `
+export const CLAIM_PARKED = `
   WITH RECURSIVE ${ROOM},
   around AS (
     (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$13::text')}) AS first)
@@ -177,23 +211,27 @@ export const CLAIM_AROUND = `
     SELECT (${NEXT_DESTINATION('around.destination')}), position + 1
     FROM around WHERE around.destination IS NOT NULL AND position < $14
   ),
+  visited AS (
+    SELECT around.*, coalesce(room.slots, $5) AS slots FROM around LEFT JOIN room USING (destination)
+    WHERE destination IS NOT NULL
+  ),
   manual AS (
     SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM room CROSS JOIN LATERAL (
-      ${oldestTo('room.destination', `"trigger" = 'MANUAL'`, '-room.slots')}
+      ${oldestOf(`${IS_FREE} AND "trigger" = 'MANUAL' AND ${DESTINATION} = room.destination`, '-room.slots')}
     ) AS due
     WHERE room.slots < 0
   ),
-  place AS (${placesOf('SELECT destination FROM around WHERE destination IS NOT NULL UNION SELECT destination FROM manual')}),
+  place AS (${placesOf('SELECT destination FROM visited WHERE slots > 0 UNION SELECT destination FROM manual')}),
   open AS (
-    SELECT destination, greatest(least(coalesce(room.slots, $5), account_slots, origin_slots), 0) AS slots
-    FROM around JOIN place USING (destination) LEFT JOIN room USING (destination)
+    SELECT destination, greatest(least(slots, account_slots, origin_slots), 0) AS slots
+    FROM visited JOIN place USING (destination) WHERE slots > 0
     ORDER BY position
   ),
   due AS (
     SELECT due.* FROM open CROSS JOIN LATERAL (
       SELECT oldest.*, ${TURN} AS turn
       FROM (VALUES (0, open.slots), (1, least(open.slots, $6::int))) AS queue(number, most) CROSS JOIN LATERAL (
-        ${oldestTo('open.destination', `${LANE} = queue.number`, 'queue.most')}
+        ${oldestOf(`${IS_FREE} AND "isParked" AND ${DESTINATION} = open.destination AND ${LANE} = queue.number`, 'queue.most')}
       ) AS oldest
       ORDER BY turn, lane LIMIT open.slots
     ) AS due
@@ -217,7 +255,15 @@ export const CLAIM_AROUND = `
   meta AS (
     SELECT
       seen."isFull" OR progress."isCut" AS "hasMore",
+      '{}'::text[] AS "leftOut", '{}'::float8[] AS "lowestDue",
       CASE WHEN seen."isFull" THEN seen.last WHEN progress."isCut" THEN progress.last ELSE '' END AS "after",
+      ARRAY(
+        SELECT destination FROM visited
+        WHERE NOT EXISTS (
+          SELECT FROM open WHERE open.destination = visited.destination AND $6 >= open.slots
+            AND open.slots > (SELECT count(*) FROM due WHERE due.destination = open.destination)
+        ) OR (seen."isFull" AND destination >= seen.last)
+      ) AS "waiting",
       ${META_TIMES}
     FROM seen, progress
   ),

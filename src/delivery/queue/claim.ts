@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 import type { Room } from '../flow/shares.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
-import { CLAIM_AROUND, CLAIM_OLDEST } from './claim-statements.ts';
+import { CLAIM_DUE, CLAIM_PARKED, PARK } from './claim-statements.ts';
 
 export type ClaimRequest = {
   limit: number;
@@ -15,11 +15,6 @@ export type ClaimRequest = {
   /** The same for accounts and origins. Default: no limit. */
   accountRoom?: Room;
   originRoom?: Room;
-  /**
-   * Set while a destination, account or origin has no room: the claim goes around the destinations, continuing after
-   * this one. '' starts at the beginning.
-   */
-  after?: string;
 };
 
 export type ClaimResult = {
@@ -28,30 +23,84 @@ export type ClaimResult = {
   hasMore: boolean;
   /** Milliseconds until the next delivery is due; null when none is scheduled. */
   nextDueInMilliseconds: number | null;
-  /** Where the next claim continues around the destinations. */
+};
+
+export type DueResult = ClaimResult & {
+  /** Destinations without room whose deliveries are in the way of others. */
+  leftOut: string[];
+  /** The earliest due time found among first attempts and among retries, by the clock of the database; null for none. */
+  lowestDue: (number | null)[];
+  /** The time of the claim in milliseconds, by the clock of the database. */
+  databaseMilliseconds: number;
+};
+
+export type ParkedResult = ClaimResult & {
+  /** The destination to continue after; '' after the last. */
   after: string;
+  /** Visited destinations that may have more parked deliveries. */
+  waiting: string[];
 };
 
 const MAX_DESTINATIONS_A_CLAIM = 256;
+const MAX_PARKED_AT_ONCE = 1_000;
+/** As marks: claims from the beginning of the queue. */
+export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
 
 /**
- * Claims due deliveries under a lease: no other process gets them until it expires. This is one statement, so a killed
- * process leaves either nothing or a lease behind. All times come from the database's clock.
+ * Takes due deliveries from the queue under a lease: no other process gets them until it expires. This is one statement,
+ * so that a killed process leaves either nothing or a lease behind. All times are those of the database.
+ *
+ * @param from.passOver destinations that get nothing.
+ * @param from.marks for first attempts and retries, the due time in milliseconds to start from.
  */
-export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<ClaimResult> {
-  const { limit, retryLimit, leaseSeconds, room, defaultRoom, after } = request;
-  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
-  const values = [
+export async function claimDue(
+  db: Queryable,
+  request: ClaimRequest,
+  from: { passOver?: readonly string[]; marks?: readonly number[] } = {},
+): Promise<DueResult> {
+  const { passOver = [], marks = FROM_THE_BEGINNING } = from;
+  const { meta, ...result } = await claim(db, 'delivery_claim_due', CLAIM_DUE, [...valuesOf(request), passOver, marks]);
+  return { ...result, leftOut: meta.leftOut, lowestDue: meta.lowestDue, databaseMilliseconds: meta.databaseTime };
+}
+
+/**
+ * Takes parked deliveries of destinations that have room now, like `claimDue`.
+ *
+ * @param after the destination to continue after; '' starts at the beginning.
+ */
+export async function claimParked(db: Queryable, request: ClaimRequest, after: string): Promise<ParkedResult> {
+  const values = [...valuesOf(request), after, MAX_DESTINATIONS_A_CLAIM];
+  const { meta, ...result } = await claim(db, 'delivery_claim_parked', CLAIM_PARKED, values);
+  return { ...result, after: meta.after, waiting: meta.waiting };
+}
+
+/**
+ * Parks due deliveries of destinations without room, in portions.
+ *
+ * @returns whether there may be more to park.
+ */
+export async function park(
+  db: Queryable,
+  destinations: readonly string[],
+  marks: readonly number[],
+): Promise<{ hasMore: boolean }> {
+  const values = [destinations, MAX_PARKED_AT_ONCE, marks];
+  const { rowCount } = await db.query({ name: 'delivery_park', text: PARK, values });
+  return { hasMore: (rowCount ?? 0) >= MAX_PARKED_AT_ONCE };
+}
+
+function valuesOf({ limit, leaseSeconds, retryLimit, room, defaultRoom, ...shares }: ClaimRequest): unknown[] {
+  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = shares;
+  return [
     ...[limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom, retryLimit],
     ...columnsOf(accountRoom),
     ...columnsOf(originRoom),
   ];
-  const query =
-    after === undefined
-      ? { name: 'delivery_claim_oldest', text: CLAIM_OLDEST, values }
-      : { name: 'delivery_claim_around', text: CLAIM_AROUND, values: [...values, after, MAX_DESTINATIONS_A_CLAIM] };
-  const { rows } = await db.query<ClaimRow>(query);
+}
+
+async function claim(db: Queryable, name: string, text: string, values: unknown[]): Promise<ClaimResult & MetaRow> {
+  const { rows } = await db.query<ClaimRow>({ name, text, values });
   const receivedAt = performance.now();
   const { meta } = rows.find(isMeta)!;
   const databaseTime = () => meta.databaseTime + performance.now() - receivedAt;
@@ -62,7 +111,7 @@ export async function claimDeliveries(db: Queryable, request: ClaimRequest): Pro
     return toDelivery(row, databaseTime, webhook, webhook ? null : connectors.get(row.destination)!);
   });
   const { hasMore, nextDueInMilliseconds } = meta;
-  return { deliveries, hasMore, nextDueInMilliseconds, after: meta.after };
+  return { deliveries, hasMore, nextDueInMilliseconds, meta };
 }
 
 function columnsOf({ known, others }: Room): [ids: string[], slots: number[], others: number] {
@@ -74,7 +123,10 @@ type MetaRow = {
     databaseTime: number;
     nextDueInMilliseconds: number | null;
     hasMore: boolean;
+    leftOut: string[];
+    lowestDue: (number | null)[];
     after: string;
+    waiting: string[];
     webhooks: (ClaimedWebhook & DestinationColumns)[];
     connectors: (ClaimedConnector & DestinationColumns)[];
   };

@@ -11,11 +11,14 @@ export const LANE = `least("attemptCount", 1)`;
 /** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
 export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUntil" <= now())`;
 
+/** Free and in the queue rather than parked. */
+export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
+
 /** The earliest due time that satisfies the comparison. Each lane has its own order. */
 export const earliestDue = (comparison: string) => `(
   SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
     SELECT "nextAttemptAt" FROM "Delivery"
-    WHERE ${IS_FREE} AND "nextAttemptAt" ${comparison} AND ${LANE} = lanes.lane
+    WHERE ${IS_QUEUED} AND "nextAttemptAt" ${comparison} AND ${LANE} = lanes.lane
     ORDER BY "nextAttemptAt" LIMIT 1
   ) AS first
 )`;
@@ -32,7 +35,7 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET
        "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
-       "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+       "isParked" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
      WHERE "id" = $1 AND ("status" <> 'RUNNING' OR "leasedUntil" <= now())`,
     [deliveryId],
   );
@@ -117,7 +120,7 @@ export async function releaseLeases(
 ): Promise<void> {
   await db.query(
     `UPDATE "Delivery" SET
-       "status" = 'PENDING', "nextAttemptAt" = now(), "leasedUntil" = NULL, "updatedAt" = now(),
+       "status" = 'PENDING', "nextAttemptAt" = now(), "isParked" = false, "leasedUntil" = NULL, "updatedAt" = now(),
        "errorClass" = coalesce($3, "errorClass")
      WHERE "id" = ANY(${OURS})`,
     [...columnsOf(leases), errorClass],
@@ -129,14 +132,11 @@ export type QueueStats = {
   pending: number;
   /** Deliveries held by a process. */
   running: number;
-  /** The age of the oldest due delivery that isn't claimed, or 0 if there is none. */
+  /** Age of the oldest due delivery in the queue; 0 when there is none. Those that wait for room don't count. */
   oldestDueSeconds: number;
 };
 
-/**
- * The most rows to count, half of them first attempts and half retries. Counting more would be slow if the queue is
- * long.
- */
+/** The most rows counted, half in the queue and half parked. Counting more would be slow in a long queue. */
 export const QUEUE_COUNT_LIMIT = 100_000;
 
 /** Queue statistics, at a limited cost no matter how long the queue is. */
@@ -146,10 +146,10 @@ export async function readQueueStats(db: Queryable): Promise<QueueStats> {
        count(*) FILTER (WHERE "status" = 'PENDING')::int AS "pending",
        count(*) FILTER (WHERE "status" = 'RUNNING')::int AS "running",
        coalesce(extract(epoch FROM now() - ${earliestDue('<= now()')})::float8, 0) AS "oldestDueSeconds"
-     FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
-       SELECT "status" FROM "Delivery" WHERE "outcome" IS NULL AND ${LANE} = lanes.lane
-       ORDER BY "nextAttemptAt" LIMIT $1
-     ) AS oldest`,
+     FROM (
+       (SELECT "status" FROM "Delivery" WHERE "outcome" IS NULL AND NOT "isParked" LIMIT $1)
+       UNION ALL (SELECT "status" FROM "Delivery" WHERE "outcome" IS NULL AND "isParked" LIMIT $1)
+     ) AS unfinished`,
     [QUEUE_COUNT_LIMIT / 2],
   );
   return rows[0]!;

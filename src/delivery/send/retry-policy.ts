@@ -38,6 +38,18 @@ export function retryDelaySeconds(
   return Math.max(scheduled * (1 - JITTER + 2 * JITTER * random), Math.min(afterSeconds, MAX_RETRY_AFTER_SECONDS));
 }
 
+const LIMITED_SECONDS = 30;
+
+/**
+ * Seconds until the next attempt at a destination that asked for fewer requests: what it asked for, up to a day, or half a
+ * minute. Up to 20% more, so that what was limited together doesn't come back together.
+ *
+ * @param random from 0 to 1.
+ */
+export function limitedDelaySeconds(afterSeconds: number = LIMITED_SECONDS, random: number = Math.random()): number {
+  return Math.min(afterSeconds, MAX_RETRY_AFTER_SECONDS) * (1 + JITTER * random);
+}
+
 export type QuickRetryPolicy = {
   maxRetries: number;
   /** A failure that took longer than this isn't retried immediately. */

@@ -4,6 +4,7 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { requeue } from '../../delivery/queue/queue.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Delivery, DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
+import { firstIdAt } from '../../ids.ts';
 import { createExplainer, type DeliveryExplanation, type ExplanationOptions } from './explanation/service.ts';
 
 export type DeliveryFilter = {
@@ -14,6 +15,10 @@ export type DeliveryFilter = {
   /** Created at or after. */
   since?: Date | null;
 };
+/** Far longer than a transaction may take from creating an ID to storing its row. */
+const ID_MARGIN_MILLISECONDS = 60 * 60_000;
+/** IDs start with their time, so this skips older ones, and whole partitions of them, by index. */
+const idBefore = (since: Date) => firstIdAt('Delivery', Math.max(since.getTime() - ID_MARGIN_MILLISECONDS, 0));
 const isFinal = (status: DeliveryStatus) => status !== 'PENDING' && status !== 'RUNNING';
 
 export type DeliveryService = ReturnType<typeof createDeliveryService>;
@@ -42,10 +47,11 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
             webhookId ? { webhookId: requireId('Webhook', webhookId) } : {},
             connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
             status ? { status: { in: status } } : {},
-            // Redundant, but it lets the query use the index of finished deliveries.
+            // Redundant, but these let the indexes of finished and unfinished deliveries be used.
             status?.every(isFinal) ? { outcome: { in: status } } : {},
+            status && !status.some(isFinal) ? { outcome: null } : {},
             eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
-            since ? { createdAt: { gte: since } } : {},
+            since ? { createdAt: { gte: since }, id: { gte: idBefore(since) } } : {},
           ],
         },
         orderBy: { id: 'desc' },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { releaseFollowers, releaseWaiting } from '../../../src/delivery/flow/ordering.ts';
-import { claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import { claimDue } from '../../../src/delivery/queue/claim.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
@@ -41,7 +41,7 @@ async function addKey(webhookId: string, orderingKey: string, count: number) {
 
 const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => eventId);
 const claim = () =>
-  claimDeliveries(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
+  claimDue(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
 
 /** Holds all responses until the returned function is called with one for all of them. */
 function holdAnswers() {
@@ -59,7 +59,7 @@ describe('a claim', () => {
       const [other] = await addKey(webhookId, 'pay_2', 1);
       const free = await stage.addDelivery(webhookId);
       const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
-      const { deliveries } = await claimDeliveries(stage.pool, { ...request, ...(after !== undefined && { after }) });
+      const { deliveries } = await claimDue(stage.pool, { ...request, ...(after !== undefined && { after }) });
       expect(deliveries.map(({ id }) => id).sort()).toEqual([first!.id, other!.id, free].sort());
       for (const { id } of [second!, third!]) {
         const waiting = { status: 'PENDING', reason: 'ordering', nextAttemptAt: null, leaseToken: 0, retryStep: 0 };
@@ -79,8 +79,8 @@ describe('a claim', () => {
     );
     const room = new Map([[webhookId, 1]]);
     const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' };
-    expect(await claimDeliveries(stage.pool, request)).toMatchObject({ deliveries: [], hasMore: true });
-    const next = await claimDeliveries(stage.pool, request);
+    expect(await claimDue(stage.pool, request)).toMatchObject({ deliveries: [], hasMore: true });
+    const next = await claimDue(stage.pool, request);
     expect(next).toMatchObject({ deliveries: [{ id: other!.id }], hasMore: false });
   });
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
-import { CLAIM_AROUND, CLAIM_OLDEST } from '../../../src/delivery/queue/claim-statements.ts';
+import { CLAIM_DUE, CLAIM_PARKED, PARK } from '../../../src/delivery/queue/claim-statements.ts';
 import { openStage, type Stage } from '../support.ts';
 
 const BACKLOG = 100_000;
@@ -50,16 +50,18 @@ const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[],
 const request = (room: number) =>
   `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048`;
 const EXECUTE = {
-  oldest: (room: number) => `EXECUTE claim_oldest(${request(room)})`,
-  around: (room: number) => `EXECUTE claim_around(${request(room)}, '', 256)`,
+  due: (room: number, passOver = '{}') => `EXECUTE claim_due(${request(room)}, '${passOver}', '{-Infinity,-Infinity}')`,
+  parked: (room: number) => `EXECUTE claim_parked(${request(room)}, '', 256)`,
+  park: (most: number) => `EXECUTE park('{${blackHole}}', ${most}, '{-Infinity,-Infinity}')`,
 };
 
 /** Opens a connection and prepares and runs the statements of a claim on it. */
 async function prepare(): Promise<pg.PoolClient> {
   const client = await queue.connect();
-  await client.query(`PREPARE claim_oldest(${TYPES}) AS ${CLAIM_OLDEST}`);
-  await client.query(`PREPARE claim_around(${TYPES}, text, int) AS ${CLAIM_AROUND}`);
-  await client.query(`BEGIN; ${EXECUTE.oldest(0)}; ${EXECUTE.around(0)}; ROLLBACK`);
+  await client.query(`PREPARE claim_due(${TYPES}, text[], float8[]) AS ${CLAIM_DUE}`);
+  await client.query(`PREPARE claim_parked(${TYPES}, text, int) AS ${CLAIM_PARKED}`);
+  await client.query(`PREPARE park(text[], int, float8[]) AS ${PARK}`);
+  await client.query(`BEGIN; ${EXECUTE.due(0)}; ${EXECUTE.parked(0)}; ${EXECUTE.park(10)}; ROLLBACK`);
   return client;
 }
 
@@ -100,19 +102,47 @@ describe.each([
   });
 
   test('reads few rows beyond those it takes', async () => {
-    const { read, taken } = await claim(clients[index]!, EXECUTE.oldest(64));
+    const { read, taken } = await claim(clients[index]!, EXECUTE.due(64));
     expect(taken).toEqual(new Map([[blackHole, 64]]));
     expect(read).toBeLessThan(3_000);
   });
 
-  test.each([
-    ['no room', 0, undefined],
-    ['an open circuit', -4, undefined],
-    ['room for one', 1, 1],
-  ])('skips the backlog of a destination with %s while others get their deliveries', async (_, room, fromHole) => {
-    const { read, taken } = await claim(clients[index]!, EXECUTE.around(room));
-    for (const other of others) expect(taken.get(other)).toBe(2);
-    expect(taken.get(blackHole)).toBe(fromHole);
+  test('reads few rows beyond those it parks', async () => {
+    const { read } = await claim(clients[index]!, EXECUTE.park(500));
     expect(read).toBeLessThan(3_000);
+  });
+});
+
+describe('when all of those are parked', () => {
+  let client: pg.PoolClient;
+  beforeAll(async () => {
+    client = await prepare();
+    await stage.pool.query(`UPDATE "Delivery" SET "isParked" = true WHERE "webhookId" = $1 AND "outcome" IS NULL`, [
+      blackHole,
+    ]);
+    // Destinations that have nothing due before tomorrow.
+    const sleeping = await Promise.all(
+      Array.from({ length: 500 }, async (_, number) => (await stage.addWebhook(`http://127.0.0.1:9/s${number}`)).id),
+    );
+    await load('sleeping', sleeping, 2, `'PENDING', now() + interval '1 day', n % 2`);
+  });
+  afterAll(() => client.release());
+
+  test('a claim from the queue reads only what the others have due', async () => {
+    const { read, taken } = await claim(client, EXECUTE.due(0));
+    for (const other of others) expect(taken.get(other)).toBe(2);
+    expect(taken.get(blackHole)).toBeUndefined();
+    expect(read).toBeLessThan(3_000);
+  });
+
+  test.each([
+    ['no room', 0, undefined, 10],
+    ['an open circuit', -4, undefined, 10],
+    ['room for one', 1, 1, 30],
+    ['room for twenty', 20, 20, 300],
+  ])('a claim of parked deliveries reads few rows when their destination has %s', async (_, room, fromHole, most) => {
+    const { read, taken } = await claim(client, EXECUTE.parked(room));
+    expect(taken).toEqual(new Map(fromHole ? [[blackHole, fromHole]] : []));
+    expect(read).toBeLessThan(most);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { Queryable } from '../../../src/database/client.ts';
-import { claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import { claimDue } from '../../../src/delivery/queue/claim.ts';
 import { createLeases } from '../../../src/delivery/queue/leases.ts';
 import { openStage, type Stage } from '../support.ts';
 
@@ -15,7 +15,7 @@ afterAll(() => stage?.close());
 test('a lease that could not be extended while the database was down is extended by the next call, before any claim', async () => {
   const { id: webhookId } = await stage.addWebhook('https://a.example');
   const id = await stage.addDelivery(webhookId);
-  const { deliveries } = await claimDeliveries(stage.pool, {
+  const { deliveries } = await claimDue(stage.pool, {
     ...{ limit: 1, retryLimit: 1, leaseSeconds: 30, room: new Map(), defaultRoom: 1 },
   });
   await stage.pool.query(`UPDATE "Delivery" SET "leasedUntil" = now() - interval '1 minute'`);

@@ -6,7 +6,16 @@ import { openQueuePool } from '../../../src/database/client.ts';
 import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
 import { judge } from '../../../src/delivery/outcome/judge.ts';
 import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
-import { type ClaimRequest, type ClaimResult, claimDeliveries } from '../../../src/delivery/queue/claim.ts';
+import {
+  type ClaimRequest,
+  type ClaimResult,
+  claimDue,
+  claimParked,
+  FROM_THE_BEGINNING,
+  type ParkedResult,
+  park,
+} from '../../../src/delivery/queue/claim.ts';
+import { createParking } from '../../../src/delivery/queue/parking.ts';
 import {
   extendLeases,
   readQueueStats,
@@ -26,14 +35,25 @@ beforeAll(async () => {
 beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector" CASCADE'));
 afterAll(() => stage.close());
 
-const NO_ROOM = new Map<string, number>();
+const REQUEST = {
+  ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, defaultRoom: 100 },
+  room: new Map<string, number>(),
+};
 
 function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<ClaimResult> {
-  return claimDeliveries(db, {
-    ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room: NO_ROOM, defaultRoom: 100 },
-    ...request,
-  });
+  return claimDue(db, { ...REQUEST, ...request });
 }
+
+function unpark(request: Partial<ClaimRequest> = {}, after = ''): Promise<ParkedResult> {
+  return claimParked(stage.pool, { ...REQUEST, ...request }, after);
+}
+
+/** The two ways to claim, and how to bring deliveries there. */
+const WAYS = [
+  { way: 'the queue', claimThere: claim, isParked: false },
+  { way: 'parked deliveries', claimThere: unpark, isParked: true },
+];
+const bring = (isParked: boolean) => stage.pool.query('UPDATE "Delivery" SET "isParked" = $1', [isParked]);
 
 async function claimOne(): Promise<ClaimedDelivery> {
   const { deliveries } = await claim({ limit: 1 });
@@ -60,7 +80,7 @@ async function expireLease(id: string): Promise<void> {
   await stage.pool.query(`UPDATE "Delivery" SET "leasedUntil" = now() - interval '1 second' WHERE "id" = $1`, [id]);
 }
 
-describe('claimDeliveries', () => {
+describe('claimDue', () => {
   test('takes due deliveries, oldest first, and leaves the others', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const newer = await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() - 1_000) });
@@ -118,17 +138,20 @@ describe('claimDeliveries', () => {
     for (const { id } of webhooks) expected.push(...(await stage.addDeliveries(id, 40)));
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.record({ limit: fc.integer({ min: 1, max: 60 }), isAround: fc.boolean() }), {
+        fc.array(fc.record({ limit: fc.integer({ min: 1, max: 60 }), isUnparking: fc.boolean() }), {
           minLength: 2,
           maxLength: 8,
         }),
         async (requests) => {
-          await stage.pool.query(`UPDATE "Delivery" SET "status" = 'PENDING'`);
+          // At least one of the requests claims in the place where everything is.
+          await stage.pool.query(`UPDATE "Delivery" SET "status" = 'PENDING', "isParked" = $1`, [
+            requests[0]!.isUnparking,
+          ]);
           const seen: string[] = [];
           for (let round = 0; seen.length < expected.length; round++) {
             expect(round).toBeLessThan(200);
             const claims = await Promise.all(
-              requests.map(({ limit, isAround }) => claim({ limit, ...(isAround && { after: '' }) })),
+              requests.map(({ limit, isUnparking }) => (isUnparking ? unpark({ limit }) : claim({ limit }))),
             );
             seen.push(...claims.flatMap(ids));
           }
@@ -139,21 +162,71 @@ describe('claimDeliveries', () => {
     );
   });
 
-  test('takes no more deliveries for a destination than it has room for', async () => {
-    const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
-    for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
-    const room = new Map([
-      [crowded!.id, 2],
-      [full!.id, 0],
-    ]);
-    for (const after of [undefined, '']) {
-      await stage.pool.query(`UPDATE "Delivery" SET "status" = 'PENDING'`);
-      const { deliveries } = await claim({ room, defaultRoom: 3, ...(after !== undefined && { after }) });
+  test.each(WAYS)(
+    'takes no more for a destination than it has room for from $way',
+    async ({ claimThere, isParked }) => {
+      const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
+      for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
+      const room = new Map([
+        [crowded!.id, 2],
+        [full!.id, 0],
+      ]);
+      await bring(isParked);
+      const { deliveries } = await claimThere({ room, defaultRoom: 3 });
       const counts = Object.fromEntries(
         [...Map.groupBy(deliveries, ({ destination }) => destination)].map(([id, group]) => [id, group.length]),
       );
       expect(counts).toEqual({ [crowded!.id]: 2, [other!.id]: 3 });
+    },
+  );
+
+  test('names the destinations without room whose deliveries are in the way', async () => {
+    const [broken, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
+    await stage.addDeliveries(broken!.id, 1);
+    await stage.addDeliveries(other!.id, 20);
+    await stage.addDeliveries(full!.id, 20);
+    const room = new Map([
+      [broken!.id, -3],
+      [full!.id, 0],
+    ]);
+    const first = await claimDue(stage.pool, { ...REQUEST, room });
+    expect([first.deliveries.length, first.leftOut, first.hasMore]).toEqual([20, [broken!.id], true]);
+    const second = await claimDue(stage.pool, { ...REQUEST, room });
+    expect([second.deliveries.length, second.leftOut.toSorted()]).toEqual([0, [broken!.id, full!.id].sort()]);
+    const third = await claimDue(stage.pool, { ...REQUEST, room }, { passOver: second.leftOut });
+    expect([third.deliveries.length, third.leftOut, third.hasMore]).toEqual([0, [], false]);
+  });
+
+  test('leaves out what is due before its marks, and reports the earliest due times', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example');
+    const [early, late] = [Date.now() - 60_000, Date.now() - 30_000];
+    for (const attemptCount of [0, 1]) {
+      for (const time of [early, late]) {
+        await stage.addDelivery(webhookId, { attemptCount, nextAttemptAt: new Date(time) });
+      }
     }
+    const marks = [late, late + 1];
+    const some = await claimDue(stage.pool, REQUEST, { marks });
+    expect([some.deliveries.map(({ attemptCount }) => attemptCount), some.lowestDue]).toEqual([[0], [late, null]]);
+    const all = await claimDue(stage.pool, REQUEST);
+    expect([all.deliveries.length, all.lowestDue]).toEqual([3, [early, early]]);
+  });
+
+  test('parks what is due to destinations without room, and says which may have more', async () => {
+    const [full, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
+    const waiting = await stage.addDeliveries(full!.id, 4);
+    const rest = await stage.addDeliveries(other!.id, 2);
+    await stage.addDelivery(full!.id, { nextAttemptAt: new Date(Date.now() + 60_000) });
+    expect(await park(stage.pool, [full!.id], FROM_THE_BEGINNING)).toEqual({ hasMore: false });
+    expect(ids(await claim())).toEqual(rest.toSorted());
+
+    const none = await unpark({ room: new Map([[full!.id, 0]]) });
+    expect([none.deliveries.length, none.waiting]).toEqual([0, [full!.id]]);
+    const some = await unpark({ room: new Map([[full!.id, 3]]) });
+    expect([some.deliveries.length, some.waiting]).toEqual([3, [full!.id]]);
+    const last = await unpark();
+    expect([last.deliveries.length, last.waiting]).toEqual([1, []]);
+    expect([...ids(some), ...ids(last)].sort()).toEqual(waiting.toSorted());
   });
 
   test('continues with the next destination where the last claim stopped', async () => {
@@ -163,29 +236,30 @@ describe('claimDeliveries', () => {
     const destinationsOf = ({ deliveries }: ClaimResult) =>
       [...new Set(deliveries.map(({ destination }) => destination))].sort();
 
-    const one = await claim({ limit: 3, defaultRoom: 2, after: '' });
+    await bring(true);
+    const one = await unpark({ limit: 3, defaultRoom: 2 });
     expect([destinationsOf(one), one.after, one.hasMore]).toEqual([[first, second], second, true]);
-    const two = await claim({ limit: 3, defaultRoom: 2, after: one.after });
+    const two = await unpark({ limit: 3, defaultRoom: 2 }, one.after);
     expect([destinationsOf(two), two.after, two.hasMore]).toEqual([[third], '', false]);
-    const three = await claim({ limit: 100, after: two.after });
+    const three = await unpark({ limit: 100 }, two.after);
     expect(destinationsOf(three)).toEqual([first, second, third]);
   });
 
-  test.each([undefined, ''])(
-    'separates first attempts from retries, no matter how many retries are due first (after: %j)',
-    async (after) => {
+  test.each(WAYS)(
+    'keeps first attempts apart from retries in $way, no matter how many retries are due first',
+    async ({ claimThere, isParked }) => {
       const { id: webhookId } = await stage.addWebhook('https://a.example');
       const other = await stage.addWebhook('https://b.example');
       const earlier = { attemptCount: 1, nextAttemptAt: new Date(Date.now() - 60_000) };
       for (let count = 0; count < 30; count++) await stage.addDelivery(webhookId, earlier);
       const fresh = [await stage.addDelivery(webhookId), await stage.addDelivery(other.id)];
-      const request = after === undefined ? {} : { after };
+      await bring(isParked);
 
-      const first = await claim({ limit: 10, retryLimit: 4, ...request });
+      const first = await claimThere({ limit: 10, retryLimit: 4 });
       expect(ids(first)).toEqual(expect.arrayContaining(fresh));
       expect(first.deliveries.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(4);
-      expect(ids(await claim({ limit: 10, retryLimit: 0, ...request }))).toEqual([]);
-      expect((await claim({ limit: 100, ...request })).deliveries).toHaveLength(26);
+      expect(ids(await claimThere({ limit: 10, retryLimit: 0 }))).toEqual([]);
+      expect((await claimThere({ limit: 100 })).deliveries).toHaveLength(26);
     },
   );
 
@@ -196,8 +270,9 @@ describe('claimDeliveries', () => {
     const rest = await stage.addDelivery(other!.id);
     await requeue(stage.pool, id);
     const room = new Map([[broken!.id, -3]]);
-    expect(ids(await claim({ room, after: '' }))).toEqual([id, rest].sort());
-    expect(ids(await claim({ room, after: '' }))).toEqual([]);
+    expect(ids(await claim({ room }))).toEqual([rest]);
+    expect(ids(await unpark({ room }))).toEqual([id]);
+    expect(ids(await unpark({ room }))).toEqual([]);
     expect((await claim()).deliveries).toHaveLength(5);
   });
 
@@ -241,12 +316,14 @@ describe('claimDeliveries', () => {
       );
       return rows[0].n as number;
     };
-    const before = await rowsRead();
     const room = new Map([[crowded!.id, 0]]);
-    const found = await claimDeliveries(pool, {
-      ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' },
-    });
+    const parking = createParking(pool);
+    parking.add([crowded!.id]);
+    while (await parking.park(FROM_THE_BEGINNING));
+    const before = await rowsRead();
+    const found = await claimDue(pool, { ...REQUEST, room }, { passOver: parking.destinations() });
     expect(ids(found)).toEqual([id]);
+    expect(await claimParked(pool, { ...REQUEST, room }, '')).toMatchObject({ deliveries: [], hasMore: false });
     expect((await rowsRead()) - before).toBeLessThan(100);
     await pool.end();
   });
@@ -258,11 +335,12 @@ describe('a lease', () => {
     const id = await stage.addDelivery(webhookId);
     await claim();
     expect(ids(await claim())).toEqual([]);
-    expect(ids(await claim({ after: '' }))).toEqual([]);
+    expect(ids(await unpark())).toEqual([]);
     await expireLease(id);
     expect(await claimOne()).toMatchObject({ id, leaseToken: 2, previousErrorClass: 'interrupted' });
     await expireLease(id);
-    const { deliveries } = await claim({ after: '' });
+    await bring(true);
+    const { deliveries } = await unpark();
     expect(deliveries).toMatchObject([{ id, leaseToken: 3, previousErrorClass: 'interrupted' }]);
   });
 

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import type { Queryable } from '../../database/client.ts';
+
+const BEAT_EVERY_MILLISECONDS = 5_000;
+
+// Rows of workers that were killed are deleted by the others.
+const BEAT = `
+  WITH own AS (
+    INSERT INTO "Worker" ("id") VALUES ($1) ON CONFLICT ("id") DO UPDATE SET "seenAt" = now() RETURNING "id"
+  ),
+  gone AS (DELETE FROM "Worker" WHERE "seenAt" < now() - interval '1 minute')
+  SELECT "id" FROM own
+  UNION SELECT "id" FROM "Worker" WHERE "seenAt" > now() - interval '15 seconds'`;
+
+/**
+ * The workers of this deployment. They take turns to act on hints: if each of them looked for every announced delivery, all
+ * but one would look in vain.
+ *
+ * @param now milliseconds of a clock that never steps back.
+ */
+export function createWorkerRegistry(db: Queryable, now: () => number = () => performance.now()) {
+  const id: string = randomUUID();
+  let workerIds = [id];
+  let beatAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    /** Whether a hint with this turn is for this worker. */
+    isOwnTurn: (turn: number | undefined): boolean => turn === undefined || workerIds[turn % workerIds.length] === id,
+
+    /** Announces this worker and reads the others, every few seconds. */
+    async beat(): Promise<void> {
+      if (now() - beatAt < BEAT_EVERY_MILLISECONDS) return;
+      const { rows } = await db.query<{ id: string }>(BEAT, [id]);
+      workerIds = rows.map((row) => row.id).sort();
+      beatAt = now();
+    },
+
+    async leave(): Promise<void> {
+      await db.query('DELETE FROM "Worker" WHERE "id" = $1', [id]);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import pg from 'pg';
+import pino from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Bus, openBus } from '../../src/bus/bus.ts';
+import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const log = pino({ level: 'silent' });
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new pg.Pool({ connectionString: database.url });
+});
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+/** Opens a bus and collects the turns of the hints that it gets. */
+async function listen(url = database.url): Promise<{ bus: Bus; turns: (number | undefined)[] }> {
+  const bus = await openBus({ url, pool, log, heartbeatMilliseconds: 200 });
+  const turns: (number | undefined)[] = [];
+  bus.subscribe('news', (turn) => turns.push(turn));
+  return { bus, turns };
+}
+
+test('every process gets every hint with the same turn, and each notification has the next turn', async () => {
+  const [one, two] = [await listen(), await listen()];
+  for (let count = 1; count <= 3; count++) {
+    one.bus.publish('news');
+    await expect.poll(() => [one.turns.length, two.turns.length]).toEqual([count, count]);
+  }
+  const [first] = one.turns;
+  expect(one.turns).toEqual([first, first! + 1, first! + 2]);
+  expect(two.turns).toEqual(one.turns);
+  await Promise.all([one.bus.close(), two.bus.close()]);
+});
+
+test('a connection that falls silent is replaced, and listeners check for what they missed', async () => {
+  const target = new URL(database.url);
+  const proxy = await startCuttableProxy(`http://${target.host}`);
+  const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
+  const [publisher, { bus, turns }] = [await listen(), await listen(url)];
+  proxy.silence();
+  await expect.poll(() => turns).toEqual([undefined]);
+  publisher.bus.publish('news');
+  await expect.poll(() => turns).toEqual([undefined, expect.any(Number)]);
+  await Promise.all([publisher.bus.close(), bus.close()]);
+  await proxy.close();
+});
+
+test('a notification of an earlier version, without a turn, is passed on', async () => {
+  const { bus, turns } = await listen();
+  await pool.query(`SELECT pg_notify('tollgate', E'other\\nnews')`);
+  await expect.poll(() => turns).toEqual([undefined]);
+  await bus.close();
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import type { AttemptRecord, ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
+import { judge } from '../../../src/delivery/outcome/judge.ts';
+
+const DAY_SECONDS = 24 * 3_600;
+const delivery = { retryStep: 2, ageSeconds: 3_600, connector: null } as unknown as ClaimedDelivery;
+
+const attempt = (statusCode: number): AttemptRecord => ({
+  ...{ startedAt: 1_700_000_000_000, durationMs: 7, statusCode, errorClass: 'http_status' },
+  ...{ errorMessage: null, responseBody: null },
+});
+
+const judged = (statusCode: number, afterSeconds?: number, ageSeconds = 3_600) =>
+  judge(
+    { ...delivery, ageSeconds },
+    {
+      attempts: [attempt(statusCode)],
+      verdict: { kind: 'retry', ...(afterSeconds !== undefined && { afterSeconds }) },
+    },
+    undefined,
+    0.5,
+  );
+
+describe('a 429', () => {
+  test('delays the delivery as long as it asks for, and uses up no retry', () => {
+    expect(judged(429, 10)).toMatchObject({
+      ...{ status: 'PENDING', reason: 'rate_limited', retryStep: 2, dueInSeconds: 11 },
+      health: { kind: 'limited', afterSeconds: 11 },
+    });
+  });
+
+  test('without Retry-After delays it by half a minute', () => {
+    expect(judged(429)).toMatchObject({ retryStep: 2, dueInSeconds: 33 });
+  });
+
+  test('counts like any failure once the delivery is older than the retry schedule', () => {
+    expect(judged(429, 10, 4 * DAY_SECONDS)).toMatchObject({ retryStep: 3, health: { kind: 'failing' } });
+  });
+});
+
+test('a 503 with Retry-After uses up a retry, and counts as a failure', () => {
+  expect(judged(503, 10)).toMatchObject({ status: 'PENDING', retryStep: 3, health: { kind: 'failing' } });
+});

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { type DueResult, FROM_THE_BEGINNING } from '../../../src/delivery/queue/claim.ts';
+import { createLowWaterMark } from '../../../src/delivery/queue/low-water-mark.ts';
+
+const NOW = 1_000_000;
+const LIMITS = [10, 10];
+
+/** A mark, and how its claims started. Each claim finds what `finds` says and takes `milliseconds`. */
+function start(milliseconds = 1) {
+  let time = 10_000;
+  const mark = createLowWaterMark(() => time);
+  const starts: (readonly number[])[] = [];
+  return {
+    mark,
+    starts,
+    wait: (duration: number) => {
+      time += duration;
+    },
+    claim(lowestDue: (number | null)[], options: { isHinted?: boolean; mayMove?: boolean; limits?: number[] } = {}) {
+      const run = async (marks: readonly number[]) => {
+        starts.push(marks);
+        time += milliseconds;
+        const deliveries = lowestDue.some((lowest) => lowest !== null) ? [{}] : [];
+        return { deliveries, lowestDue, leftOut: [], databaseMilliseconds: NOW } as unknown as DueResult;
+      };
+      return mark.claim(run, { isHinted: false, mayMove: true, limits: LIMITS, ...options });
+    },
+  };
+}
+
+test('claims start at the beginning once, then at the earliest due time of each lane, less a margin', async () => {
+  const { claim, starts } = start();
+  await claim([900_000, null]);
+  await claim([NOW - 10, NOW - 10]);
+  await claim([null, null]);
+  expect(starts).toEqual([FROM_THE_BEGINNING, [900_000, NOW - 500], [NOW - 500, NOW - 500]]);
+});
+
+test('a claim every two seconds starts at the beginning, less often if that takes long', async () => {
+  const fast = start();
+  await fast.claim([null, null]);
+  for (const pause of [1_000, 1_000, 1_000]) {
+    fast.wait(pause);
+    await fast.claim([null, null]);
+  }
+  expect(fast.starts.map((marks) => marks === FROM_THE_BEGINNING)).toEqual([true, false, true, false]);
+
+  const slow = start(100);
+  await slow.claim([null, null]);
+  slow.wait(4_800);
+  await slow.claim([null, null]);
+  slow.wait(200);
+  await slow.claim([null, null]);
+  expect(slow.starts.map((marks) => marks === FROM_THE_BEGINNING)).toEqual([true, false, true]);
+});
+
+test('a claim after a hint that finds nothing is repeated from the beginning, but not all the time', async () => {
+  const { claim, starts, wait } = start(10);
+  await claim([null, null]);
+  wait(150);
+  await claim([null, null], { isHinted: true });
+  await claim([null, null], { isHinted: true });
+  wait(150);
+  await claim([900_000, null], { isHinted: true });
+  const fromBeginning = starts.map((marks) => marks === FROM_THE_BEGINNING);
+  expect(fromBeginning).toEqual([true, false, true, false, false]);
+});
+
+test('the mark does not pass deliveries that are not parked yet, nor a lane that nothing was taken from', async () => {
+  const { claim, mark } = start();
+  await claim([900_000, 900_000]);
+  await claim([null, null], { mayMove: false });
+  expect(mark.marks()).toEqual([900_000, 900_000]);
+  await claim([null, null], { limits: [10, 0] });
+  expect(mark.marks()).toEqual([NOW - 500, 900_000]);
+});
+
+test('the mark moves back to a delivery that was committed late', async () => {
+  const { claim, mark, wait } = start();
+  await claim([null, null]);
+  wait(3_000);
+  await claim([800_000, null]);
+  expect(mark.marks()).toEqual([800_000, NOW - 500]);
+});
