@@ -18,7 +18,7 @@ export type Bus = {
  * @param turn a number that is the same in all processes and increases with each notification of a process, so that they
  *   can take turns. Undefined after a reconnect.
  */
-export type HintListener = (turn?: number) => void;
+type HintListener = (turn?: number) => void;
 
 const CHANNEL = 'tollgate';
 const FLUSH_MILLISECONDS = 5;

@@ -4,7 +4,12 @@ import { createThrottles } from '../../../src/delivery/flow/throttles.ts';
 function createWithClock() {
   let time = 0;
   const throttles = createThrottles(() => time);
-  return { ...throttles, wait: (seconds: number) => void (time += seconds * 1000) };
+  return {
+    ...throttles,
+    wait: (seconds: number) => {
+      time += seconds * 1000;
+    },
+  };
 }
 
 describe('a destination that asks for fewer requests', () => {
