@@ -45,13 +45,14 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   let isHungry = false;
   let isHinted = false;
   let isParkingDone = true;
+  let isRetryLimited = false;
   let freed = 0;
   let backoff = MIN_BACKOFF_MILLISECONDS;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
   /** Claims parked deliveries that have room now, after parking what can't be claimed. */
   async function claimParked(): Promise<ClaimResult> {
-    isParkingDone = !(await parking.park(mark.marks()));
+    isParkingDone = !(await parking.park(mark.next()));
     if (!parking.isToBeVisited()) return { ...NOTHING, hasMore: !isParkingDone };
     const result = await timed(parking.claim({ ...admission.claimRoom(), leaseSeconds }));
     return { ...result, hasMore: result.hasMore || !isParkingDone };
@@ -70,7 +71,8 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     });
     isHinted = false;
     parking.add(result.leftOut);
-    return { ...result, hasMore: result.hasMore || room.retryLimit < room.limit };
+    isRetryLimited = room.retryLimit < room.limit;
+    return result;
   }
 
   async function timed<T>(claim: Promise<T>): Promise<T> {
@@ -140,7 +142,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
           await backOff();
           continue;
         }
-        isHungry = round.hasMore || parking.destinations().length > 0;
+        isHungry = round.hasMore || isRetryLimited || parking.destinations().length > 0;
         await signal.wait(pauseAfter(round));
       }
     },

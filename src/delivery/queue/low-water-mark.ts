@@ -30,15 +30,18 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
     return result;
   }
 
+  const isScanDue = () => sinceScan() > Math.max(COMPLETE_EVERY_MILLISECONDS, scanMilliseconds * MIN_PAUSES);
+
   async function find(run: (marks: readonly number[]) => Promise<DueResult>, isHinted: boolean): Promise<DueResult> {
-    if (sinceScan() > Math.max(COMPLETE_EVERY_MILLISECONDS, scanMilliseconds * MIN_PAUSES)) return scan(run);
+    if (isScanDue()) return scan(run);
     const result = await run(marks);
     const isInVain = isHinted && result.deliveries.length === 0 && result.leftOut.length === 0;
     return isInVain && sinceScan() > scanMilliseconds * MIN_PAUSES_AFTER_HINT ? scan(run) : result;
   }
 
   return {
-    marks: (): readonly number[] => marks,
+    /** Where the next claim starts, as far as is known before. */
+    next: (): readonly number[] => (isScanDue() ? FROM_THE_BEGINNING : marks),
 
     /**
      * Claims from the mark on, or from the beginning when that is due, and moves the mark.
