@@ -229,7 +229,7 @@ describe('an issuer that is trusted to set tiers', () => {
     [{ 'https://tollgate.example/tier': 'gold', rpm: -1 }, [undefined, undefined]],
     [{ 'https://tollgate.example/tier': ['pro'], rpm: '5' }, [undefined, undefined]],
     [{ 'https://tollgate.example/tier': 'constructor', rpm: 1.5 }, [undefined, undefined]],
-  ])('sets tier and rate from %j to %j', async (changes, expected) => {
+  ])('with the claims %j sets the tier and rate to %j', async (changes, expected) => {
     expect(await verify(changes)).toEqual(expected);
   });
 });

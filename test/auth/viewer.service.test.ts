@@ -248,7 +248,7 @@ describe('an API key', () => {
     expect(await use()).toBeGreaterThanOrEqual(first!);
   });
 
-  test('is accepted even while its last use cannot be recorded', async () => {
+  test('is accepted even when its last use cannot be recorded', async () => {
     const { key } = await mintApiKey();
     const client = await db.pool.connect();
     await client.query('BEGIN');

@@ -24,7 +24,7 @@ test('every page can be reached from the README by links', async () => {
   expect((await listPages()).filter((page) => !reached.has(page))).toEqual([]);
 });
 
-/** The links and images of a page that stay in the repository, in Markdown and HTML, without those in code. */
+/** The links and images of a page that stay in the repository, in Markdown and HTML, except those in code. */
 function linksOf(text: string): string[] {
   const prose = text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '');
   const links = [...prose.matchAll(/\]\(([^)\s]+)[^)]*\)/g), ...prose.matchAll(/\b(?:src|href)="([^"]+)"/g)];

@@ -52,7 +52,7 @@ describe('the error mask', () => {
       'an error within an error',
       new GraphQLError('a', { originalError: new GraphQLError('b', { originalError: new TypeError(SECRET) }) }),
     ],
-    // For example "Enum cannot represent value", which graphql-js throws about the result of a resolver.
+    // For example, "Enum cannot represent value", which graphql-js throws about the result of a resolver.
     [
       'a value that does not fit its field',
       new GraphQLError('a', { path: ['a'], originalError: new GraphQLError(SECRET) }),

@@ -90,7 +90,7 @@ describe('GraphQL over HTTP', () => {
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
   });
 
-  test('returns 405 with the allowed methods for other methods', async () => {
+  test('returns 405 and lists the allowed methods if the method is not supported', async () => {
     const response = await ask({ method: 'DELETE' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('GET, HEAD, POST');

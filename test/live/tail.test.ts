@@ -221,7 +221,7 @@ describe('a tail', () => {
 describe('reading the table', () => {
   const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
 
-  test('does not read rows older than the longest transaction, or old rows at all if nothing has happened since', async () => {
+  test('does not read rows older than the longest possible transaction, and reads no old rows at all if nothing has happened since', async () => {
     const requests: LookRequest[] = [];
     const position = { milliseconds: 995_000, id: newId('Delivery') };
     const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 let days = 0;
-/** Returns a day without bookings. */
+/** Returns a day without entries. */
 const newDay = () => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10);
 
 /** Creates a connector, sends it one event, and returns the connector, the delivery and the vendor's calls. */

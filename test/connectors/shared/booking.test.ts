@@ -31,8 +31,8 @@ describe('the event types that are booked', () => {
   });
 });
 
-describe('a booking', () => {
-  test('of a day has its total in cents', () => {
+describe('an accounting entry', () => {
+  test('for a day has its total in cents', () => {
     expect(booked(sampleEvent('revenue.daily_summary'))).toEqual({
       date: '2026-01-02',
       amountUsd: 12.34,
@@ -44,7 +44,7 @@ describe('a booking', () => {
     });
   });
 
-  test('of a payment belongs to the UTC day it settled on', () => {
+  test('for a payment belongs to the UTC day it settled on', () => {
     const booking = booked(sampleEvent('payment.settled', {}, { timestamp: '2026-01-02T23:59:59.999Z' }));
     expect(booking).toMatchObject({ date: '2026-01-02', amountUsd: 0.01, isDayTotal: false });
     expect(booking.number).toMatch(/^X402260102[0-9A-Z]{3}-[0-9A-Z]{7}$/);
@@ -97,19 +97,19 @@ describe('a booking', () => {
   });
 });
 
-describe('a check for existing bookings', () => {
+describe('a check for existing entries', () => {
   const day = booked(sampleEvent('revenue.daily_summary'));
   const payment = booked(sampleEvent('payment.settled'));
   const dayEntry = { number: day.number, reference: day.reference };
   const paymentEntry = { number: payment.number, reference: payment.reference };
 
   test.each([
-    ['a day without bookings', day, [], undefined],
+    ['a day without entries', day, [], undefined],
     ['a day that is booked', day, [dayEntry], 'delivered'],
     ['a day that is booked with a note', day, [{ ...dayEntry, reference: `${day.reference} ok` }], 'delivered'],
     ['a day whose number is taken', day, [{ ...dayEntry, reference: null }], 'drop'],
     ['a day with a booked payment', day, [paymentEntry], 'drop'],
-    ['a payment without bookings', payment, [], undefined],
+    ['a payment without entries', payment, [], undefined],
     ['a payment that is booked', payment, [paymentEntry], 'delivered'],
     ['a payment whose day is booked', payment, [dayEntry], 'delivered'],
     ['a payment whose number is taken', payment, [{ ...paymentEntry, reference: 'evt_other' }], 'drop'],

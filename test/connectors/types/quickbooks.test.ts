@@ -198,7 +198,7 @@ describe('the QuickBooks company', () => {
     expect(steps).toEqual(['check', 'preferences']);
   });
 
-  test('with books in another currency gets dollar bookings at its own exchange rate for the day', () => {
+  test('with books in another currency gets entries in dollars at its own exchange rate for the day', () => {
     const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
     const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
     const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);
@@ -227,7 +227,7 @@ describe('the QuickBooks company', () => {
     ['a rate into another currency', rate('EUR', 0.9)],
     ['a fault', fault(400, 'ValidationFault', '2500', 'Invalid Reference Id')],
     ['404', vendorResponse(404)],
-  ])('with books in another currency gets no booking if QuickBooks responds with %s', (_case, response) => {
+  ])('with books in another currency gets no entry if QuickBooks responds with %s', (_case, response) => {
     const british = company({ preferences: preferences('GBP', true), rate: response });
     const { outcome, steps } = drive(quickbooks, config, [day], british);
     expect(steps.at(-1)).toBe('rate:GBP');
@@ -312,7 +312,7 @@ describe('QuickBooks responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('classifies the lookups before a booking in the same way', () => {
+  test('classifies the lookups that precede an entry in the same way', () => {
     for (const step of ['check', 'preferences', 'item', 'rate:GBP']) {
       expect(classify(vendorResponse(401), step).kind).toBe('pause');
       expect(classify(vendorResponse(503), step).kind).toBe('retry');

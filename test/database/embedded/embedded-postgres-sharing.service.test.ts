@@ -40,7 +40,7 @@ describe('processes that share a data directory', () => {
     }
   });
 
-  test('can finish their work after Ctrl+C, because the signal does not reach the server', async () => {
+  test('can finish their work after Ctrl-C, because the signal does not reach the server', async () => {
     const user = data.startUser({ detached: true });
     await user.nextMessage<Ready>();
     process.kill(-user.pid, 'SIGINT');

@@ -79,7 +79,7 @@ describe('deliveries to a type that takes batches', () => {
     expect(await plan(delivery('a', 19.5, 9))).toEqual({ sent: [], waits: [0.5] });
   });
 
-  test('are sent together when the window has ended', async () => {
+  test('are sent together once the window ends', async () => {
     expect(await plan(delivery('a', 20.1, 8), delivery('b', 20.1, 3))).toEqual({ sent: [['a', 'b']], waits: [] });
   });
 

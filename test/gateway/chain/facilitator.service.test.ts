@@ -70,13 +70,13 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that is slow fails the verification and leaves the settlement ambiguous', async () => {
+  test('that is slow makes the verification fail and leaves the settlement ambiguous', async () => {
     server.handle(() => undefined);
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', reason: 'facilitator_unavailable' });
   });
 
-  test('that sends its response too slowly fails the verification', async () => {
+  test('that sends its response too slowly makes the verification fail', async () => {
     server.handle((_request, response) => {
       response.writeHead(200).write('{');
       const drip = setInterval(() => response.write(' '), 50);

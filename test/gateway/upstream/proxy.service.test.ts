@@ -252,7 +252,7 @@ describe('the headers for the upstream', () => {
 });
 
 describe('the response for the buyer', () => {
-  test('has no headers that affect the connection, the whole host or others', async () => {
+  test('has no headers that affect the connection, the entire host, or other sites', async () => {
     upstream.handle(() => ({
       statusCode: 201,
       headers: {
