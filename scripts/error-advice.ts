@@ -37,7 +37,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'before you retry.',
   HOST_RESERVED:
     'A released host name stays reserved for its account for 30 days, because buyers may still use it. ' +
-    '`detail` says until when. The account that released it can set it again at any time.',
+    '`detail` says when the reservation ends. The account that released it can set it again at any time.',
   IDEMPOTENCY_IN_FLIGHT:
     'Wait as long as `Retry-After` says, then retry the same request to get the original response.',
   PAYMENT_IN_PROGRESS:

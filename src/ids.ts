@@ -36,7 +36,7 @@ let random = Buffer.alloc(0);
 let randomOffset = 0;
 
 /**
- * Creates an ID: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example
+ * Creates an ID: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example,
  * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. A process's IDs are strictly increasing.
  */
 export function newId(type: IdType, milliseconds: number = sharedNow()): string {

@@ -1,7 +1,7 @@
 /** The actions in the audit log and their descriptions. */
 export const AUDIT_ACTION_DESCRIPTIONS = {
   'project.created': 'A project was created.',
-  'project.updated': 'A project was changed, for example its wallet.',
+  'project.updated': 'A project was changed, for example, its wallet.',
   'project.deleted': 'A project and everything in it were deleted.',
   'endpoint.created': 'An endpoint was created.',
   'endpoint.updated': 'An endpoint was changed.',

@@ -4,7 +4,7 @@ import { type IdType, isId } from '../ids.ts';
 import type { Viewer } from './viewer.ts';
 
 /**
- * The only place that enforces tenancy. It decides which projects a viewer can see. Every query of every feature uses
+ * The only place that enforces tenancy. It decides which projects a viewer can see. Every query in every feature uses
  * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread it into a filter
  * that has an `id`: thanks to `AND`, neither replaces the other.
  */

@@ -32,7 +32,7 @@ export type IssuerConfig = {
    */
   audience?: string | string[] | undefined;
   /**
-   * Claims that must have exactly this value, or one of several. For providers that don't set `aud`, for example
+   * Claims that must have exactly this value, or one of several. For providers that don't set `aud`, for example,
    * `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
    */
   requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;

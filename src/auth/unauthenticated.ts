@@ -15,7 +15,7 @@ export function noCredential(): AppError {
  *   `cause`: errors from `jose` contain the payload, which doesn't belong in a log.
  */
 export function badCredential(detail: string): AppError {
-  // RFC 6750 §3 allows printable ASCII without quotes and backslashes.
+  // RFC 6750 §3 allows printable ASCII except quotes and backslashes.
   const description = detail.replace(/[^ !#-[\]-~]/g, "'");
   return new AppError('UNAUTHENTICATED', {
     detail,

@@ -66,7 +66,7 @@ export const VARIABLES = {
   },
   PUBLIC_URL: {
     schema: url.optional(),
-    help: 'Public URL of this service. Used in links, for example in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can only have custom domains if this is set, so that no project can take this service’s host name.',
+    help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can only have custom domains if this is set, so that no project can take this service’s host name.',
   },
   AUTH_ISSUERS: {
     schema: z.string().optional(),
@@ -131,7 +131,7 @@ export const VARIABLES = {
   },
   CONSOLE_ISSUER_ORIGINS: {
     schema: checkedList(isOrigin, 'an origin such as https://login.example'),
-    help: 'Additional origins that belong to the issuer, for example for its token endpoint, separated by commas.',
+    help: 'Additional origins that belong to the issuer (for example, for its token endpoint), separated by commas.',
   },
   RETENTION_DAYS: {
     schema: wholeNumber(7, 3650).default(90),

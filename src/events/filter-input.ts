@@ -116,9 +116,9 @@ function valueFault({ type, choices }: EventField, operator: Operator, value: un
   if (type === 'integer') return Number.isSafeInteger(value) ? undefined : 'Must be a whole number.';
   if (value === null) return 'Must not be null. Use the exists operator instead.';
   if (typeof value !== 'string') {
-    return type === 'decimal' ? 'Must be a decimal string, for example "1.00".' : 'Must be a string.';
+    return type === 'decimal' ? 'Must be a decimal string, for example, "1.00".' : 'Must be a string.';
   }
-  if (type === 'decimal') return DECIMAL.test(value) ? undefined : 'Must be a decimal string, for example "1.00".';
+  if (type === 'decimal') return DECIMAL.test(value) ? undefined : 'Must be a decimal string, for example, "1.00".';
   if (choices) return choices.includes(value) ? undefined : `Must be one of ${choices.join(', ')}.`;
   if (!value.isWellFormed()) return 'Must be valid Unicode.';
   return OF_TEXT.has(operator) && value === '' ? "Can't be empty." : undefined;

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * The event types and their payloads in `data`. Amounts are decimal strings (`amountUsd`) and whole atomic units
  * (`amountAtomic`), never floats. Within a version, fields may be added, but never renamed or removed.
  */
-const usd = z.string().describe('USD as a decimal string, for example "0.01".');
+const usd = z.string().describe('USD as a decimal string, for example, "0.01".');
 const atomic = z.string().describe('Whole atomic units of the asset (millionths for USDC).');
 const wallet = z.string().describe('EVM address with an EIP-55 checksum.');
 
@@ -18,9 +18,9 @@ const payment = {
   payTo: wallet,
   amountUsd: usd,
   amountAtomic: atomic,
-  asset: z.string().describe('Symbol of the asset, for example "USDC".'),
+  asset: z.string().describe('Symbol of the asset, for example, "USDC".'),
   assetAddress: wallet,
-  network: z.string().describe('CAIP-2 network, for example "eip155:8453".'),
+  network: z.string().describe('CAIP-2 network, for example, "eip155:8453".'),
 };
 
 export const EVENT_PAYLOADS = {
@@ -29,7 +29,7 @@ export const EVENT_PAYLOADS = {
   'payment.failed': z.object({
     ...payment,
     stage: z.enum(['verify', 'upstream', 'settle']),
-    reason: z.string().describe('Stable code, for example "insufficient_funds".'),
+    reason: z.string().describe('Stable code, for example, "insufficient_funds".'),
     message: z.string(),
     upstreamStatusCode: z.int().optional().describe('Status of the upstream’s response. Missing if there was none.'),
     transactionHash: z.string().nullable(),

@@ -64,7 +64,7 @@ function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
       retryable: error.retryable,
       ...(field !== undefined && { field, errors: error.fields }),
       ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
-      // Without a path, nothing ran. `spec` lets the media type decide on the HTTP status (GraphQL over HTTP).
+      // Without a path, nothing ran. `spec` lets the media type determine the HTTP status (GraphQL over HTTP).
       ...(at?.path === undefined && { http: httpOf(error) }),
     },
   });

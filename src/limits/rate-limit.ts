@@ -5,7 +5,7 @@ import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './
 
 export type RateLimiter = {
   /**
-   * Decides on a request and counts it.
+   * Decides whether to allow a request, and counts it.
    *
    * @param key the caller; see `rateLimitScope`.
    * @param limitPerMinute requests per minute, which may all come at once. Don't call this for unlimited accounts.

@@ -32,7 +32,7 @@ export type ReplayFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * Live subscriptions. Each reads its table onward from a cursor whenever the bus wakes it. Catching up and live updates
+ * Live subscriptions. Each reads its table from a cursor onward whenever the bus wakes it. Catching up and live updates
  * work the same way, so nothing is missed in between, and a lost hint only delays an event.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {

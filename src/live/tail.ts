@@ -59,7 +59,7 @@ export const MAX_LATENESS_MILLISECONDS = 30_000;
 const MIN_PAUSE_MILLISECONDS = 40;
 /** The pause after a read is at least this many times as long as the read took. */
 const PAUSES_PER_LOOK = 3;
-/** How many reads in a row may fail, for example while the database restarts. */
+/** How many reads in a row may fail, for example, while the database restarts. */
 const MAX_FAILURES = 15;
 
 /**

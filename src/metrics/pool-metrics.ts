@@ -19,7 +19,7 @@ export function createPoolMetrics(registry: Registry) {
   });
   new Gauge({
     name: 'tollgate_database_waiting',
-    help: 'Statements waiting for a connection from the pool. If it stays above 0 for minutes, raise DATABASE_POOL_SIZE or find the slow statements.',
+    help: 'Statements waiting for a connection from the pool. If it stays above 0 for several minutes, raise DATABASE_POOL_SIZE or find the slow statements.',
     labelNames: ['pool'],
     registers,
     collect() {

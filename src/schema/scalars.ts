@@ -10,7 +10,7 @@ function parseDateTime(value: unknown): Date {
   const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
   // PostgreSQL has no year 0.
   if (!date || Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) {
-    throw new GraphQLError('Must be a time in ISO 8601 with an offset, for example "2026-01-02T03:04:05Z".');
+    throw new GraphQLError('Must be a time in ISO 8601 with an offset, for example, "2026-01-02T03:04:05Z".');
   }
   return date;
 }
@@ -19,7 +19,7 @@ builder.addScalarType(
   'DateTime',
   new GraphQLScalarType<Date, string>({
     name: 'DateTime',
-    description: 'A point in time: ISO 8601 in UTC, for example `2026-01-02T03:04:05.678Z`.',
+    description: 'A point in time: ISO 8601 in UTC, for example, `2026-01-02T03:04:05.678Z`.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
     serialize: (value) => (value as Date).toISOString(),
     parseValue: parseDateTime,

@@ -72,15 +72,15 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await page.getByLabel('URL').fill(`${receiver.url}/ordered`);
     await page.getByRole('combobox', { name: 'Ordering' }).click();
     await page.getByRole('option', { name: /^By payment/ }).click();
-    await page.getByLabel('Skip ahead after (failed attempts)').fill('101');
+    await page.getByLabel('Failed attempts before skipping ahead').fill('101');
     await page.getByLabel('Payload version').fill('1');
     await page.getByLabel('Rate limit (requests per second)').fill('20');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await expect
-      .poll(() => page.getByLabel('Skip ahead after (failed attempts)').getAttribute('aria-invalid'))
+      .poll(() => page.getByLabel('Failed attempts before skipping ahead').getAttribute('aria-invalid'))
       .toBe('true');
     await expectAccessible(page);
-    await page.getByLabel('Skip ahead after (failed attempts)').fill('7');
+    await page.getByLabel('Failed attempts before skipping ahead').fill('7');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your signing secret' });
     await dialog.getByLabel('I’ve stored it in a safe place').check();
@@ -94,7 +94,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     });
 
     await page.getByRole('button', { name: `${receiver.url}/ordered`, exact: true }).click();
-    expect(await page.getByLabel('Skip ahead after (failed attempts)').inputValue()).toBe('7');
+    expect(await page.getByLabel('Failed attempts before skipping ahead').inputValue()).toBe('7');
     await page.getByRole('combobox', { name: 'Ordering' }).click();
     await page.getByRole('option', { name: /^None/ }).click();
     await page.getByLabel('Rate limit (requests per second)').fill('');

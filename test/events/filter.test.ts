@@ -97,8 +97,8 @@ describe('an invalid filter is rejected with the path of the error', () => {
       { 'data.method': { like: 'G' } },
       `data.method/like: Must be one of eq, ne, in, gt, gte, lt, lte, exists, startsWith, contains.`,
     ],
-    [{ 'data.amountUsd': { gte: 1 } }, 'data.amountUsd/gte: Must be a decimal string, for example "1.00".'],
-    [{ 'data.amountUsd': { gte: '1e3' } }, 'data.amountUsd/gte: Must be a decimal string, for example "1.00".'],
+    [{ 'data.amountUsd': { gte: 1 } }, 'data.amountUsd/gte: Must be a decimal string, for example, "1.00".'],
+    [{ 'data.amountUsd': { gte: '1e3' } }, 'data.amountUsd/gte: Must be a decimal string, for example, "1.00".'],
     [
       { 'data.amountUsd': { startsWith: '1' } },
       'data.amountUsd/startsWith: Text operators can’t be used with this field.',

@@ -123,7 +123,8 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
         maxResponseBytes: LIMITS.maxBytes,
       });
       if (statusCode !== 401 && statusCode !== 403) return credentials.ok('accepted');
-      const advice = 'Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and the clock.';
+      const advice =
+        "Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and this machine's clock.";
       return credentials.failed(`It responded with ${statusCode}. Every payment would be rejected.`, advice);
     } catch (error) {
       return credentials.failed(messageOf(error), 'Check that this machine can reach FACILITATOR_URL.');

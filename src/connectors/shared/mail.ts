@@ -10,7 +10,7 @@ export type Mail = { subject: string; text: string; html: string };
 const MAX_ADDRESS_LENGTH = 254;
 const ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63}$/;
 const NAMED = /^(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<plain>[^"<>,;:@\\]*))\s*<(?<email>[^<>\s]+)>$/;
-/** Control characters, which could start another header, and halves of surrogate pairs. */
+/** Control characters, which could start another header, and lone surrogates. */
 export const UNWRITABLE = /[\p{Cc}\p{Cs}]/u;
 const MAILBOX_HINT = 'Must be an address such as "alerts@example.com" or "Alerts <alerts@example.com>".';
 

@@ -99,7 +99,8 @@ export const pagerduty = defineConnector<Config>({
       return { kind: 'delivered', note, remember: alertMemory(event, memory, closedAt) };
     }
     if (response.statusCode === 429) {
-      // PagerDuty doesn't document `Retry-After`. It limits calls per minute and asks clients to back off for minutes.
+      // PagerDuty doesn't document `Retry-After`. It limits calls per minute and asks clients to back off for several
+      // minutes.
       const seconds = attemptNumber <= 3 ? 30 : 300;
       return retry('PagerDuty is rate limiting requests.', retryAfterSeconds(response, now) ?? seconds);
     }

@@ -72,7 +72,7 @@ const ERROR_NAMES: Readonly<Record<string, Outcome>> = {
     'Your Resend plan has reached its monthly quota. Upgrade the plan.',
     MONTHLY_QUOTA_RETRY_SECONDS,
   ),
-  invalid_from_address: { kind: 'pause', reason: 'Resend rejected the sender address. Correct "From".' },
+  invalid_from_address: { kind: 'pause', reason: 'Resend rejected the sender address. Change "From".' },
 };
 
 export const resend = defineConnector({

@@ -36,7 +36,7 @@ const ERROR_CODES: Readonly<Record<string, Outcome>> = {
   DirectApiAuthorizationRequired: {
     kind: 'pause',
     reason:
-      'The workflow requires a sign-in or has a new signature. Allow anyone to trigger it and copy its URL again.',
+      'The workflow requires sign-in or has a new signature. Allow anyone to trigger it, and then copy its URL again.',
   },
   WorkflowTriggerIsNotEnabled: {
     kind: 'pause',

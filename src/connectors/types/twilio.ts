@@ -57,15 +57,15 @@ type Config = z.infer<typeof config>;
 const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   20003: pause('Twilio rejected the account SID and auth token. Check both, and the region.'),
   20008: pause("These are test credentials, which can't send to this number. Use live credentials."),
-  21211: disable('The recipient\'s number isn\'t valid. Correct "To".'),
+  21211: disable('The recipient\'s number isn\'t valid. Change "To".'),
   21610: disable('The recipient opted out by replying STOP. They must text START to your number to opt in again.'),
-  21614: disable('The recipient\'s number isn\'t a mobile number. Correct "To".'),
-  21212: pause('Twilio rejected the sender. Correct "From".'),
+  21614: disable('The recipient\'s number isn\'t a mobile number. Change "To".'),
+  21212: pause('Twilio rejected the sender. Change "From".'),
   21408: pause("Your Twilio account can't send SMS to this country. Allow it under Geo permissions in Twilio."),
-  21606: pause('This sender can\'t send SMS to the recipient\'s number. Correct "From".'),
+  21606: pause('This sender can\'t send SMS to the recipient\'s number. Change "From".'),
   21608: pause('A Twilio trial account can only send to verified numbers. Verify the number or upgrade the account.'),
-  21659: pause('The sender isn\'t one of this Twilio account\'s numbers. Correct "From".'),
-  21660: pause('The sender belongs to another Twilio account. Correct "From".'),
+  21659: pause('The sender isn\'t one of this Twilio account\'s numbers. Change "From".'),
+  21660: pause('The sender belongs to another Twilio account. Change "From".'),
 };
 
 export const twilio = defineConnector({

@@ -24,7 +24,7 @@ export type EmbeddedPostgresOptions = {
   log: Logger;
   /** Preferred port. Defaults to the port used last time. If it is in use, another one is chosen. */
   port?: number;
-  /** Server settings that override the defaults, for example `{ fsync: 'off' }` for a throwaway database. */
+  /** Server settings that override the defaults, for example, `{ fsync: 'off' }` for a throwaway database. */
   settings?: Record<string, string>;
 };
 

@@ -13,7 +13,7 @@ import { isAlive } from './process.ts';
  * the kernel closes its pipe. After the last one, the shell reads end of file and sends PostgreSQL SIGINT for a fast
  * shutdown. The pipe has a reader only while the shell runs, so opening the pipe shows whether the shell is running.
  *
- * The shell restarts a server that was killed by a signal, for example by the kernel's out-of-memory killer. It doesn't
+ * The shell restarts a server killed by a signal (for example, by the kernel's out-of-memory killer). It doesn't
  * restart one that exited, except after a crash, when children of the old server may keep the directory busy for a few
  * seconds.
  */

@@ -6,7 +6,7 @@ import type { Queryable } from '../../database/client.ts';
  * due when the one before it changes, so waiting never depends on the retry schedule.
  */
 
-/** Whether one delivery holds up another: it has the same key, is earlier, unfinished, and hasn't failed too often. */
+/** Whether a delivery holds up another: it has the same key, is earlier and unfinished, and hasn't failed too often. */
 const isBefore = (earlier: string, later: string) => `
   ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
   AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL

@@ -65,7 +65,7 @@ export async function releaseHeld(db: Queryable, connectorId: string): Promise<n
 }
 
 /**
- * Makes held deliveries due if their connector is disabled or no longer paused, for example those held just as the
+ * Makes held deliveries due if their connector is disabled or no longer paused, for example, those held just as the
  * pause ended. Handles one batch, since there may be many.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
@@ -93,7 +93,7 @@ const OURS = `ARRAY(
 /**
  * Extends leases that are still ours.
  *
- * @returns the ids of the extended leases, without those that were lost or locked.
+ * @returns the ids of the extended leases, excluding any that were lost or locked.
  */
 export async function extendLeases(
   db: Queryable,

@@ -16,7 +16,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Connector = builder.prismaNode('Connector', {
-  description: 'A third-party service that receives events in its own format, for example Slack or BigQuery.',
+  description: 'A third-party service that receives events in its own format, for example, Slack or BigQuery.',
   id: { field: 'id', description: 'Identifier, `con_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),

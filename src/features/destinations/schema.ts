@@ -78,7 +78,7 @@ export function subscriptionInputs(t: InputFields) {
     }),
     filter: t.field({
       type: 'JSON',
-      description: `A filter on the contents of events, for example ${FILTER_EXAMPLE}. Omit it to send all events.`,
+      description: `A filter on the contents of events, for example, ${FILTER_EXAMPLE}. Omit it to send all events.`,
     }),
     maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1,000. Omit it for no limit.' }),
   };
@@ -90,7 +90,7 @@ export function subscriptionChanges(t: InputFields) {
     eventTypes: t.field({ type: [EventTypeFilterEnum], description: 'The event types to subscribe to.' }),
     filter: t.field({
       type: 'JSON',
-      description: `A filter on the contents of events, for example ${FILTER_EXAMPLE}. Null sends all events.`,
+      description: `A filter on the contents of events, for example, ${FILTER_EXAMPLE}. Null sends all events.`,
     }),
     maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1,000. Null removes the limit.' }),
     isActive: t.boolean({

@@ -21,7 +21,7 @@ export type CanonicalPath = { ok: true; path: string } | { ok: false; message: s
  */
 export function canonicalPath(text: string): CanonicalPath {
   if (Buffer.byteLength(text) > MAX_BYTES) return refuse(`Must be at most ${MAX_BYTES} bytes.`);
-  if (!text.startsWith('/')) return refuse('Must start with a slash, for example "/weather".');
+  if (!text.startsWith('/')) return refuse('Must start with a slash, for example, "/weather".');
   if (/[?#]/.test(text)) return refuse('Must be a path without a query or a fragment.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters or backslashes.');
   if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
@@ -32,7 +32,7 @@ export function canonicalPath(text: string): CanonicalPath {
     if (problem) return refuse(problem);
     if (segment === '*' && index < segments.length - 1) return refuse('"*" is only allowed as the last segment.');
     if (segment.startsWith(':') && !PARAMETER.test(segment))
-      return refuse('A parameter must be ":" followed by a name, for example "/users/:id".');
+      return refuse('A parameter must be ":" followed by a name, for example, "/users/:id".');
   }
   const names = segments.filter((segment) => segment.startsWith(':'));
   if (new Set(names).size < names.length) return refuse('Each parameter name must be unique.');

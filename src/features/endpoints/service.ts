@@ -34,7 +34,7 @@ const priceInput = z.string().transform((text, context) => {
   context.addIssue({
     code: 'custom',
     message:
-      'Must be a decimal string above 0 with at most 12 digits before the decimal point and 6 after it, for example "0.01".',
+      'Must be a decimal string above 0 with at most 12 digits before the decimal point and 6 after it, for example, "0.01".',
   });
   return z.NEVER;
 });

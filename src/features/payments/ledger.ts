@@ -81,8 +81,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
 
   return {
     /**
-     * Takes an authorization's nonce for this request, only once across all processes and projects. If a process died
-     * between claiming and verifying it, it is claimed again.
+     * Claims an authorization's nonce for this request. Across all processes and projects, it can be claimed only once,
+     * unless a process died between claiming and verifying it.
      *
      * @throws AppError `NOT_FOUND` if the project no longer exists.
      */

@@ -9,7 +9,7 @@ export type NewPayment = AuthorizationKey & {
   endpointPath: string;
   method: string;
   x402Version: 1 | 2;
-  /** The symbol, for example `USDC`. */
+  /** The symbol, for example, `USDC`. */
   asset: string;
   payTo: string;
   amountAtomic: bigint;
@@ -40,7 +40,7 @@ export type OnChainSettlement = { transactionHash: string; settledAt: Date };
 
 export type PaymentFailure = {
   stage: PaymentStage;
-  /** A stable code, for example `insufficient_funds`. */
+  /** A stable code, for example, `insufficient_funds`. */
   reason: string;
   message: string;
   /** Set if the upstream responded with an error. */

@@ -74,7 +74,7 @@ export const Payment = builder.prismaNode('Payment', {
     failureReason: t.exposeString('failureReason', {
       nullable: true,
       description:
-        'Stable code that says why the payment failed or why its outcome is unknown, for example `insufficient_funds`.',
+        'Stable code that says why the payment failed or why its outcome is unknown, for example, `insufficient_funds`.',
     }),
     failureMessage: t.exposeString('failureMessage', {
       nullable: true,
@@ -88,12 +88,12 @@ export const Payment = builder.prismaNode('Payment', {
       description: 'Amount in atomic units of the asset (millionths of a dollar for USDC).',
       resolve: ({ amountAtomic }) => amountAtomic.toFixed(0),
     }),
-    asset: t.exposeString('asset', { description: 'Symbol of the asset, for example `USDC`.' }),
+    asset: t.exposeString('asset', { description: 'Symbol of the asset, for example, `USDC`.' }),
     assetAddress: t.string({
       description: 'Contract address of the asset, EIP-55 checksummed.',
       resolve: ({ assetAddress }) => getAddress(assetAddress),
     }),
-    network: t.exposeString('network', { description: 'CAIP-2 network, for example `eip155:8453`.' }),
+    network: t.exposeString('network', { description: 'CAIP-2 network, for example, `eip155:8453`.' }),
     payer: t.string({ description: 'The payer’s wallet.', resolve: ({ payer }) => getAddress(payer) }),
     payTo: t.string({ description: 'Wallet that receives the payment.', resolve: ({ payTo }) => getAddress(payTo) }),
     nonce: t.exposeString('nonce', {

@@ -22,7 +22,7 @@ export function gatewayHostInput(reserved: ReadonlySet<string> | undefined) {
     const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
     const labels = host.split('.');
     if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
-      return refuse('Must be a host name without a scheme, port or path, for example "api.example.com".');
+      return refuse('Must be a host name without a scheme, port or path, for example, "api.example.com".');
     if (isIP(host) !== 0 || /^\d+$/.test(labels.at(-1)!)) return refuse('Must be a host name, not an IP address.');
     if (!reserved)
       return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');

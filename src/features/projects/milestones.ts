@@ -9,7 +9,7 @@ export const milestonesInput = z
     z.string().transform((text, context) => {
       const amount = parseUsd(text);
       if (amount !== undefined && amount > 0n) return amount;
-      context.addIssue({ code: 'custom', message: 'Must be a decimal string above 0, for example "100".' });
+      context.addIssue({ code: 'custom', message: 'Must be a decimal string above 0, for example, "100".' });
       return z.NEVER;
     }),
   )

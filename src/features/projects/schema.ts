@@ -74,7 +74,7 @@ builder.relayMutationField(
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({ required: true, description: 'EVM wallet that receives payments.' }),
       gatewayHost: t.string({
-        description: 'Custom domain for the endpoints, for example "api.example.com".',
+        description: 'Custom domain for the endpoints, for example, "api.example.com".',
       }),
       milestonesUsd: t.stringList({
         description:
@@ -107,7 +107,7 @@ builder.relayMutationField(
       }),
       gatewayHost: t.string({
         description:
-          'Custom domain for the endpoints, for example "api.example.com"; null removes it. The old domain stays reserved for ' +
+          'Custom domain for the endpoints, for example, "api.example.com"; null removes it. The old domain stays reserved for ' +
           'your account for 30 days. API keys can’t change this.',
       }),
       milestonesUsd: t.stringList({

@@ -35,7 +35,11 @@ export type ChainOutcome =
 export type Chain = {
   /** @throws Error if no node responds, or the node knows about the use but hasn't indexed the transaction yet. */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
-  /** A wallet's balance and which of its authorizations are used, as of one block. @throws Error if no node responds. */
+  /**
+   * A wallet's balance and which of its authorizations are used, as of a single block.
+   *
+   * @throws Error if no node responds.
+   */
   fundsOf(wallet: Wallet, nonces: readonly `0x${string}`[]): Promise<Funds>;
 };
 

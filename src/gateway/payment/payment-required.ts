@@ -78,7 +78,7 @@ function page(network: Network, route: PaidRoute, { url, description }: Resource
   <dt>Network</dt><dd>${escapeHtml(network.title)}${network.isTestnet ? ' (test network)' : ''}</dd>
   <dt>Recipient</dt><dd><code>${escapeHtml(route.payTo)}</code></dd>
 </dl>
-<p>Call it from a program that pays per request using the <a href="https://www.x402.org">x402</a> protocol, for example
+<p>Call it from a program that pays per request using the <a href="https://www.x402.org">x402</a> protocol, for example,
 with <code>@x402/fetch</code>. The payment terms are in the <code>PAYMENT-REQUIRED</code> header of this response.</p>
 </html>
 `;

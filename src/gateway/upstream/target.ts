@@ -5,7 +5,7 @@ export type Upstream = {
   segments: string[];
   /** The URL's own query, without the question mark. */
   query: string;
-  /** Parameter names in that query. They belong to the seller, so callers can't set them again. */
+  /** Parameter names in that query. They belong to the seller, so callers can't override them. */
   reservedNames: ReadonlySet<string>;
   /** Those names and their parents, such as `filter` for `filter[city]`. */
   reservedParents: ReadonlySet<string>;

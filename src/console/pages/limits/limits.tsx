@@ -82,8 +82,8 @@ export function LimitsPage() {
         </Table>
       </Panel>
       <Text size="sm" c="dimmed">
-        Every response includes your remaining requests in the RateLimit and RateLimit-Policy headers. Above the limit,
-        requests fail with status 429 and a Retry-After header.
+        The RateLimit and RateLimit-Policy headers of every response tell you how many requests you have left. Requests
+        over the limit fail with status 429 and a Retry-After header.
       </Text>
     </Page>
   );

@@ -83,7 +83,7 @@ export function WebhookForm(props: {
             />
             {form.getValues().ordering === 'PAYMENT' && (
               <NumberInput
-                label="Skip ahead after (failed attempts)"
+                label="Failed attempts before skipping ahead"
                 description="After this many failures, later events for the payment are sent anyway."
                 placeholder="4"
                 min={1}

@@ -61,7 +61,7 @@ const DestinationState = builder.simpleObject('DestinationState', {
 const CurlVariable = builder.simpleObject('CurlVariable', {
   description: 'A shell variable that a command needs.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name, for example `WEBHOOK_SECRET`.' }),
+    name: t.string({ description: 'Its name, for example, `WEBHOOK_SECRET`.' }),
     description: t.string({ description: 'What to set it to.' }),
   }),
 });
