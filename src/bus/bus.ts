@@ -1,4 +1,3 @@
-import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Logger } from 'pino';
 
@@ -61,13 +60,10 @@ export async function openBus(options: {
   }
 
   async function connect(): Promise<void> {
-    // Its own socket, because only destroying it ends a connection that no longer responds.
-    const socket = new Socket();
     const connection = new pg.Client({
       connectionString: options.url,
       application_name: 'tollgate-bus',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
-      stream: () => socket,
     });
     connection.on('notification', onNotification);
     let heartbeat: NodeJS.Timeout | undefined;
@@ -78,7 +74,7 @@ export async function openBus(options: {
       client = undefined;
       clearTimeout(heartbeat);
       connection.end().catch(() => {});
-      socket.destroy();
+      destroySocket(connection);
       if (!closed) setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
     };
     connection.on('error', onLost);
@@ -152,6 +148,11 @@ export async function openBus(options: {
       await client?.end().catch(() => {});
     },
   };
+}
+
+/** `end` waits for a goodbye, which never comes if the connection is silent. The driver has no public way to do this. */
+function destroySocket(client: pg.Client): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 /** All topics in one place, so publishers and listeners can't disagree. */
