@@ -129,13 +129,13 @@ export function createClaimLoop(options: ClaimLoopOptions) {
         freed = 0;
         const round: Round = { count: 0, hasMore: false, nextDueInMilliseconds: null };
         let hasFailed = false;
-        for (const claim of [claimParked, claimQueued]) {
+        for (const claim of [claimQueued, claimParked]) {
           const result = await tryClaim(claim);
           hasFailed = !result;
           if (!result) break;
           round.count += result.deliveries.length;
           round.hasMore ||= result.hasMore;
-          round.nextDueInMilliseconds = result.nextDueInMilliseconds;
+          round.nextDueInMilliseconds ??= result.nextDueInMilliseconds;
           if (result.deliveries.length > 0) yield result.deliveries;
         }
         if (hasFailed) {

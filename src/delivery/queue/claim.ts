@@ -42,7 +42,7 @@ export type ParkedResult = ClaimResult & {
 };
 
 const MAX_DESTINATIONS_A_CLAIM = 256;
-const MAX_PARKED_AT_ONCE = 1_000;
+const MAX_PARKED_AT_ONCE = 1000;
 /** As marks: claims from the beginning of the queue. */
 export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };

@@ -2,6 +2,8 @@ import { type DueResult, FROM_THE_BEGINNING } from './claim.ts';
 
 /** Longer than the transaction of almost any event takes from the time it stores to its commit. */
 const MARGIN_MILLISECONDS = 500;
+/** While the queue is full of deliveries that have to be parked, claims look only at what fell due this recently. */
+const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
 /** A complete scan takes at most one in so many milliseconds, and one in fewer after a hint that led to nothing. */
 const MIN_PAUSES = 50;
@@ -17,6 +19,8 @@ const MIN_PAUSES_AFTER_HINT = 10;
  */
 export function createLowWaterMark(now: () => number = () => performance.now()) {
   let marks: readonly number[] = FROM_THE_BEGINNING;
+  /** The latest time of the database, and when it was read. */
+  let latest = { databaseMilliseconds: Number.NEGATIVE_INFINITY, at: 0 };
   let scannedAt = Number.NEGATIVE_INFINITY;
   let scanMilliseconds = 0;
 
@@ -32,9 +36,17 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
 
   const isScanDue = () => sinceScan() > Math.max(COMPLETE_EVERY_MILLISECONDS, scanMilliseconds * MIN_PAUSES);
 
-  async function find(run: (marks: readonly number[]) => Promise<DueResult>, isHinted: boolean): Promise<DueResult> {
+  function recent(): readonly number[] {
+    const time = latest.databaseMilliseconds + now() - latest.at - RECENT_MILLISECONDS;
+    return marks.map((mark) => Math.max(mark, time));
+  }
+
+  async function find(
+    run: (marks: readonly number[]) => Promise<DueResult>,
+    { isHinted, mayMove }: { isHinted: boolean; mayMove: boolean },
+  ): Promise<DueResult> {
     if (isScanDue()) return scan(run);
-    const result = await run(marks);
+    const result = await run(mayMove ? marks : recent());
     const isInVain = isHinted && result.deliveries.length === 0 && result.leftOut.length === 0;
     return isInVain && sinceScan() > scanMilliseconds * MIN_PAUSES_AFTER_HINT ? scan(run) : result;
   }
@@ -54,11 +66,12 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
       run: (marks: readonly number[]) => Promise<DueResult>,
       { isHinted, mayMove, limits }: { isHinted: boolean; mayMove: boolean; limits: readonly number[] },
     ): Promise<DueResult> {
-      const result = await find(run, isHinted);
+      const result = await find(run, { isHinted, mayMove });
+      latest = { databaseMilliseconds: result.databaseMilliseconds, at: now() };
       if (mayMove) {
-        const latest = result.databaseMilliseconds - MARGIN_MILLISECONDS;
+        const highest = result.databaseMilliseconds - MARGIN_MILLISECONDS;
         marks = result.lowestDue.map((lowest, lane) =>
-          limits[lane]! > 0 ? Math.min(lowest ?? latest, latest) : marks[lane]!,
+          limits[lane]! > 0 ? Math.min(lowest ?? highest, highest) : marks[lane]!,
         );
       }
       return result;

@@ -91,3 +91,15 @@ test('what is parked before a claim from the beginning is taken from there too',
   wait(2_500);
   expect(mark.next()).toBe(FROM_THE_BEGINNING);
 });
+
+test('while deliveries in the way are being parked, claims look only at the last second', async () => {
+  const { claim, starts, wait } = start(0);
+  await claim([900_000, 900_000]);
+  wait(200);
+  await claim([null, null], { mayMove: false });
+  await claim([null, null]);
+  expect(starts.slice(1)).toEqual([
+    [NOW - 800, NOW - 800],
+    [900_000, 900_000],
+  ]);
+});
