@@ -6,23 +6,28 @@ import { rejectionOf } from './rejections.ts';
 type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
   Partial<Pick<DeliveryOutcome, 'dueInSeconds' | 'retryStep' | 'health'>>;
 
+/** After this many attempts, a 429 counts like any failure. Otherwise a destination could cause attempts without end. */
+const MAX_LIMITED_ATTEMPTS = 50;
+
 type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
 
 type RuleContext = {
   step: number;
+  attemptCount: number;
   schedule: readonly number[];
   random: number;
   isOurFault: boolean;
-  /** Whether the destination asked for fewer requests, and the delivery isn't older than the whole schedule. */
+  /** Whether the destination asked for fewer requests, and hasn't done so for too long or too often. */
   isLimited: boolean;
 };
 
 const RULES: Rules = {
   delivered: ({ reason = null }) => ({ status: 'SUCCEEDED', reason, health: { kind: 'healthy' } }),
-  retry: ({ reason = null, afterSeconds }, { step, schedule, random, isOurFault, isLimited }) => {
+  retry: ({ reason = null, afterSeconds }, { step, attemptCount, schedule, random, isOurFault, isLimited }) => {
     if (isLimited) {
-      const dueInSeconds = limitedDelaySeconds(afterSeconds, random);
-      const health = { kind: 'limited', afterSeconds: dueInSeconds } as const;
+      const dueInSeconds = limitedDelaySeconds(attemptCount, afterSeconds, random);
+      // The destination waits only as long as it asked for, however often this delivery has been delayed.
+      const health = { kind: 'limited', afterSeconds: limitedDelaySeconds(0, afterSeconds, random) } as const;
       return { status: 'PENDING', reason: reason ?? 'rate_limited', dueInSeconds, retryStep: step, health };
     }
     const dueInSeconds = retryDelaySeconds(schedule, step, afterSeconds, random);
@@ -52,9 +57,12 @@ export function judge(
   const { attempts, verdict, remember = {} } = result;
   const isOurFault = attempts.at(-1)?.errorClass === 'internal';
   const isLimited =
-    attempts.at(-1)?.statusCode === 429 && delivery.ageSeconds < schedule.reduce((sum, seconds) => sum + seconds, 0);
+    attempts.at(-1)?.statusCode === 429 &&
+    delivery.attemptCount < MAX_LIMITED_ATTEMPTS &&
+    delivery.ageSeconds < schedule.reduce((sum, seconds) => sum + seconds, 0);
   const rule = RULES[verdict.kind] as (verdict: Verdict, context: RuleContext) => Change;
-  const change = rule(verdict, { step: delivery.retryStep, schedule, random, isOurFault, isLimited });
+  const { retryStep: step, attemptCount } = delivery;
+  const change = rule(verdict, { step, attemptCount, schedule, random, isOurFault, isLimited });
   const rejection = rejectionOf(delivery, verdict, attempts.at(-1)?.statusCode ?? null);
   const unchanged = { dueInSeconds: null, retryStep: delivery.retryStep, health: null };
   return { delivery, attempts, remember, rejection, ...unchanged, ...change };

@@ -39,15 +39,23 @@ export function retryDelaySeconds(
 }
 
 const LIMITED_SECONDS = 30;
+const MAX_LIMITED_FLOOR_SECONDS = 5 * MINUTE;
 
 /**
  * Seconds until the next attempt at a destination that asked for fewer requests: what it asked for, up to a day, or half a
- * minute. Up to 20% more, so that what was limited together doesn't come back together.
+ * minute. Each attempt doubles the shortest wait, from a second to five minutes, because a destination may ask for no wait
+ * at all. Up to 20% more, so that what was limited together doesn't come back together.
  *
+ * @param attemptCount attempts made before this one.
  * @param random from 0 to 1.
  */
-export function limitedDelaySeconds(afterSeconds: number = LIMITED_SECONDS, random: number = Math.random()): number {
-  return Math.min(afterSeconds, MAX_RETRY_AFTER_SECONDS) * (1 + JITTER * random);
+export function limitedDelaySeconds(
+  attemptCount: number,
+  afterSeconds: number = LIMITED_SECONDS,
+  random: number = Math.random(),
+): number {
+  const shortest = Math.min(2 ** attemptCount, MAX_LIMITED_FLOOR_SECONDS);
+  return Math.max(Math.min(afterSeconds, MAX_RETRY_AFTER_SECONDS), shortest) * (1 + JITTER * random);
 }
 
 export type QuickRetryPolicy = {

@@ -3,16 +3,16 @@ import type { AttemptRecord, ClaimedDelivery } from '../../../src/delivery/model
 import { judge } from '../../../src/delivery/outcome/judge.ts';
 
 const DAY_SECONDS = 24 * 3_600;
-const delivery = { retryStep: 2, ageSeconds: 3_600, connector: null } as unknown as ClaimedDelivery;
+const delivery = { retryStep: 2, attemptCount: 2, ageSeconds: 3_600, connector: null } as unknown as ClaimedDelivery;
 
 const attempt = (statusCode: number): AttemptRecord => ({
   ...{ startedAt: 1_700_000_000_000, durationMs: 7, statusCode, errorClass: 'http_status' },
   ...{ errorMessage: null, responseBody: null },
 });
 
-const judged = (statusCode: number, afterSeconds?: number, ageSeconds = 3_600) =>
+const judged = (statusCode: number, afterSeconds?: number, state: Partial<ClaimedDelivery> = {}) =>
   judge(
-    { ...delivery, ageSeconds },
+    { ...delivery, ...state },
     {
       attempts: [attempt(statusCode)],
       verdict: { kind: 'retry', ...(afterSeconds !== undefined && { afterSeconds }) },
@@ -33,8 +33,22 @@ describe('a 429', () => {
     expect(judged(429)).toMatchObject({ retryStep: 2, dueInSeconds: 33 });
   });
 
+  test('delays it longer each time, whatever it asks for, but not the destination', () => {
+    const delays = [0, 1, 4, 20].map((attemptCount) => judged(429, 0, { attemptCount }).dueInSeconds);
+    expect(delays).toEqual([1.1, 2.2, 17.6, 330]);
+    expect(judged(429, 0, { attemptCount: 20 }).health).toEqual({ kind: 'limited', afterSeconds: 1.1 });
+  });
+
+  test('counts like any failure after fifty attempts', () => {
+    expect(judged(429, 10, { attemptCount: 49 })).toMatchObject({ retryStep: 2 });
+    expect(judged(429, 10, { attemptCount: 50 })).toMatchObject({ retryStep: 3, health: { kind: 'failing' } });
+  });
+
   test('counts like any failure once the delivery is older than the retry schedule', () => {
-    expect(judged(429, 10, 4 * DAY_SECONDS)).toMatchObject({ retryStep: 3, health: { kind: 'failing' } });
+    expect(judged(429, 10, { ageSeconds: 4 * DAY_SECONDS })).toMatchObject({
+      retryStep: 3,
+      health: { kind: 'failing' },
+    });
   });
 });
 
