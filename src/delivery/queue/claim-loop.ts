@@ -44,7 +44,6 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   let isRunning = true;
   let isHungry = false;
   let isHinted = false;
-  let isParkingDone = true;
   let isRetryLimited = false;
   let freed = 0;
   let backoff = MIN_BACKOFF_MILLISECONDS;
@@ -52,24 +51,28 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
   /** Claims parked deliveries that have room now, after parking what can't be claimed. */
   async function claimParked(): Promise<ClaimResult> {
-    isParkingDone = !(await parking.park(mark.next()));
-    if (!parking.isToBeVisited()) return { ...NOTHING, hasMore: !isParkingDone };
-    const result = await timed(parking.claim({ ...admission.claimRoom(), leaseSeconds }));
-    return { ...result, hasMore: result.hasMore || !isParkingDone };
+    await parking.park(mark.start());
+    const room = admission.claimRoom();
+    if (room.limit === 0) return { ...NOTHING, hasMore: true };
+    if (!parking.isToBeVisited()) return { ...NOTHING, hasMore: !parking.isDone() };
+    const result = await timed(parking.claim({ ...room, leaseSeconds }));
+    return { ...result, hasMore: result.hasMore || !parking.isDone() };
   }
 
-  /** Claims from the queue. What it finds without room is parked before the next claim. */
+  /** Claims from the queue. What it finds without room is parked afterward. */
   async function claimQueued(): Promise<ClaimResult> {
     const room = admission.claimRoom();
     if (room.limit === 0) return { ...NOTHING, hasMore: true };
     const passOver = parking.destinations();
     const run = (marks: readonly number[]) => timed(claimDue(pool, { ...room, leaseSeconds }, { passOver, marks }));
-    const result = await mark.claim(run, {
+    const options = {
       isHinted,
-      mayMove: isParkingDone,
+      mayMove: parking.isDone(),
       limits: [room.limit, Math.min(room.limit, room.retryLimit)],
-    });
+    };
+    // Before the claim, because a hint that comes while it runs may announce something else.
     isHinted = false;
+    const result = await mark.claim(run, options);
     parking.add(result.leftOut);
     isRetryLimited = room.retryLimit < room.limit;
     return result;

@@ -42,7 +42,7 @@ export type ParkedResult = ClaimResult & {
 };
 
 const MAX_DESTINATIONS_A_CLAIM = 256;
-const MAX_PARKED_AT_ONCE = 1000;
+const MAX_PARKED_AT_ONCE = 1_000;
 /** As marks: claims from the beginning of the queue. */
 export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
@@ -78,16 +78,12 @@ export async function claimParked(db: Queryable, request: ClaimRequest, after: s
 /**
  * Parks due deliveries of destinations without room, in portions.
  *
- * @returns whether there may be more to park.
+ * @returns whether there may be more to park
  */
-export async function park(
-  db: Queryable,
-  destinations: readonly string[],
-  marks: readonly number[],
-): Promise<{ hasMore: boolean }> {
+export async function park(db: Queryable, destinations: readonly string[], marks: readonly number[]): Promise<boolean> {
   const values = [destinations, MAX_PARKED_AT_ONCE, marks];
   const { rowCount } = await db.query({ name: 'delivery_park', text: PARK, values });
-  return { hasMore: (rowCount ?? 0) >= MAX_PARKED_AT_ONCE };
+  return (rowCount ?? 0) >= MAX_PARKED_AT_ONCE;
 }
 
 function valuesOf({ limit, leaseSeconds, retryLimit, room, defaultRoom, ...shares }: ClaimRequest): unknown[] {

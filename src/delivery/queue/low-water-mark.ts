@@ -11,7 +11,7 @@ const MIN_PAUSES_AFTER_HINT = 10;
 
 /**
  * Where claims start in the queue, for first attempts and for retries. Before it are only deliveries that are being sent,
- * and index entries of finished ones, which PostgreSQL keeps as long as any transaction is older than them. The mark is
+ * and index entries of finished ones, which PostgreSQL keeps while a transaction is older than them. The mark is
  * the earliest due time that a claim has found, less a margin for transactions that haven't committed. What commits later
  * still, and leases that have expired, are found by a complete scan every few seconds.
  *
@@ -19,6 +19,7 @@ const MIN_PAUSES_AFTER_HINT = 10;
  */
 export function createLowWaterMark(now: () => number = () => performance.now()) {
   let marks: readonly number[] = FROM_THE_BEGINNING;
+  let lastStart = marks;
   /** The latest time of the database, and when it was read. */
   let latest = { databaseMilliseconds: Number.NEGATIVE_INFINITY, at: 0 };
   let scannedAt = Number.NEGATIVE_INFINITY;
@@ -28,6 +29,7 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
 
   async function scan(run: (marks: readonly number[]) => Promise<DueResult>): Promise<DueResult> {
     const startedAt = now();
+    lastStart = FROM_THE_BEGINNING;
     const result = await run(FROM_THE_BEGINNING);
     scannedAt = now();
     scanMilliseconds = scannedAt - startedAt;
@@ -46,14 +48,15 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
     { isHinted, mayMove }: { isHinted: boolean; mayMove: boolean },
   ): Promise<DueResult> {
     if (isScanDue()) return scan(run);
+    lastStart = marks;
     const result = await run(mayMove ? marks : recent());
     const isInVain = isHinted && result.deliveries.length === 0 && result.leftOut.length === 0;
     return isInVain && sinceScan() > scanMilliseconds * MIN_PAUSES_AFTER_HINT ? scan(run) : result;
   }
 
   return {
-    /** Where the next claim starts, as far as is known before. */
-    next: (): readonly number[] => (isScanDue() ? FROM_THE_BEGINNING : marks),
+    /** Where the last claim started, or where its mark was if it looked only at what is recent. */
+    start: (): readonly number[] => lastStart,
 
     /**
      * Claims from the mark on, or from the beginning when that is due, and moves the mark.

@@ -17,6 +17,8 @@ export function createParking(db: Queryable, now: () => number = () => performan
   let found = new Set<string>();
   let after = '';
   let visitedAt = Number.NEGATIVE_INFINITY;
+  /** The destinations that nothing in the queue is due to, as far as the last parking has seen. */
+  let cleared: ReadonlySet<string> = destinations;
 
   return {
     destinations: (): string[] => [...destinations],
@@ -27,11 +29,16 @@ export function createParking(db: Queryable, now: () => number = () => performan
       for (const id of ids) found.add(id);
     },
 
-    /** Parks what is due to these destinations. Returns whether there may be more. */
-    async park(marks: readonly number[]): Promise<boolean> {
-      if (destinations.size === 0) return false;
-      return (await park(db, [...destinations], marks)).hasMore;
+    /** Parks what is due to these destinations, a portion at a time. */
+    async park(marks: readonly number[]): Promise<void> {
+      if (destinations.size === 0) return;
+      const parked = destinations;
+      const hasMore = await park(db, [...parked], marks);
+      cleared = hasMore ? new Set() : parked;
     },
+
+    /** Whether everything due to these destinations is parked, so that claims pass over nothing. */
+    isDone: (): boolean => [...destinations].every((id) => cleared.has(id)),
 
     isToBeVisited: (): boolean => destinations.size > 0 || now() - visitedAt > VISIT_EVERY_MILLISECONDS,
 

@@ -132,7 +132,7 @@ export type QueueStats = {
   pending: number;
   /** Deliveries held by a process. */
   running: number;
-  /** Age of the oldest due delivery in the queue; 0 when there is none. Those that wait for room don't count. */
+  /** Age of the oldest due delivery in the queue, or 0 if nothing is due. Deliveries that wait for room don't count. */
   oldestDueSeconds: number;
 };
 

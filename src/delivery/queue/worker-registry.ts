@@ -8,7 +8,7 @@ const BEAT = `
   WITH own AS (
     INSERT INTO "Worker" ("id") VALUES ($1) ON CONFLICT ("id") DO UPDATE SET "seenAt" = now() RETURNING "id"
   ),
-  gone AS (DELETE FROM "Worker" WHERE "seenAt" < now() - interval '1 minute')
+  gone AS (DELETE FROM "Worker" WHERE "id" <> $1 AND "seenAt" < now() - interval '1 minute')
   SELECT "id" FROM own
   UNION SELECT "id" FROM "Worker" WHERE "seenAt" > now() - interval '15 seconds'`;
 

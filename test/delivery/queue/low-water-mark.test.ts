@@ -70,9 +70,10 @@ test('the mark does not pass deliveries that are not parked yet, nor a lane that
   const { claim, mark } = start();
   await claim([900_000, 900_000]);
   await claim([null, null], { mayMove: false });
-  expect(mark.next()).toEqual([900_000, 900_000]);
   await claim([null, null], { limits: [10, 0] });
-  expect(mark.next()).toEqual([NOW - 500, 900_000]);
+  expect(mark.start()).toEqual([900_000, 900_000]);
+  await claim([null, null]);
+  expect(mark.start()).toEqual([NOW - 500, 900_000]);
 });
 
 test('the mark moves back to a delivery that was committed late', async () => {
@@ -80,16 +81,21 @@ test('the mark moves back to a delivery that was committed late', async () => {
   await claim([null, null]);
   wait(3_000);
   await claim([800_000, null]);
-  expect(mark.next()).toEqual([800_000, NOW - 500]);
+  await claim([null, null]);
+  expect(mark.start()).toEqual([800_000, NOW - 500]);
 });
 
-test('what is parked before a claim from the beginning is taken from there too', async () => {
+test('what is parked after a claim is taken from where that claim started, or from its mark', async () => {
   const { claim, mark, wait } = start();
-  expect(mark.next()).toBe(FROM_THE_BEGINNING);
-  await claim([null, null]);
-  expect(mark.next()).toEqual([NOW - 500, NOW - 500]);
+  await claim([900_000, 900_000]);
+  expect(mark.start()).toBe(FROM_THE_BEGINNING);
+  await claim([NOW, NOW]);
+  expect(mark.start()).toEqual([900_000, 900_000]);
+  await claim([null, null], { mayMove: false });
+  expect(mark.start()).toEqual([NOW - 500, NOW - 500]);
   wait(2_500);
-  expect(mark.next()).toBe(FROM_THE_BEGINNING);
+  await claim([null, null], { mayMove: false });
+  expect(mark.start()).toBe(FROM_THE_BEGINNING);
 });
 
 test('while deliveries in the way are being parked, claims look only at the last second', async () => {

@@ -217,7 +217,7 @@ describe('claimDue', () => {
     const waiting = await stage.addDeliveries(full!.id, 4);
     const rest = await stage.addDeliveries(other!.id, 2);
     await stage.addDelivery(full!.id, { nextAttemptAt: new Date(Date.now() + 60_000) });
-    expect(await park(stage.pool, [full!.id], FROM_THE_BEGINNING)).toEqual({ hasMore: false });
+    expect(await park(stage.pool, [full!.id], FROM_THE_BEGINNING)).toBe(false);
     expect(ids(await claim())).toEqual(rest.toSorted());
 
     const none = await unpark({ room: new Map([[full!.id, 0]]) });
@@ -319,7 +319,7 @@ describe('claimDue', () => {
     const room = new Map([[crowded!.id, 0]]);
     const parking = createParking(pool);
     parking.add([crowded!.id]);
-    while (await parking.park(FROM_THE_BEGINNING));
+    while (!parking.isDone()) await parking.park(FROM_THE_BEGINNING);
     const before = await rowsRead();
     const found = await claimDue(pool, { ...REQUEST, room }, { passOver: parking.destinations() });
     expect(ids(found)).toEqual([id]);
