@@ -51,7 +51,7 @@ export function createGraphQLServer(options: {
 
   return {
     yoga,
-    /** Runs a prepared document with the same context, rules and error handling as any other. */
+    /** Runs a prepared document with the same context, rules and error handling as other documents. */
     async run<Data, Variables>(
       document: DocumentNode & { __apiType?: (variables: Variables) => Data },
       variables: Variables,

@@ -11,7 +11,7 @@ export async function readMetrics(url: string): Promise<Map<string, Metric>> {
   return parseMetrics(await answer.text());
 }
 
-/** Returns the sum of all samples that have these labels, or 0 if there are none. */
+/** Returns the sum of all samples that have these labels, or 0 if no sample has them. */
 export function metricValue(metrics: Map<string, Metric>, name: string, labels: Record<string, string> = {}): number {
   const metric = metrics.get(name.replace(/_(bucket|sum|count)$/, '')) ?? metrics.get(name);
   const wanted = (metric?.samples ?? []).filter(

@@ -30,7 +30,7 @@ export function booksKind(kind: EventKind, selected: ReadonlySet<EventKind>): bo
   return kind === 'revenue.daily_summary' || (kind === 'payment.settled' && !selected.has('revenue.daily_summary'));
 }
 
-/** The booking for an event, or why there is none. */
+/** The booking for an event, or the reason that nothing is booked. */
 export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
   if (event.test) return { skip: "Test events aren't booked. Use the connection test to check access." };
   if (event.type === 'revenue.daily_summary') {

@@ -24,7 +24,7 @@ const TONE_COLORS: Readonly<Record<Tone, string>> = {
 /**
  * Reads `a@b.example`, `Name <a@b.example>` or `"Doe, Jane" <a@b.example>` (RFC 5322 mailboxes without comments).
  *
- * @returns undefined if it is none of these, or if it could inject a second header or address.
+ * @returns undefined for anything else, or if it could inject a second header or address.
  */
 export function parseMailbox(text: string): Mailbox | undefined {
   const trimmed = text.trim();

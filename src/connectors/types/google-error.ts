@@ -22,7 +22,7 @@ const QUOTA_REASONS: ReadonlySet<string> = new Set([
 export type GoogleError = { reasons: string[]; message: string };
 
 /**
- * The reasons and message of a Google API error (https://cloud.google.com/apis/design/errors). Empty if there are none.
+ * The reasons and message of a Google API error (https://cloud.google.com/apis/design/errors). Empty for other responses.
  */
 export function googleError(body: string, secrets: readonly string[]): GoogleError {
   const error = valueAt(parseJson(body), 'error');

@@ -30,7 +30,7 @@ export function homeCurrencyOf(response: ConnectorResponse, accessToken: string)
 }
 
 /**
- * QuickBooks' exchange rate for a day, in units of the home currency per US dollar, or why there is none.
+ * QuickBooks' exchange rate for a day, in units of the home currency per US dollar, or the reason that it is missing.
  *
  * @param day the day as shown in messages.
  */

@@ -115,7 +115,7 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** The next lookup that is still needed, or the receipt if there is none. */
+/** The next lookup that is still needed, or the receipt once everything is known. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
   const { booking, config } = context;
   const home = memory[currencyKey(config)];

@@ -63,7 +63,7 @@ export function listConnectors(): readonly ConnectorDefinition[] {
   return CONNECTOR_TYPES.flatMap((type) => BY_TYPE.get(type) ?? []);
 }
 
-/** A type's definition, or undefined if there is none. */
+/** The definition of a connector type, or undefined for an unknown type. */
 export function findConnector(type: string): ConnectorDefinition | undefined {
   return BY_TYPE.get(type);
 }

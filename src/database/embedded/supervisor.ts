@@ -59,7 +59,7 @@ export type Attachment = {
 
 const run = promisify(execFile);
 
-/** Attaches to a running supervisor, or returns undefined if there is none. */
+/** Attaches to a running supervisor, or returns undefined if no supervisor is running. */
 export function attachToSupervisor(home: string): Attachment | undefined {
   const pipe = openPipe(home);
   return pipe === undefined ? undefined : attach(home, pipe);

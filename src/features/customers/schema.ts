@@ -35,7 +35,7 @@ const Customer = builder.prismaNode('Customer', {
     firstPaymentAt: t.expose('firstPaymentAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the first payment was settled; null if there is none.',
+      description: 'When the first payment was settled, or null if no payment has been settled.',
     }),
     lastPaymentAt: t.expose('lastPaymentAt', {
       type: 'DateTime',

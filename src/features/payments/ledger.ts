@@ -108,7 +108,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
      * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight.
      *
      * @returns the payer's other payments in flight, across all sellers and processes, and those settled since the
-     *   claim. If there are none, the verification has already shown that there is enough money.
+     *   claim. If nothing else is in flight, the verification has already shown that there is enough money.
      * @throws LeaseLost
      */
     hold: (claimed: Payment): Promise<InFlight[]> => db.prisma.$transaction((tx) => holdFunds(tx, claimed)),

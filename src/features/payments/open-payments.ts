@@ -12,7 +12,7 @@ export const OPEN_STATUSES = [
 
 export type OpenPayments = {
   counts: Record<(typeof OPEN_STATUSES)[number], number>;
-  /** Seconds since the oldest UNKNOWN payment was served, or 0 if there are none. */
+  /** Seconds since the oldest UNKNOWN payment was served, or 0 if no payment is UNKNOWN. */
   oldestUnknownSeconds: number;
 };
 

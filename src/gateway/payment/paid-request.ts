@@ -32,6 +32,6 @@ export type PaidRequest = {
   onUnpaid(): void;
   /** Aborted when the buyer disconnects. */
   gone: AbortSignal;
-  /** Reserves memory for bytes of the response, or of an earlier payment's response. Returns false if there is none left. */
+  /** Reserves memory for bytes of the response, or of an earlier payment's response. Returns false if there isn't enough left. */
   hold(bytes: number, paymentId?: string): boolean;
 };

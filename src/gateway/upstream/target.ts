@@ -70,7 +70,7 @@ export function upstreamTarget(
   };
 }
 
-/** The index of the first request segment that is appended to the upstream's path, or -1 if there is none. */
+/** The index of the first request segment that is appended to the upstream's path, or -1 if nothing is appended. */
 function appendFrom({ segments }: Upstream, pattern: readonly string[]): number {
   const isNamed = pattern.some((segment) => isPlaceholder(segment) && segments.includes(segment));
   if (!isNamed) return pattern.findIndex(isPlaceholder);

@@ -19,7 +19,7 @@ export type UpstreamRequest = {
   lost: AbortSignal;
   /** Aborted when the buyer disconnects. Ends the call unless the upstream already has the whole request. */
   gone: AbortSignal;
-  /** Reserves memory for bytes of the response. Returns false if there is none left. */
+  /** Reserves memory for bytes of the response. Returns false if there isn't enough left. */
   hold(bytes: number): boolean;
 };
 
