@@ -35,7 +35,7 @@ const CONTEXT: BuildContext = {
   now: new Date('2026-01-02T03:04:07.678Z'),
 };
 
-/** The page for every connector type. Written manually, except for the sections that are generated from the code. */
+/** The page for each connector type. Pages are written manually, except for the sections generated from the code. */
 export function connectorPages(): [path: string, text: string][] {
   return listConnectors().map((definition) => {
     const path = `docs/connectors/${definition.type}.md`;
@@ -43,7 +43,7 @@ export function connectorPages(): [path: string, text: string][] {
     for (const [heading, body] of Object.entries(generatedSections(definition))) {
       const start = page.indexOf(`${heading}\n`);
       const end = page.indexOf('\n## ', start + 1) + 1;
-      if (start < 0 || end === 0) throw new Error(`${path}: "${heading}" is missing, or the last section`);
+      if (start < 0 || end === 0) throw new Error(`${path}: "${heading}" is missing or is the last section`);
       page = `${page.slice(0, start)}${heading}\n\n${body}\n\n${page.slice(end)}`;
     }
     return [path, page];
@@ -70,7 +70,7 @@ function exampleRequest(definition: ConnectorDefinition): string {
     ([name, value]) => `${name}: ${value === other.headers[name] ? value : '…'}`,
   );
   const text = [`${request.method} ${request.url}`, ...headers, ...(request.body ? ['', bodyText(request)] : [])];
-  return `This is the ${request.step ? 'first ' : ''}request for a \`${kind}\` event. \`…\` stands for credentials and for the rest of long text.
+  return `This is the ${request.step ? 'first ' : ''}request for a \`${kind}\` event. \`…\` stands for credentials and for omitted text.
 
 \`\`\`http
 ${text.join('\n').replaceAll(MARK, '…')}

@@ -4,7 +4,7 @@
  * the events that arrive at a webhook.
  *
  *   npm run demo                   receives webhooks on port 4012
- *   npm run demo -- --port 4010    on another port, which the server's `EGRESS_ALLOW` must include
+ *   npm run demo -- --port 4010    receives them on another port, which the server's `EGRESS_ALLOW` must include
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -22,7 +22,7 @@ import type { SandboxFile } from '../src/sandbox/sandbox.ts';
 const DATA_DIR = process.env.DATA_DIR || '.data';
 const SERVER = process.env.PUBLIC_URL || `http://127.0.0.1:${process.env.PORT || 4000}`;
 const EVENTS_MILLISECONDS = 15_000;
-/** Vitalik Buterin's wallet, as an example of someone else's. */
+/** Vitalik Buterin's wallet, as an example of someone else's wallet. */
 const SELLER = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '4012' } } });
@@ -90,7 +90,7 @@ async function demo(): Promise<void> {
   const revenue = await api<{ totals: { totalUsd: string; paymentCount: number } }>('GET', `${base}/revenue`);
   heading('Revenue');
   line(`revenue ${revenue.totals.totalUsd} USD from ${revenue.totals.paymentCount} payments`);
-  line(`more at ${SERVER}${base}/payments, /customers and /revenue,`);
+  line(`more at ${SERVER}${base}/payments, /customers, and /revenue,`);
   line('with the token from: npm run --silent token -- --sub demo');
 }
 

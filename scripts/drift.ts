@@ -1,6 +1,6 @@
 /**
  * Regenerates everything that is generated from the code, in memory, and compares it with the files: schema.graphql, the
- * reference pages in docs/, the typed documents and the migrations. Exits with 1 and lists what is stale.
+ * reference pages in docs/, the typed documents, and the migrations. Exits with 1 and lists what is stale.
  */
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const checks = artefacts.map(async ({ path, text, remedy }) => {
 });
 const isCurrent = (await Promise.all(checks)).every(Boolean);
 
-// This script prints what is missing.
+// The script itself prints what is missing.
 const migrations = spawnSync(process.execPath, [join(ROOT, 'scripts/migration.ts'), '--check'], { stdio: 'inherit' });
 if (!isCurrent || migrations.status !== 0) process.exitCode = 1;
 

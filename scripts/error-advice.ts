@@ -2,7 +2,7 @@ import type { ErrorCode } from '../src/errors.ts';
 
 /** Shown on the error page next to the message: when the error happens, and what to do. */
 export const ERROR_ADVICE: Record<ErrorCode, string> = {
-  BAD_REQUEST: 'The request line, a header or the path is malformed. Fix the request before you send it again.',
+  BAD_REQUEST: 'The request line, a header, or the path is malformed. Fix the request before you send it again.',
   MALFORMED_JSON: 'The request body is not JSON, not UTF-8, or nested more than 64 levels deep.',
   GRAPHQL_INVALID:
     'The document has a syntax error, an unknown field or argument, or a variable of the wrong type. ' +
@@ -28,8 +28,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'Unknown paths return the same error.',
   METHOD_NOT_ALLOWED: 'The `Allow` header lists the methods that the path supports.',
   NOT_ACCEPTABLE:
-    '`/graphql` responds with `application/json`, `application/graphql-response+json` and, for subscriptions, ' +
-    '`text/event-stream`.',
+    '`/graphql` responds with `application/json` or `application/graphql-response+json`, or with ' +
+    '`text/event-stream` for subscriptions.',
   REQUEST_TIMEOUT: 'The whole request must arrive within 30 seconds.',
   CONFLICT:
     'Another endpoint in the project has this path, another project has this `gatewayHost`, five replays are ' +
@@ -44,18 +44,18 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'Wait as long as `Retry-After` says, then retry the same request with the same payment to get the original ' +
     'response.',
   PAYMENT_REUSED:
-    'An authorization pays for one request. A retry must have the same project, method, path, query and body, and ' +
+    'An authorization pays for one request. A retry must have the same project, method, path, query, and body, and ' +
     'come from the same address or have the same `Idempotency-Key`.',
   PAYMENT_ANSWER_GONE:
-    'Responses are stored for a day, large ones for an hour. The `PAYMENT-RESPONSE` header has the transaction.',
+    'Responses are stored for a day, or for an hour if large. The `PAYMENT-RESPONSE` header has the transaction.',
   PAYLOAD_TOO_LARGE: 'Request bodies can be up to 256 KiB; on paid routes, up to 10 MB.',
   UNSUPPORTED_MEDIA_TYPE: 'Only uncompressed `application/json` is accepted.',
   VALIDATION_FAILED:
     '`errors` lists the invalid fields, each with its JSON pointer (such as `/priceUsd`) and what is wrong with it. ' +
-    '`detail` names the first one. Missing and unknown fields and wrong types are reported before invalid values. Nothing ' +
+    '`detail` names the first one. Missing fields, unknown fields, and wrong types are reported before invalid values. Nothing ' +
     'was changed.',
   IDEMPOTENCY_KEY_REUSED:
-    'The key was already used with a different method, path or body. Use a new key for every operation.',
+    'The key was already used with a different method, path, or body. Use a new key for every operation.',
   RATE_LIMITED:
     'There were too many requests or open streams, or too many rejected credentials from one address. If the ' +
     'response has `Retry-After`, wait that long.',
@@ -64,8 +64,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'says, send fewer requests in parallel, or add funds to the wallet.',
   HEADERS_TOO_LARGE: 'The request line and headers can be up to 16 KiB in total.',
   INTERNAL:
-    'Something failed in this service. The failure is logged with the response’s `requestId`; include that when ' +
-    'you report it.',
+    'Something failed in this service. The failure is logged with the response’s `requestId`; include that ID ' +
+    'when you report the failure.',
   OUTCOME_UNCERTAIN:
     'The request hit its 10-second limit after making some changes, or the database connection was lost during a ' +
     'write. Changes that appear in a GraphQL response’s `data` were applied. Nothing is still running.',

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../src/errors.ts';
 
-/** Examples on the error page: requests that get the error. */
+/** Examples on the error page: requests and situations that cause each error. */
 export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   BAD_REQUEST: '`GET /gateway/proj_…/a/../b`: an ambiguous path.',
   MALFORMED_JSON: '`POST /api/projects` with the body `{"name": "Weather",}`.',

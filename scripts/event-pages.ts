@@ -50,7 +50,7 @@ function bodySchema(kind: EventKind): JsonSchema {
 }
 
 function dataSchema(kind: EventKind): JsonSchema {
-  // zod's schema for inputs allows unknown fields.
+  // Zod's schema for inputs allows unknown fields.
   const { $schema: _draft, ...schema } = z.toJSONSchema(EVENT_PAYLOADS[kind], { io: 'input' });
   return schema as JsonSchema;
 }
@@ -72,7 +72,7 @@ Events tell you what happens in your project. Each event is recorded in the tran
 every [webhook](webhooks.md) and [connector](connectors/README.md) that subscribes to its type. In \`eventTypes\`, \`*\`
 means all types.
 
-| Type | When |
+| Type | What happened |
 |---|---|
 ${EVENT_KINDS.map((kind) => `| [\`${kind}\`](#${anchor(kind)}) | ${EVENT_KIND_DESCRIPTIONS[kind]} |`).join('\n')}
 
@@ -82,7 +82,7 @@ Every event has the same format: \`id\` (the same on every attempt), \`type\`, \
 \`data\`, which depends on the type. Test events also have \`"test": true\`.
 
 Amounts are decimal strings (\`amountUsd\`) and whole atomic units (\`amountAtomic\`), never floats. New fields may be added at
-any time, so ignore unknown ones. Within a version, fields are never renamed or removed.
+any time, so ignore unknown fields. Within a version, fields are never renamed or removed.
 
 The [JSON Schema](event-schemas.json) (draft 2020-12) describes every event. Its \`$defs\` are keyed by type.
 
@@ -90,7 +90,7 @@ The [JSON Schema](event-schemas.json) (draft 2020-12) describes every event. Its
 
 ${versionTable()}
 
-Each webhook gets the version in its [\`payloadVersion\`](webhooks.md#payload-versions).
+Each webhook receives the version that is set in its [\`payloadVersion\`](webhooks.md#payload-versions).
 
 ${EVENT_KINDS.map(kindSection).join('\n')}`;
 }

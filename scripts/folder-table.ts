@@ -14,7 +14,7 @@ export function foldersPage(): string {
 # Folders
 
 These are the folders of \`src/\`, from top to bottom. A file imports only from its own folder and from folders below
-it, even if it imports only types. \`npm run folders\` checks this. A subfolder that isn't listed belongs to its
+it. This also applies to types. \`npm run folders\` checks this. A subfolder that isn't listed belongs to its
 parent, and a folder without a description contains what its name says. [Architecture](architecture.md) explains how
 the parts work together.
 

@@ -13,9 +13,9 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['main.ts', 'the process: configuration, database, application, signals'],
   ['cli', 'the command line, a client of the API; `commands/` has one file per command'],
   ['app.ts', 'builds what all roles share'],
-  ['roles', 'the roles `api`, `gateway` and `worker`; a process loads only those it has'],
+  ['roles', 'the roles `api`, `gateway`, and `worker`; a process loads only the roles it has'],
   ['metrics', 'the Prometheus metrics and their names'],
-  ['sandbox', 'the local chain, facilitator and demo API, for development only'],
+  ['sandbox', 'the local chain, facilitator, and demo API, for development only'],
   ['rest', 'the REST API: routes in `routes/`, their documents in `operations/*.graphql`, idempotency, OpenAPI'],
   ['graphql', 'the GraphQL transports: HTTP, WebSocket, limits, error masking'],
   ['gateway', 'the paid routes'],
@@ -44,10 +44,10 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['schema', 'tools for building the GraphQL types: the builder, scalars, pages, the context'],
   ['delivery', 'the delivery worker'],
   ['delivery/replay', 'replays: resending many deliveries'],
-  ['delivery/outcome', 'interpreting and recording attempts, destination health'],
-  ['delivery/queue', 'due deliveries: claiming them, their leases'],
+  ['delivery/outcome', 'interpreting and recording attempts, and destination health'],
+  ['delivery/queue', 'due deliveries: claims and leases'],
   ['delivery/flow', 'which deliveries may be sent now: capacity, rate limits, circuits, order'],
-  ['delivery/send', 'building, signing and sending requests'],
+  ['delivery/send', 'building, signing, and sending requests'],
   ['delivery/model', 'the data that the other folders pass around: claimed deliveries, attempts, error classes'],
   ['audit', 'writing the audit log'],
   ['connectors/types', 'one file per connector type, and the registry'],
@@ -55,8 +55,8 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['connectors', 'the contract for connector types'],
   ['events', 'the vocabulary of events: types, fields, samples, versions, filters'],
   ['config', 'environment variables and the configuration'],
-  ['gateway/chain', 'the networks, the node and the facilitator'],
-  ['auth', 'tokens, API keys, the caller of a request and what they may see (`access.ts`)'],
+  ['gateway/chain', 'the networks, the node, and the facilitator'],
+  ['auth', 'tokens, API keys, the caller of a request, and what the caller may see (`access.ts`)'],
   ['bus', 'hints between processes'],
   ['limits', 'tiers and rate limits'],
   ['log.ts', 'the logger'],
@@ -107,7 +107,7 @@ export type Source = { path: string; text: string; code: string; imports: Import
 const IMPORT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]/gms;
 const DYNAMIC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]/g;
 
-/** Good enough for code that is formatted. */
+/** Good enough for formatted code. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*.*?\*\//gs, (comment) => comment.replace(/[^\n]/g, '')).replace(/(^|\s)\/\/.*$/gm, '$1');
 }
@@ -152,8 +152,8 @@ export function findProblems(sources: readonly Source[]): string[] {
 function findUnlisted(sources: readonly Source[]): string[] {
   const used = new Set(sources.map(({ path }) => folderOf(path)));
   return [
-    ...sources.filter(({ path }) => !folderOf(path)).map(({ path }) => `${path} is in no folder of scripts/folders.ts`),
-    ...FOLDERS.filter(([folder]) => !used.has(folder)).map(([folder]) => `${folder} is listed, but has no files`),
+    ...sources.filter(({ path }) => !folderOf(path)).map(({ path }) => `${path} has no folder in scripts/folders.ts`),
+    ...FOLDERS.filter(([folder]) => !used.has(folder)).map(([folder]) => `${folder} is listed but has no files`),
   ];
 }
 
@@ -166,7 +166,7 @@ function findUpward(sources: readonly Source[]): string[] {
         const below = folderOf(target);
         return folder && below && RANKS.get(folder)! > RANKS.get(below)!;
       })
-      .map(({ target, isType }) => `${path} imports ${isType ? 'a type of ' : ''}${target}, which is above it`);
+      .map(({ target, isType }) => `${path} imports ${isType ? 'a type from ' : ''}${target}, which is above it`);
   });
 }
 

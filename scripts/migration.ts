@@ -1,8 +1,8 @@
 /**
- * Writes the migration from the last migration's schema to prisma/schema.prisma.
+ * Writes a migration that changes the schema of the last migration to the one in prisma/schema.prisma.
  *
  *   npm run migration -- NAME           writes prisma/migrations/<time>_NAME/migration.sql
- *   npm run migration -- NAME --empty   the same with an empty file, for SQL that Prisma schemas can't express
+ *   npm run migration -- NAME --empty   writes an empty file there, for SQL that Prisma schemas can't express
  *   npm run migration -- --check        writes nothing; exits with 1 if a migration is missing
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MIGRATIONS = join(ROOT, 'prisma/migrations');
-// The schema after all migrations. A new migration is the difference from it to the current schema, and updates it.
+// The schema after all migrations. A new migration is the difference between it and the current schema, and updates it.
 const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
 const LOCK_FILE = 'provider = "postgresql"\n';
 // Statements that can lose data, fail on existing rows, or hold a lock while they read a whole table.
@@ -53,7 +53,7 @@ async function write(name: string, isEmpty: boolean): Promise<number> {
   console.log(`Wrote ${relative(ROOT, file)}${difference?.summary ?? '\n'}`);
   const risky = isFirst ? [] : (difference?.sql.split('\n') ?? []).filter((line) => RISKY.test(line));
   if (risky.length > 0) console.log(`Review these statements before you commit:\n\n${risky.join('\n')}\n`);
-  console.log('It runs at the next start, in one transaction. You can edit it until then.');
+  console.log('The migration runs at the next start, in one transaction. You can edit it until then.');
   return 0;
 }
 

@@ -1,9 +1,9 @@
 /**
- * A webhook receiver for local tests: prints every request and whether its signature is valid.
+ * A webhook receiver for local tests. It prints every request and whether its signature is valid.
  *
- *   npm run receiver                               on http://127.0.0.1:4010, signatures are not checked
- *   npm run receiver -- --secret whsec_…           the same with `WEBHOOK_SECRET=whsec_…`
- *   npm run receiver -- --port 4011 --status 500   on another port, responding with this status
+ *   npm run receiver                               listens on http://127.0.0.1:4010 and doesn't check signatures
+ *   npm run receiver -- --secret whsec_…           checks signatures; you can also set `WEBHOOK_SECRET=whsec_…`
+ *   npm run receiver -- --port 4011 --status 500   listens on another port and responds with this status
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';

@@ -49,8 +49,8 @@ is invalid, or unsafe with \`NODE_ENV=production\`, the process prints a line fo
 |---|---|---|
 ${rows.join('\n')}
 
-In development, all variables are optional. In production, set \`NODE_ENV=production\`, \`AUTH_ISSUERS\` and \`SECRET_KEYS\`. Also
-set \`DATABASE_URL\`, because the embedded PostgreSQL only works on a single machine. See [deployment](deployment.md).
+In development, all variables are optional. In production, set \`NODE_ENV=production\`, \`AUTH_ISSUERS\`, and \`SECRET_KEYS\`. Also
+set \`DATABASE_URL\`, because the embedded PostgreSQL works only on a single machine. See [deployment](deployment.md).
 `;
 }
 
@@ -78,17 +78,17 @@ details on each field, see \`GET /api/connector-types\`, or \`connectorTypes\` i
 
 For all connectors:
 
-- \`eventTypes\` selects the [event types](../events.md) to send; \`["*"]\` selects all. Event types that a connector doesn't
+- \`eventTypes\` selects the [event types](../events.md) to send; \`["*"]\` selects all. Events of a type that the connector doesn't
   support get a \`SKIPPED\` delivery with the reason \`not_carried\`.
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). If the service rejects the
   credentials, the connector pauses and its deliveries are held. To resume it, save a new \`config\` or set \`isActive: true\`.
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an
   optional field.
 - If you change a field that decides where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every
-  secret again, or set it to \`null\`. Otherwise the request fails with 422. This keeps someone who can edit a connector from
+  secret again, or set it to \`null\`. Otherwise, the request fails with 422. This keeps someone who can edit a connector from
   sending its secrets to their own server.
 - Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
-  address that the process listens on. In production, and from processes without the \`api\` role, there are no links then.
+  address that the process listens on. In production and in processes without the \`api\` role, messages then have no links.
 - Your [tier](../limits.md) limits how many connectors you can have.
 `;
 }
@@ -126,7 +126,7 @@ REST returns \`application/problem+json\` (RFC 9457):
 
 \`title\` is the code's message, and \`detail\` is the same message or a more specific one. \`errors\` is empty unless fields are invalid.
 
-In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` has the same details.
+In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` has the same details:
 
 \`\`\`json
 {

@@ -10,9 +10,9 @@ type DiffTarget = DiffParams['from'];
 /**
  * Compares two Prisma schemas with Prisma's schema engine, in its WebAssembly build from npm.
  *
- * @param serverUrl any PostgreSQL server: the engine reads its version, but no tables
- * @param from a schema's text, or undefined for an empty database
- * @throws the engine's message if a schema is invalid
+ * @param serverUrl any PostgreSQL server. The engine reads its version, but no tables.
+ * @param from a schema's text, or undefined for an empty database.
+ * @throws the engine's message if a schema is invalid.
  */
 export async function diffSchemas(serverUrl: string, from: string | undefined, to: string): Promise<SchemaDiff> {
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: serverUrl }));

@@ -162,7 +162,7 @@ export async function plantBusiness(options: {
   }
 }
 
-/** The same numbers each time (mulberry32), so that screenshots change only if the console does. */
+/** Returns the same numbers each time (mulberry32), so that screenshots change only if the console does. */
 function pseudoRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Takes a screenshot of every page of the console into docs/images/, and of some pages in dark mode: `npm run screenshots`.
- * Starts its own service with a project that has a month of data. Needs Chromium.
+ * Takes screenshots of every page of the console and saves them in docs/images/: `npm run screenshots`. Some pages are
+ * also shown in dark mode. Starts its own service with a project that has a month of data. Needs Chromium.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';

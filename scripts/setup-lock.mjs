@@ -1,4 +1,4 @@
-// Allows one setup at a time in a folder. Plain JavaScript without dependencies, like `setup.mjs`.
+// Allows only one setup at a time in a folder. Plain JavaScript without dependencies, like `setup.mjs`.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -18,7 +18,7 @@ const POLL_MILLISECONDS = 100;
 
 /**
  * Waits until no other process holds the lock, then takes it. The lock is a folder with one file, named after its
- * holder, that lists the running processes. A folder can only be renamed onto an empty one, so only one process gets
+ * holder, that lists the running processes. A folder can be renamed only onto an empty one, so only one process gets
  * the lock, and removing a crashed holder's file never removes another holder's.
  *
  * @param onWait called once with the process that holds the lock.

@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
 const stamps = join(root, 'node_modules', '.tollgate');
 
-/** The paths, relative to the root, of all files in a folder with this ending. */
+/** The paths of all files with this ending in a folder, relative to the root. */
 function sources(folder, ending) {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
   return entries
@@ -24,7 +24,7 @@ const documentsOfConsole = operationsOfConsole.map((operation) =>
   operation.replace('src/console/operations', 'src/generated/console').replace(/graphql$/, 'ts'),
 );
 
-/** The steps in order: inputs, results and the command. */
+/** The steps in order, each with its inputs, results, and command. */
 const STEPS = [
   {
     name: 'packages',
@@ -73,7 +73,7 @@ function isDone(step) {
   try {
     if (readFileSync(stamp, 'utf8') !== hashOf(step)) return false;
   } catch (error) {
-    // The step never ran, or an earlier one must create its inputs first.
+    // The step has never run, or an earlier step must create its inputs first.
     if (error.code === 'ENOENT') return false;
     throw error;
   }

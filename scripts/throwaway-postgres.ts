@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts';
 
-/** Speed over durability. */
+/** These settings favor speed over durability. */
 const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
 /**
  * Starts a separate PostgreSQL server in a temporary directory. `stop` removes it with all its data.
  *
- * @param settings pass `{}` for a server as durable as the real one
+ * @param settings pass `{}` for a server that is as durable as the real one.
  */
 export async function startThrowawayPostgres(
   settings: Record<string, string> = FAST_SETTINGS,
 ): Promise<EmbeddedPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-'));
   try {
-    // If this is root, the server runs under another account, which needs access.
+    // If this process runs as root, the server runs under another account, which needs access.
     await chmod(dataDir, 0o711);
     const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }), settings });
     return {

@@ -38,7 +38,7 @@ export type AppOptions = {
 
 /**
  * Builds the service from its configuration and starts it: the shared parts first, then this process's roles.
- * Doesn't load code for other roles, which would take more memory than a worker itself needs.
+ * Doesn't load code for other roles, because that code would take up more memory than a worker itself needs.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, log, overrides = {} } = options;
@@ -122,8 +122,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const egress = createEgress({
       allow: config.egressAllow,
       log,
-      // As many as the worker may have in flight, because time spent waiting for a connection would count against the
-      // destination.
+      // More than the worker may have in flight to one origin, because time spent waiting for a connection would count
+      // against the destination.
       connectionsPerOrigin: 1024,
       ...(overrides.hostOverrides && { hostOverrides: overrides.hostOverrides }),
     });

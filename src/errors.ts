@@ -1,6 +1,6 @@
 /**
  * Every error that callers can get: a stable code, the HTTP status, and a message that says what to do. REST responses,
- * `extensions.code` in GraphQL and the documentation all use it.
+ * GraphQL errors, and the documentation all use this catalog.
  */
 export const ERRORS = {
   BAD_REQUEST: { status: 400, message: 'The request could not be parsed. Check its syntax, then send it again.' },
@@ -11,7 +11,7 @@ export const ERRORS = {
   },
   GRAPHQL_TOO_COMPLEX: {
     status: 400,
-    message: 'The GraphQL document is too long, too deep or too expensive. Split it or lower `first`.',
+    message: 'The GraphQL document is too long, too deep, or too expensive. Split it or lower `first`.',
   },
   PAYMENT_MALFORMED: {
     status: 400,
@@ -161,7 +161,7 @@ const MAX_POINTER_LENGTH = 100;
 function describeFirst([first, ...others]: FieldError[] = []): string | undefined {
   if (!first) return undefined;
   const name = first.pointer.slice(1, MAX_POINTER_LENGTH).toWellFormed().replaceAll('/', '.') || 'request body';
-  const more = others.length === 0 ? '' : ' See `errors` for the others.';
+  const more = others.length === 0 ? '' : ' See `errors` for the other invalid fields.';
   return `Invalid ${name}: ${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}${more}`;
 }
 
@@ -171,8 +171,8 @@ export function invalidField(pointer: string, message: string): AppError {
 }
 
 /**
- * The same error for a resource that doesn't exist and one that belongs to someone else, so callers can't tell which it
- * is.
+ * The same error for a resource that doesn't exist and one that belongs to someone else, so callers can't tell which
+ * is the case.
  */
 export function notFound(): AppError {
   return new AppError('NOT_FOUND');

@@ -20,7 +20,7 @@ export const ID_PREFIXES = {
 
 export type IdType = keyof typeof ID_PREFIXES;
 
-// Crockford's base32: its characters are in ASCII order, so encoded IDs sort like their bytes.
+// Crockford's base32: its characters are in ASCII order, so encoded IDs sort in the same order as their bytes.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const UUID_BYTES = 16;
 const TIME_BYTES = 6;
@@ -36,7 +36,7 @@ let random = Buffer.alloc(0);
 let randomOffset = 0;
 
 /**
- * Creates an ID: prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example,
+ * Creates an ID: the prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in sortable base32, for example,
  * `proj_01jc9x2v5qe3w8k4m6n7p9r0st`. A process's IDs are strictly increasing.
  */
 export function newId(type: IdType, milliseconds: number = sharedNow()): string {
@@ -94,7 +94,7 @@ function takeRandom(count: number): Buffer {
   return random.subarray(randomOffset - count, randomOffset);
 }
 
-/** 26 digits of five bits: two zero bits, then the 128 bits. */
+/** Encodes 16 bytes as 26 digits of five bits each: two zero bits, then the 128 bits. */
 function encode(bytes: Buffer): string {
   let text = '';
   let value = 0;

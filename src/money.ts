@@ -1,13 +1,13 @@
 const USD_PATTERN = /^(0|[1-9]\d{0,11})(?:\.(\d{1,6}))?$/;
 
-/** The atomic unit's decimals. USDC and all prices are in millionths of a dollar. */
+/** The number of decimals in an amount. The atomic unit of USDC and of all prices is a millionth of a dollar. */
 export const USD_DECIMALS = 6;
 
 /**
  * Parses a decimal USD string (`"0.01"`) as atomic units (`10000n`).
  *
- * @returns undefined unless it is plain decimal notation with at most 12 integer digits and 6 decimals. Zero is valid:
- *   the caller decides whether to accept it.
+ * @returns undefined unless the text is in plain decimal notation with at most 12 integer digits and 6 decimals. Zero
+ *   is valid: the caller decides whether to accept it.
  */
 export function parseUsd(text: string): bigint | undefined {
   const match = USD_PATTERN.exec(text);

@@ -72,7 +72,7 @@ export function startOperation(milliseconds: number): Operation {
 /**
  * Runs part of the current operation, if there is one.
  *
- * @throws AppError if the deadline passes before it starts or ends.
+ * @throws AppError if the deadline passes before the part starts or ends.
  */
 export function beforeTimeIsUp<T>(work: () => T | Promise<T>): T | Promise<T> {
   const operation = storage.getStore();

@@ -5,7 +5,7 @@ export const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
- * Parses `Retry-After` (RFC 9110 §10.2.3), a number or a date, as whole seconds. Undefined if missing or invalid.
+ * Parses `Retry-After` (RFC 9110 §10.2.3), a number or a date, as whole seconds. Undefined if it is missing or invalid.
  *
  * @param now milliseconds since 1970. Dates are relative to this, or to the response's `Date` header if it has one.
  */

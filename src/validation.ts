@@ -5,8 +5,8 @@ import { AppError, type FieldError } from './errors.ts';
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 
 /**
- * Checks input against a schema. Whatever the schema says, rejects text that the database can't store, because the
- * audit log keeps the values as received.
+ * Checks input against a schema. Also rejects text that the database can't store, even if the schema accepts it,
+ * because the audit log keeps the values as received.
  *
  * @throws AppError `VALIDATION_FAILED` with a JSON pointer for each invalid field.
  */
@@ -20,7 +20,8 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefi
 type Place = { value: unknown; name: string; parent: Place | undefined };
 
 /**
- * Text that PostgreSQL accepts neither as text nor in JSON. Uses a loop so that deep nesting can't overflow the stack.
+ * Finds text that PostgreSQL accepts neither as text nor in JSON. Uses a loop so that deep nesting can't overflow the
+ * stack.
  */
 function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
   const errors: FieldError[] = [];
@@ -78,7 +79,7 @@ const UNITS: Readonly<Record<string, readonly [verb: string, one: string, many: 
   array: ['have', 'entry', 'entries'],
 };
 
-/** The message for rules that have none of their own. Undefined falls back to Zod's message. */
+/** The message for rules that have none of their own. If it is undefined, Zod's message is used. */
 export function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     if (issue.input === undefined) return 'Is required.';

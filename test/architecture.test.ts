@@ -5,7 +5,7 @@ const MAX_LINES = 300;
 
 const sources = readSources();
 
-/** Each finding names the file, so the message says what to change. */
+/** Each result names the importing file, so that a failure shows what to change. */
 const importsOf = (files: RegExp, targets: RegExp, kind: 'any' | 'runtime' = 'any') =>
   sources
     .filter(({ path }) => files.test(path))
@@ -22,11 +22,11 @@ const linesWith = (pattern: RegExp, files: (path: string) => boolean) =>
       code.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
     );
 
-test('every folder imports only from folders below it, and no files import each other in a circle, types included', () => {
+test('every folder imports only from folders below it, and no imports, including type imports, form a cycle', () => {
   expect(findProblems(sources)).toEqual([]);
 });
 
-describe('the check finds an upward import', () => {
+describe('the check of imports between folders', () => {
   const INJECTED: [path: string, text: string][] = [
     ['src/delivery/send/signing.ts', "import { createWebhookService } from '../../features/webhooks/service.ts';"],
     ['src/delivery/flow/circuits.ts', "import type { ReplayJob } from '../replay/batch.ts';"],
@@ -40,7 +40,7 @@ describe('the check finds an upward import', () => {
     ['src/console/parts/page.tsx', "import { Shell } from '../layout/shell.tsx';"],
   ];
 
-  test.each(INJECTED)('in %s: %s', (path, text) => {
+  test.each(INJECTED)('finds an upward import in %s: %s', (path, text) => {
     const injected = sources.map((source) =>
       source.path === path ? parseSource(path, `${text}\n${source.text}`) : source,
     );
@@ -48,7 +48,7 @@ describe('the check finds an upward import', () => {
     expect(findProblems(injected).join('\n')).toContain(`${path} imports`);
   });
 
-  test('and a circular type import within one folder', () => {
+  test('finds a circular type import within one folder', () => {
     const files = [
       parseSource('src/bus/a.ts', "import type { B } from './b.ts';"),
       parseSource('src/bus/b.ts', "import type { A } from './a.ts';"),
@@ -62,7 +62,7 @@ test('the checks see the source files and their imports', () => {
   expect(sources.find(({ path }) => path === 'src/roles/api.ts')?.imports.length).toBeGreaterThan(30);
 });
 
-/** The console runs in the browser. */
+/** The console's files, which run in the browser. */
 const CONSOLE = /^src\/console\//;
 const GRAPHQL_PACKAGES = String.raw`graphql($|\/|-)|@pothos\/|@graphql-|@envelop\/|@escape\.tech\/`;
 const HTTP_PACKAGES = String.raw`@?fastify($|\/)|ws$`;
@@ -80,19 +80,19 @@ describe('imports go from transport to features to the database', () => {
       /^(src\/(database|delivery|secrets|egress|rest|http)\/|pg$|@prisma\/)/,
     ],
     [
-      "REST runs GraphQL documents, and doesn't import services, the database or delivery",
+      "REST runs GraphQL documents and doesn't import services, the database, or delivery",
       /^src\/rest\//,
       /^(src\/features\/.*\/(service|schema)\.ts|src\/(database|delivery|connectors|egress|secrets|generated\/prisma)\/|pg$|@prisma\/)/,
     ],
     [
-      "delivery, connectors and everything below them don't import a transport",
+      "delivery, connectors, and everything below them don't import a transport",
       /^src\/(delivery|connectors|egress|database|secrets|limits|bus|auth|events|audit)\//,
       new RegExp(
         `^(src\\/(graphql|rest|http)\\/|src\\/features\\/.*\\/(service|schema)\\.ts|${GRAPHQL_PACKAGES}|${HTTP_PACKAGES})`,
       ),
     ],
     [
-      'connectors are pure: they send nothing, store nothing and read no stored secrets',
+      'connectors are pure: they send nothing, store nothing, and read no stored secrets',
       /^src\/connectors\//,
       /^(src\/(delivery|egress|database|auth|live|limits|generated)\/|pg$|pino$|node:(?!crypto$))/,
     ],
@@ -108,7 +108,7 @@ describe('imports go from transport to features to the database', () => {
     ['the source code imports no tests or scripts', /^src\//, /^(test|scripts|bench)\//],
     ["the service doesn't import the command line", /^src\/(?!cli\/)/, /^src\/cli\//],
     [
-      'the command line is an API client, and imports only pure code and configuration from the service',
+      'the command line is an API client and imports only pure code and configuration from the service',
       /^src\/cli\/(?!doctor\/)/,
       /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox|secrets|connectors)\/|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
     ],
@@ -135,8 +135,8 @@ describe('imports go from transport to features to the database', () => {
   });
 });
 
-describe('only src/egress/, the database driver and the command line open connections', () => {
-  // The command line only calls addresses that its own user chose, so it needs no protection.
+describe('only src/egress/, the database driver, and the command line open connections', () => {
+  // The command line calls only addresses that its own user chose, so it needs no protection.
   const outside = (path: string) =>
     !path.startsWith('src/egress/') && path !== 'src/cli/http.ts' && !CONSOLE.test(path);
 
@@ -146,7 +146,7 @@ describe('only src/egress/, the database driver and the command line open connec
     expect(importsOf(/^src\/(?!egress\/)/, clients, 'runtime')).toEqual([]);
   });
 
-  test('nothing else calls fetch, opens a socket or sends a request', () => {
+  test('nothing else calls fetch, opens a socket, or sends a request', () => {
     const calls = [
       /(?<![.\w])fetch\s*\(/,
       /\b(globalThis|global)\.(fetch|WebSocket|EventSource)\b/,
@@ -156,7 +156,7 @@ describe('only src/egress/, the database driver and the command line open connec
     for (const call of calls) expect(linesWith(call, outside)).toEqual([]);
   });
 
-  test('nothing else imports functions that connect from node:http, node:net or node:dns', () => {
+  test('nothing else imports functions of node:http, node:net, or node:dns that open connections', () => {
     const harmless = new Set(['isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES', 'createServer', 'BlockList']);
     const found = sources
       .filter(({ path }) => outside(path))

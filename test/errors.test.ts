@@ -8,7 +8,7 @@ const CODES = Object.keys(ERRORS) as ErrorCode[];
 const silent = pino({ level: 'silent' });
 
 describe('the error catalog', () => {
-  test.each(CODES)('has a valid name, an HTTP status and a helpful message for %s', (code) => {
+  test.each(CODES)('has a valid name, an HTTP status, and a helpful message for %s', (code) => {
     const { status, message } = ERRORS[code];
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(STATUS_CODES).toHaveProperty(String(status));
@@ -44,7 +44,7 @@ describe('an error', () => {
     expect(error.fields).toEqual([{ pointer: '/priceUsd', message: 'Must be above 0.' }]);
   });
 
-  test("is the same for someone else's resource and one that doesn't exist", () => {
+  test("is the same for someone else's resource and for one that doesn't exist", () => {
     expect(toProblem(notFound(), '/x', 'r')).toEqual(toProblem(new AppError('NOT_FOUND'), '/x', 'r'));
   });
 });

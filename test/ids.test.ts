@@ -8,7 +8,7 @@ const anyType = fc.constantFrom(...TYPES);
 /** 48 bits, like the time in a UUIDv7. */
 const anyTime = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
-describe('a new id', () => {
+describe('a new ID', () => {
   test.each(TYPES)('for %s has its prefix and 26 unambiguous characters', (type) => {
     const id = newId(type);
     expect(id).toMatch(new RegExp(`^${ID_PREFIXES[type]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
@@ -29,24 +29,24 @@ describe('a new id', () => {
     const before = Date.now();
     const milliseconds = millisecondsOfId(newId('Project'));
     expect(milliseconds).toBeGreaterThanOrEqual(before);
-    // Ids beyond a millisecond's capacity use the next milliseconds.
+    // IDs beyond a millisecond's capacity use the next milliseconds.
     expect(milliseconds).toBeLessThanOrEqual(Date.now() + 100);
   });
 
-  test('is greater than all earlier ids, even when thousands are created at once', () => {
+  test('is greater than all earlier IDs, even when thousands are created at once', () => {
     const ids = Array.from({ length: 50_000 }, () => newId('Delivery'));
     expect(ids).toEqual(ids.toSorted());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('is greater than all earlier ids, even when the clock steps back', () => {
+  test('is greater than all earlier IDs, even when the clock steps back', () => {
     const now = Date.now();
     const ids = [0, -1, -60_000, 1, -5, 2, 0].map((step) => newId('Event', now + 1_000 + step));
     expect(ids).toEqual(ids.toSorted());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('is unique across threads that create ids at the same time', async () => {
+  test('is unique across threads that create IDs at the same time', async () => {
     const source = `
       const { parentPort } = require('node:worker_threads');
       import(${JSON.stringify(new URL('../src/ids.ts', import.meta.url).href)}).then(({ newId }) =>
@@ -63,7 +63,7 @@ describe('a new id', () => {
   });
 });
 
-describe('the first id of a time', () => {
+describe('the first ID of a time', () => {
   test('converts back to that time', () => {
     fc.assert(fc.property(anyType, anyTime, (type, time) => millisecondsOfId(firstIdAt(type, time)) === time));
   });
@@ -77,19 +77,19 @@ describe('the first id of a time', () => {
     fc.assert(property);
   });
 
-  test('is no greater than any id from that time, and greater than any earlier id', () => {
+  test('is no greater than any ID from that time, and greater than any earlier ID', () => {
     const now = Date.now() + 10_000;
     const id = newId('Event', now);
     expect(firstIdAt('Event', now) <= id).toBe(true);
     expect(firstIdAt('Event', now + 1) > id).toBe(true);
   });
 
-  test('for a time before 1970 is the smallest possible id', () => {
+  test('for a time before 1970 is the smallest possible ID', () => {
     expect(firstIdAt('Event', -20_000)).toBe('evt_00000000000000000000000000');
   });
 });
 
-describe('text that is not an id', () => {
+describe('text that is not an ID', () => {
   const good = newId('Project');
   test.each([
     ...['', '_', 'proj', 'proj_', good.slice(0, -1), `${good}0`, ` ${good}`, `${good} `, `${good}\n`, `${good}\0`],

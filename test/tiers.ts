@@ -2,7 +2,7 @@
  * A test's tier depends on what it needs. The end of its file name says which tier it is in:
  *
  * - `x.test.ts` (unit): no database, no socket, no other process. Enforced by `test/support/unit-guard.ts`.
- * - `x.service.test.ts`: needs a database, a socket or a process.
+ * - `x.service.test.ts`: needs a database, a socket, or a process.
  * - `x.browser.test.ts`: needs those and Chromium.
  * - `x.chaos.test.ts`: kills processes under load.
  */

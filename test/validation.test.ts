@@ -112,7 +112,7 @@ describe('a line of text', () => {
     },
   );
 
-  test('is well-formed, trimmed and free of control characters for any input', () => {
+  test('is well-formed, trimmed, and free of control characters for any input', () => {
     fc.assert(
       fc.property(hostileText(), (text) => {
         const result = lineOfText(200).safeParse(text);

@@ -1,13 +1,13 @@
 /**
  * Shows that nothing is lost: runs the real service, records events through its API, and breaks everything around it.
  *
- *   npm run chaos                          10,000 events under kill -9, database restarts and hostile receivers
+ *   npm run chaos                          10,000 events under kill -9, database restarts, and hostile receivers
  *   npm run chaos -- --events N --seed S   N events; the same seed breaks the same things at the same events
  *   npm run chaos -- --break-every N       breaks something every N events on average (default 250)
- *   npm run chaos -- --sigterm N           stops workers N times with SIGTERM under load: nothing lost, nothing twice
+ *   npm run chaos -- --sigterm N           stops workers N times with SIGTERM under load
  *
  * Exits with 1 if an event was lost or is stuck, if a delivery's attempt count differs from its stored attempts, or,
- * with --sigterm, if an event was delivered twice.
+ * with --sigterm, if an event was delivered twice or a worker didn't exit cleanly.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ import { startWorld, type World } from './world.ts';
 const LANES = 8;
 const WORKERS = 3;
 const RECEIVERS = ['/one', '/two'];
-/** If nothing finishes for this long, everything left is stuck. */
+/** If nothing finishes for this long, everything left counts as stuck. */
 const STUCK_MILLISECONDS = 60_000;
 
 const { values } = parseArgs({
@@ -57,7 +57,7 @@ async function furnish(world: World): Promise<Stage> {
   return { endpointPaths };
 }
 
-/** Retries the request until it succeeds. Only then does the operation count. */
+/** Retries a request until it succeeds. Only then does its operation count. */
 async function insist<T>(world: World, method: string, path: string, body: unknown): Promise<T> {
   for (;;) {
     const answer = await world.call<T>(method, path, body);
@@ -66,7 +66,7 @@ async function insist<T>(world: World, method: string, path: string, body: unkno
   }
 }
 
-/** Records events by changing prices until `isEnough` returns true. Each price is the number of its operation. */
+/** Records events by changing prices until `isEnough` returns true. Each price encodes the number of its operation. */
 async function publish(world: World, { endpointPaths }: Stage, done: number[], isEnough: (started: number) => boolean) {
   let started = 0;
   await Promise.all(
@@ -132,10 +132,10 @@ async function runShutdowns(times: number): Promise<number> {
     const { rows } = await world.pool.query<{ error: string; n: number }>(
       `SELECT coalesce("errorClass", 'none') AS "error", count(*)::int AS n FROM "Attempt" GROUP BY 1 ORDER BY 2 DESC`,
     );
-    console.log(`errors of attempts: ${rows.map(({ error, n }) => `${n} ${error}`).join(', ')}`);
+    console.log(`attempt errors: ${rows.map(({ error, n }) => `${n} ${error}`).join(', ')}`);
     const exits = world.nodes.flatMap((node) => node.exits);
     const unclean = exits.filter((exit) => exit !== 0).length;
-    console.log(`seed ${seed}: ended ${exits.length} workers by SIGTERM under load, ${unclean} of them uncleanly`);
+    console.log(`seed ${seed}: ended ${exits.length} workers with SIGTERM under load, ${unclean} of them uncleanly`);
     const miscounted = await countMiscounted(world);
     const { lost, duplicates } = report(await world.readLedger(), done, { stuck, miscounted });
     return lost + stuck + miscounted + duplicates + unclean > 0 ? 1 : 0;
@@ -144,7 +144,7 @@ async function runShutdowns(times: number): Promise<number> {
   }
 }
 
-/** Waits until every delivery has succeeded or nothing has changed for a long time. Returns how many haven't succeeded. */
+/** Waits until every delivery has succeeded or nothing has changed for a while. Returns how many haven't succeeded. */
 async function settle({ pool }: World): Promise<number> {
   let left = Number.POSITIVE_INFINITY;
   let movedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
  * The service as `src/main.ts` runs it, but with a retry schedule that doesn't take days. With `faults`, where
- * receivers stall and workers are killed, its timeouts are short too.
+ * receivers stall and workers are killed, its timeouts are also short.
  */
 import { startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';

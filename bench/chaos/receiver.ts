@@ -48,7 +48,7 @@ function flood(response: ServerResponse): void {
   write();
 }
 
-/** A status line that never becomes complete. */
+/** A status line that is never completed. */
 async function drip(response: ServerResponse): Promise<void> {
   for (const character of 'HTTP/1.1 200 OK') {
     if (response.socket?.destroyed !== false) return;

@@ -22,7 +22,7 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
 /** PostgreSQL, a receiver with its ledger, and service processes that restart whenever they end. */
 export async function startWorld({ workers, seed, mood }: { workers: number; seed: number; mood: 'faults' | 'calm' }) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-chaos-'));
-  // If this is root, the server runs under another account, which needs access.
+  // If this process is root, the server runs under another account, which needs access.
   await chmod(dataDir, 0o711);
   const databasePort = newPort();
   const startPostgres = () => startEmbeddedPostgres({ dataDir, port: databasePort, log: pino({ level: 'silent' }) });
@@ -52,7 +52,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
       child.stdout?.once('data', onReady);
       child.once('exit', (code, signal) => {
         exits.push(code ?? signal);
-        // It can't start while the database is down.
+        // A node can't start while the database is down.
         if (!isEnding) setTimeout(startAgain, code === 1 ? 100 : 0, onReady);
       });
     };
@@ -91,7 +91,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   return {
     ...{ pool, nodes, receiverUrl },
 
-    /** Sends one request to the API. Undefined if it didn't respond or failed internally. */
+    /** Sends one request to the API. Returns undefined if the API didn't respond or failed internally. */
     async call<T>(method: string, path: string, body?: unknown): Promise<T | undefined> {
       try {
         const response = await fetch(`http://127.0.0.1:${apiPort}${path}`, {
@@ -109,7 +109,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
       return undefined;
     },
 
-    /** Like `pg_ctl restart -m immediate`: it stops without saving anything, and recovers from its log. */
+    /** Like `pg_ctl restart -m immediate`: PostgreSQL stops without saving anything and recovers from its log. */
     async restartPostgres(): Promise<void> {
       const { rows } = await pool.query(`SELECT pg_read_file('postmaster.pid') AS text`);
       process.kill(Number.parseInt(rows[0].text, 10), 'SIGQUIT');

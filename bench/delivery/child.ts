@@ -11,11 +11,11 @@ export type Child<M extends Methods> = {
   end(): Promise<void>;
 };
 
-/** Starts `file` in this folder, which handles calls with `serve`. */
+/** Starts a file from this folder as a child process. The file handles calls with `serve`. */
 export function startChild<M extends Methods>(file: string, env: Record<string, string> = {}): Child<M> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), [], {
     serialization: 'advanced',
-    // Its log is written, but discarded.
+    // The child's log is written, but discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
     execArgv: env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [],

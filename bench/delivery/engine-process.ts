@@ -30,8 +30,8 @@ const methods = {
   claims: (): readonly Claim[] => engine.claims?.() ?? [],
   stop: () => engine.stop(),
   /**
-   * Publishes at a steady rate, whatever happens to earlier events: each has its scheduled time, no matter how late it
-   * is sent.
+   * Publishes at a steady rate, no matter what happens to earlier events. Each event keeps its scheduled time, even if
+   * it is published late.
    */
   async publish(perSecond: number, seconds: number): Promise<Published[]> {
     const startAt = now() + 100;

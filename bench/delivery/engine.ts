@@ -2,11 +2,11 @@
 export type Engine = {
   /** Creates its tables and destinations in an empty database. */
   prepare(): Promise<void>;
-  /** Puts deliveries of 1 KB in the queue, in bulk, spread over these of its destinations. Due now by default. */
+  /** Puts deliveries of 1 KB in the queue in bulk, spread over the given destinations. By default, they are due now. */
   load(count: number, urls: readonly string[], dueInSeconds?: number): Promise<void>;
   /**
-   * Publishes one event as a program would, in its own transaction. Resolves after the commit with its ID, which is
-   * the `webhook-id` of its requests.
+   * Publishes one event as a program would, in its own transaction. Resolves after the commit with the event's ID,
+   * which is the `webhook-id` of its requests.
    */
   publish(): Promise<string>;
   /** Starts delivering. */
@@ -16,7 +16,7 @@ export type Engine = {
   stop(): Promise<void>;
   /** Statements sent to the database by this process so far. */
   statements(): number;
-  /** The claims of this process so far, in order, if it counts them. */
+  /** The claims that this process has made so far, in order, if the engine records them. */
   claims?(): readonly Claim[];
 };
 
@@ -27,7 +27,7 @@ export type EngineOptions = {
   databaseUrl: string;
   redisUrl: string | undefined;
   urls: readonly string[];
-  /** Destinations of another account, if any. */
+  /** Another account's destinations, if any. */
   otherUrls?: readonly string[];
 };
 

@@ -6,10 +6,10 @@ const FOLDER = join(import.meta.dirname, '../peers');
 const INSTALL = ['install', '--no-package-lock', '--omit=optional', '--ignore-scripts', '--loglevel=error'];
 
 /**
- * Installs the peers to compare with into bench/peers, unless they are installed. They are kept out of the project's
- * packages, because only this benchmark needs them.
+ * Installs the peers into bench/peers, unless they are already installed. They are kept out of the project's packages,
+ * because only this benchmark needs them.
  *
- * @returns whether the peer is installed.
+ * @returns whether the peers are installed.
  */
 export function installPeers(): boolean {
   if (areInstalled()) return true;

@@ -1,7 +1,7 @@
 /**
- * Compares the delivery engine with others that do the same work in the same run.
+ * Compares the delivery engine with other engines that do the same work in the same run.
  *
- *   npm run bench:delivery                     everything, in less than a quarter of an hour
+ *   npm run bench:delivery                     everything, in less than 15 minutes
  *   npm run bench:delivery -- --quick          smaller numbers, in about a minute
  *   npm run bench:delivery -- --only peers     one part: peers, workers, destinations, backlog, slow, calm, black-hole,
  *                                              snapshot, sleeping, herd, slow-account

@@ -9,7 +9,7 @@ export type Drain = {
   databaseCpuMicroseconds: number;
   statements: number;
   maxRssMegabytes: number;
-  /** They keep running. */
+  /** The workers, which keep running. */
   workers: EngineChild[];
 };
 
@@ -17,7 +17,7 @@ export type Drain = {
  * Loads `count` deliveries, then starts the workers. Measures from the arrival of the first `warmUp` deliveries until
  * the last attempt is recorded, and fails unless all deliveries arrive.
  *
- * @param limit stops measuring after this many deliveries, if only the rate with a backlog is wanted
+ * @param limit measuring stops after this many deliveries, for when only the rate with a backlog is wanted.
  */
 export async function drain(
   bench: Bench,
@@ -57,7 +57,7 @@ export type Latency = {
   /** From the scheduled send to the receipt, in milliseconds, including the commit and the wait for it. */
   fromSchedule: Percentiles;
   fromCommit: Percentiles;
-  /** Per delivery, for the process that publishes (its transaction) and the one that sends. */
+  /** Per delivery, for the process that publishes (its transaction) and the process that sends. */
   statements: { publisher: number; worker: number };
   repeats: number;
 };
@@ -66,7 +66,7 @@ type Percentiles = { p50: number; p95: number; p99: number };
 /**
  * Publishes at a steady rate from another process and measures when each event arrives.
  *
- * @throws Error if the received events aren't the published ones. Such a run doesn't count.
+ * @throws Error if the received events differ from the published events. Such a run doesn't count.
  */
 export async function latency(
   bench: Bench,

@@ -24,14 +24,17 @@ export const PARTS = {
   backlog: { title: 'Backlog', run: backlog },
   slow: { title: 'Destinations that take 200 ms', run: slow },
   calm: { title: '200 events per second', run: calm },
-  'black-hole': { title: 'One destination of 100 never responds', run: blackHole },
+  'black-hole': { title: 'One of 100 destinations never responds', run: blackHole },
   snapshot: { title: 'An old transaction stays open', run: snapshot },
   sleeping: { title: 'Destinations with nothing due, and one without room', run: sleeping },
-  herd: { title: 'Claims per event of eight workers at 200 events per second', run: herd },
+  herd: { title: 'Claims per event with one and with eight workers, at 200 events per second', run: herd },
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
 } satisfies Record<string, Part>;
 
-/** In rounds, because a machine's speed varies. Each number is the median of its rounds. */
+/**
+ * Runs in rounds, because a machine's speed varies. Rates and CPU times are medians of the rounds, and latency is
+ * measured in the last round.
+ */
 async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const urls = [`${receiver.url}/in`];
@@ -160,7 +163,7 @@ async function slow(stage: Stage, isQuick: boolean): Promise<Table> {
     ];
   });
   await receiver.end();
-  return { columns: ['deliveries/s', 'CPU each', 'cores busy', 'largest memory'], rows: [row] };
+  return { columns: ['deliveries/s', 'CPU each', 'cores busy', 'peak memory'], rows: [row] };
 }
 
 async function calm(stage: Stage, isQuick: boolean): Promise<Table> {
@@ -190,7 +193,7 @@ async function herd(stage: Stage, isQuick: boolean): Promise<Table> {
     await stage.withEngine('tollgate', urls, async (bench) => {
       const workers = await Promise.all(Array.from({ length: size }, bench.worker));
       await Promise.all(workers.map((worker) => worker.call('start')));
-      // Until they know each other.
+      // Wait until they know each other.
       await sleep(12_000);
       const claimCount = async () => (await Promise.all(workers.map((worker) => worker.call('claims')))).flat().length;
       const timing = { perSecond: 200, seconds: isQuick ? 5 : 20, warmUpSeconds: 2 };

@@ -17,7 +17,7 @@ export type EngineChild = Child<EngineMethods>;
 
 /** One engine with its own database. */
 export type Bench = {
-  /** A process that prepares, publishes and counts, but doesn't deliver. */
+  /** A process that prepares, publishes, and counts, but doesn't deliver. */
   control: EngineChild;
   /** Starts another process of the engine. */
   worker(): Promise<EngineChild>;
@@ -107,7 +107,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
   };
 }
 
-/** Several processes' CPU time, statements and memory between two measurements. */
+/** The CPU time, statements, and peak memory of several processes so far. */
 export async function usageOf(children: readonly EngineChild[]): Promise<Usage> {
   const usages = await Promise.all(children.map((child) => child.call('usage')));
   const sum = (pick: (usage: Usage) => number) => usages.reduce((total, usage) => total + pick(usage), 0);

@@ -1,4 +1,4 @@
-/** The parts that show what deliveries cost that wait. */
+/** The parts that show the cost of waiting deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drain, latency, median } from './measure.ts';
 import { type Bench, type EngineChild, type Stage, until } from './stage.ts';
@@ -13,7 +13,7 @@ export async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> 
   const rows = await stage.withEngine('tollgate', [...others, `${hole.url}/in`], async (bench) => {
     const worker = await bench.worker();
     await worker.call('start');
-    // Each event goes to all 100.
+    // Each event goes to all 100 destinations.
     const before = await latency(bench, receiver, worker, timing);
     await bench.control.call('load', due, [`${hole.url}/in`]);
     await sleep(1_000);
@@ -26,10 +26,10 @@ export async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> 
   });
   await hole.end();
   await receiver.end();
-  return { columns: ['the others, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
+  return { columns: ['other destinations, commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
 }
 
-/** 300 webhooks of another account call one server that takes 14 s to respond, and 36,000 deliveries wait for them. */
+/** 300 webhooks of another account share a server that takes 14 s to respond, and 36,000 deliveries to them are due. */
 export async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const tarpit = await stage.receiver(14_000);
@@ -55,7 +55,7 @@ export async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table
   return { columns: ['commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
 }
 
-/** What the queue costs when nothing is due, before and after deliveries whose rows PostgreSQL can't clean up. */
+/** What the queue costs when nothing is due, after few and after many deliveries that PostgreSQL can't clean up. */
 export async function snapshot(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const urls = Array.from({ length: 100 }, (_, index) => `${receiver.url}/${index}`);
@@ -79,7 +79,7 @@ export async function snapshot(stage: Stage, isQuick: boolean): Promise<Table> {
   return { columns: ['deliveries', 'empty claim, median', 'complete scan, median'], rows };
 }
 
-/** The medians of the claims within ten idle seconds. */
+/** The median durations of the claims during ten idle seconds. */
 async function emptyClaims(worker: EngineChild): Promise<{ fromMark: number; complete: number }> {
   await sleep(2_000);
   const { length } = await worker.call('claims');

@@ -16,7 +16,7 @@ const TABLES = [
   { name: 'Attempt', type: 'Delivery' },
 ] as const;
 
-// Creates IDs as in src/ids.ts, from a time and a unique number. A single expression, so PostgreSQL inlines it.
+// Creates IDs like src/ids.ts, from a time and a unique number. It's a single expression so that PostgreSQL inlines it.
 const ID_FUNCTION = `
   CREATE OR REPLACE FUNCTION bench_id(prefix text, milliseconds bigint, seed bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT prefix || '_' || ${Array.from(

@@ -1,9 +1,9 @@
 /**
- * Measures how long queries take on a long history, and how PostgreSQL runs them.
+ * Measures how long queries on a long history take, and shows how PostgreSQL runs them.
  *
  *   npm run bench:history                          10 million attempts in 13 weeks
- *   npm run bench:history -- --attempts 1000000    fewer
- *   npm run bench:history -- --plans               with every plan
+ *   npm run bench:history -- --attempts 1000000    fewer attempts
+ *   npm run bench:history -- --plans               with the plan of each query's slowest statement
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -37,7 +37,7 @@ type Node = {
   Plans?: Node[];
 };
 
-/** How PostgreSQL runs a statement: what it reads, from which indexes and partitions. Skipped nodes don't count. */
+/** How PostgreSQL runs a statement: what it reads, and from which indexes and partitions. Skipped nodes don't count. */
 export async function explain(pool: pg.Pool, { text, values }: Statement): Promise<Plan> {
   const run = (format: string) => pool.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT ${format}) ${text}`, values });
   const [{ Plan: plan, 'Execution Time': ms }] = (await run('JSON')).rows[0]['QUERY PLAN'];

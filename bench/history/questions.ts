@@ -9,7 +9,7 @@ const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const NODES = 'nodes { id status eventType attemptCount updatedAt } pageInfo { hasNextPage endCursor }';
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MILLISECONDS);
 
-/** The queries that the console, GraphQL clients and the service run on the history. */
+/** The queries that the console, GraphQL clients, and the service run on the history. */
 export async function questionsAbout(pool: pg.Pool, projectId: string, ask: Ask): Promise<Question[]> {
   const { rows } = await pool.query<{ id: string; webhookId: string }>(
     'SELECT "id", "webhookId" FROM "Delivery" WHERE "projectId" = $1 AND "attemptCount" = 3 AND "id" < $2 ORDER BY "id" DESC LIMIT 1',

@@ -19,7 +19,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
 };
 const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url']);
 
-/** The values that the log may store for an action, in the API's spelling and with URLs masked. */
+/** The values that the log may store for an action, in the API's spelling, with URLs masked. */
 export function keptValues(action: AuditAction, values: Values): Values {
   const kept = KEPT[action.split('.')[0] as Resource];
   const entries = Object.entries(values).filter(([name, value]) => value !== undefined && kept.includes(name));
@@ -31,7 +31,7 @@ export function keptValues(action: AuditAction, values: Values): Values {
 /**
  * The fields that changed, with both values. Two URLs that differ only in their masked parts count as a change.
  *
- * @param before omit it for a new resource. Then every field counts as a change.
+ * @param before the old values. Omit them for a new resource. Then, every field counts as a change.
  */
 export function changesBetween(before: Values | undefined, after: Values): { changes: Values; previous?: Values } {
   const names = Object.keys(after).filter((name) => !isSame(before?.[name], after[name]));

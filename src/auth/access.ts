@@ -6,10 +6,10 @@ import type { Viewer } from './viewer.ts';
 /**
  * The only place that enforces tenancy. It decides which projects a viewer can see. Every query in every feature uses
  * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread it into a filter
- * that has an `id`: thanks to `AND`, neither replaces the other.
+ * that has an `id`: thanks to `AND`, neither condition replaces the other.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
-  // Inside `AND`, so it narrows a query's `id` instead of replacing it.
+  // Inside `AND`, this condition narrows a query's `id` instead of replacing it.
   return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
 }
 
@@ -22,14 +22,15 @@ export function visibleProject(viewer: Viewer, id: string) {
   return { id: requireId('Project', id), ...visibleProjects(viewer) };
 }
 
-/** The same filter for everything in a project. */
+/** The filter for resources that belong to any visible project. */
 export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } {
   return { project: visibleProjects(viewer) };
 }
 
 /**
- * The filter for lists in one project. Checks first whether the project is visible. With that condition in the query,
- * the planner would expect almost no rows and sort all of them. An empty list matches nothing.
+ * The filter for lists in one project. A separate query first checks whether the project is visible. If that were a
+ * condition in the list's query, the planner would expect almost no rows and sort all of them. If the project isn't
+ * visible, the filter is an empty list, which matches nothing.
  */
 export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
   const isVisible =
@@ -40,7 +41,7 @@ export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: V
 }
 
 type Visible = { ids: Set<string>; found: Promise<ReadonlySet<string>> };
-/** The projects that the next statement looks up. Each request has its own viewer. */
+/** The projects to look up in each viewer's next statement. Each request has its own viewer. */
 const lookups = new WeakMap<Viewer, Visible>();
 
 /** Looks up whether a project is visible. Lookups in the same turn of the event loop share one statement. */
@@ -77,10 +78,10 @@ export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?
 }
 
 /**
- * Only people create and delete projects and API keys: a leaked key must not be able to outlive its own revocation, or to
- * redirect payments.
+ * Only people can create and delete projects and API keys. Otherwise, someone with a leaked key could create another
+ * key that outlives its revocation, or redirect payments.
  *
- * @param detail what is forbidden and who may do it, if only part of the request is.
+ * @param detail what is forbidden, and who may do it. Set this if only part of the request is forbidden.
  * @throws AppError `FORBIDDEN` for API keys.
  */
 export function requireUser(viewer: Viewer, detail?: string): asserts viewer is Extract<Viewer, { kind: 'user' }> {
@@ -99,6 +100,6 @@ export function requireId(type: IdType, id: string): string {
 
 /** The filter for records that outlive the project they name. */
 export function visibleRecords(viewer: Viewer): { userId: string; AND: { projectId?: string }[] } {
-  // Inside `AND`, so it narrows a query's `projectId` instead of replacing it.
+  // Inside `AND`, this condition narrows a query's `projectId` instead of replacing it.
   return { userId: viewer.userId, AND: viewer.kind === 'apiKey' ? [{ projectId: viewer.projectId }] : [] };
 }

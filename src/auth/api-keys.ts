@@ -31,14 +31,14 @@ export function parseApiKey(text: string): { environment: KeyEnvironment } | und
   return { environment: ENVIRONMENTS[match[1]!]! };
 }
 
-/** Whether this was meant to be an API key, well-formed or not. */
+/** Whether the text was meant to be an API key, even if it is malformed. */
 export function looksLikeApiKey(text: string): boolean {
   return text.startsWith('tg_');
 }
 
 /**
- * The hashes that a key may be stored under: `<key id>$<HMAC-SHA256 in hex>` for each key of the keyring, the current
- * one first. New API keys are stored under the first.
+ * The hashes that a key may be stored under: `<key id>$<HMAC-SHA256 in hex>` for each key in the keyring, starting
+ * with the current one. New API keys are stored under the first hash.
  */
 export function apiKeyHashes(apiKey: string, keyring: Keyring): string[] {
   const others = [...keyring.all.values()].filter((entry) => entry !== keyring.current);

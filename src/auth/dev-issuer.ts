@@ -28,7 +28,8 @@ const DEFAULT_LIFETIME_SECONDS = 8 * 60 * 60;
 
 /**
  * The local issuer for development: an ES256 key in `<dataDir>/dev-issuer.json`, created on first use. Its tokens go
- * through the same verifier as all others. A host name under `.invalid` (RFC 2606) can't belong to a real issuer.
+ * through the same verifier as all other tokens. A host name under `.invalid` (RFC 2606) can't belong to a real
+ * issuer.
  */
 export async function openDevIssuer({ dataDir }: { dataDir: string }): Promise<DevIssuer> {
   const privateJwk = JSON.parse(await readOrCreate(join(dataDir, 'dev-issuer.json'), newPrivateJwk)) as JWK;

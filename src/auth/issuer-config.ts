@@ -22,9 +22,9 @@ type ClaimValue = string | number | boolean;
 export type IssuerConfig = {
   /** The exact `iss` of its tokens. */
   issuer: string;
-  /** Where its public keys are (RFC 7517). Either this or `jwks`. */
+  /** The URL of its public keys (RFC 7517). Set either this or `jwks`. */
   jwksUri?: string | undefined;
-  /** Its public keys themselves. */
+  /** The public keys themselves, for an issuer without a `jwksUri`. */
   jwks?: JSONWebKeySet | undefined;
   /**
    * The audience, or several. The token's `aud` must contain one of them. Required unless `requiredClaims` ties tokens
@@ -32,7 +32,7 @@ export type IssuerConfig = {
    */
   audience?: string | string[] | undefined;
   /**
-   * Claims that must have exactly this value, or one of several. For providers that don't set `aud`, for example,
+   * Claims, each with its required value or a list of accepted values. For providers that don't set `aud`, for example,
    * `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
    */
   requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;
@@ -79,8 +79,8 @@ const issuersSchema = z
   );
 
 /**
- * Reads `AUTH_ISSUERS`, a JSON list of issuers. Each has `issuer`, `jwksUri`, `audience` or `requiredClaims`, and
- * optionally `algorithms`, `tierClaim` and `requestsPerMinuteClaim`; `IssuerConfig` explains them.
+ * Reads `AUTH_ISSUERS`, a JSON list of issuers. Each has `issuer`, `jwksUri`, and either `audience` or
+ * `requiredClaims`. Optional fields are `algorithms`, `tierClaim`, and `requestsPerMinuteClaim`. See `IssuerConfig`.
  *
  * @throws Error that names every invalid field.
  */

@@ -9,7 +9,8 @@ export type KeySource = {
   /** The key that verifies a token. @throws the error from `jose` if no key or several keys match. */
   getKey: JWTVerifyGetKey;
   /**
-   * Fetches the keys again, unless it already tried within the last 5 s. Never throws. Returns whether they are fresh.
+   * Fetches the keys again, unless it already tried within the last 5 s. Never throws. Returns whether the keys are
+   * fresh.
    */
   refresh(): Promise<boolean>;
 };
@@ -25,10 +26,10 @@ export function createStaticKeys(jwks: JSONWebKeySet): KeySource {
 
 /**
  * An issuer's published keys, kept in memory. Tokens with a known key never wait for the issuer, and keys stay valid
- * for 24 hours if the issuer can't be reached. A token with an unknown key triggers a fetch, at most one every 5 s,
- * including failed ones.
+ * for 24 hours if the issuer can't be reached. A token with an unknown key triggers a fetch. There is at most one fetch
+ * every 5 s, and failed ones count.
  *
- * @param now milliseconds.
+ * @param now returns the time in milliseconds.
  */
 export function createRemoteKeys(options: {
   uri: string;

@@ -21,11 +21,11 @@ export type TokenClaims = {
 
 export type TokenVerifier = {
   /**
-   * @throws AppError `UNAUTHENTICATED` if the token is rejected, `UNAVAILABLE` if it can't be verified because its
-   *   issuer's keys haven't been fetched in the last 24 hours, or ever.
+   * @throws AppError `UNAUTHENTICATED` if the token is rejected, or `UNAVAILABLE` if it can't be verified because its
+   *   issuer's keys haven't been fetched within the last 24 hours.
    */
   verify(token: string): Promise<TokenClaims>;
-  /** Fetches all keys once, without failing, then keeps them fresh. */
+  /** Fetches all keys, then keeps them fresh. Doesn't fail if keys can't be fetched. */
   start(): Promise<void>;
   stop(): void;
 };
@@ -38,9 +38,10 @@ const RETRY_MILLISECONDS = 30_000;
 const TOKEN_TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
 /**
- * Verifies JSON Web Tokens from the configured issuers according to RFC 8725: listed signature algorithms, the exact
- * issuer, the audience, required `exp`, `iat` and `sub`, and 30 s of clock skew. Keys come from the configuration only.
- * It ignores `jwk`, `jku` and `x5u` headers, and rejects tokens with a `crit` header.
+ * Verifies JSON Web Tokens from the configured issuers according to RFC 8725. The signature algorithm must be listed,
+ * the issuer and the audience must match, and `exp`, `iat`, and `sub` are required. Clocks may differ by 30 s. Keys
+ * come only from the configuration: `jwk`, `jku`, and `x5u` headers are ignored. Tokens with a `crit` header are
+ * rejected.
  *
  * @param now milliseconds since 1970.
  * @param refreshMilliseconds how often to fetch the keys again in the background.
@@ -154,7 +155,10 @@ function readClaims(payload: JWTPayload, config: IssuerConfig): TokenClaims {
   return claims;
 }
 
-/** Whether it can identify a user. Subjects are stored, shown and compared, so control characters and broken Unicode are rejected. */
+/**
+ * Whether the text can identify a user. Subjects are stored, shown, and compared, so control characters and broken
+ * Unicode are rejected.
+ */
 export function isSubject(text: string): boolean {
   return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && text.isWellFormed() && /^\P{Cc}+$/u.test(text);
 }

@@ -62,7 +62,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Unverified. */
+/** The unverified issuer and subject of a token. */
 function subjectOf(authorization: string): unknown {
   try {
     const { iss, sub } = decodeJwt(authorization.slice(authorization.indexOf(' ') + 1));

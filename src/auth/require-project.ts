@@ -22,7 +22,7 @@ export async function requireProject(
   return project;
 }
 
-/** For writes to a project: if it was deleted in the meantime, the error says that it doesn't exist. */
+/** For writes to a project: throws `NOT_FOUND` if the project was deleted in the meantime, or else the given error. */
 export function rethrowProjectGone(error: unknown): never {
   throw isForeignKeyViolation(error) ? notFound() : error;
 }

@@ -61,8 +61,8 @@ export function idempotencyScope(viewer: Viewer): string {
 }
 
 /**
- * Identifies callers by token or API key. It keeps nothing between requests: each one reads the account from the database,
- * so a revoked key or a changed tier takes effect on every node with the next request.
+ * Identifies callers by token or API key. Nothing is kept between requests: each request reads the account from the
+ * database, so a revoked key or a changed tier takes effect on every node with the next request.
  */
 export function createAuthenticator(options: {
   db: Pick<Database, 'pool'>;

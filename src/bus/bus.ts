@@ -8,14 +8,14 @@ import type { Logger } from 'pino';
 export type Bus = {
   /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
-  /** Calls back on every hint of the topic, and after a reconnect. Returns the unsubscribe function. */
+  /** Calls the listener on every hint on the topic and after a reconnect. Returns a function that unsubscribes. */
   subscribe(topic: string, listener: HintListener): () => void;
   close(): Promise<void>;
 };
 
 /**
- * @param turn a number that is the same in all processes and increases with each notification of a process, so that they
- *   can take turns. Undefined after a reconnect.
+ * @param turn a number that is the same in all listening processes, so that they can take turns. A publishing process
+ *   increases it with each notification. Undefined after a reconnect.
  */
 type HintListener = (turn?: number) => void;
 
@@ -46,7 +46,7 @@ export async function openBus(options: {
   let flushing: Promise<void> = Promise.resolve();
   let client: pg.Client | undefined;
   let closed = false;
-  // Processes that publish don't all begin with the same one of those that listen.
+  // Random, so that publishing processes don't all begin with the same listening process.
   let turn = Math.floor(Math.random() * 1_000_000);
 
   function wake(topic: string, ofTurn?: number): void {
@@ -164,7 +164,7 @@ export const topics = {
   replays: (projectId: string) => `replays:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,
-  /** A project's endpoints, prices or wallet have changed. */
+  /** A project's endpoints, prices, or wallet have changed. */
   routes: (projectId: string) => `routes:${projectId}`,
   /** Projects' host names have changed. */
   gatewayHosts: 'hosts',

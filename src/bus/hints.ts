@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Hints = {
   /** Forgets earlier hints. Call it right before you check for changes. */
   clear(): void;
-  /** Waits for a hint, up to this time. Returns immediately if there was one since `clear`, or when stopped. */
+  /** Waits for a hint, for at most this long. Returns immediately if there was one since `clear`, or when stopped. */
   next(timeoutMilliseconds: number): Promise<void>;
   /** Waits regardless of hints. Returns early only when stopped. */
   rest(milliseconds: number): Promise<void>;

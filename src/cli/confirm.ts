@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Failure } from './failure.ts';
 
 /**
- * Asks for confirmation on standard error. @throws Failure unless the user says yes; AbortError if the user interrupts.
+ * Asks for confirmation on standard error. @throws Failure unless the user agrees; AbortError if the user interrupts.
  */
 export async function confirm(question: string, signal: AbortSignal): Promise<void> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -6,7 +6,7 @@ import { foundProject, type Session } from './session.ts';
 
 const PAUSES_MILLISECONDS = [200, 300, 500, 1000];
 
-/** Whether there is a result to show: the delivery is finished, or was attempted and waits for a retry. */
+/** Whether there is a result to show: the delivery is finished, or it was attempted and is waiting for a retry. */
 function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore: number): boolean {
   if (status === 'PENDING') return attemptCount > attemptsBefore;
   return status !== 'RUNNING';
@@ -15,7 +15,7 @@ function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore
 /**
  * Waits until each delivery is finished, or has one more attempt than when it was passed in.
  *
- * @throws Failure if that takes longer than `timeoutSeconds` or the user interrupts.
+ * @throws Failure if that takes longer than `timeoutSeconds`; AbortError if the user interrupts.
  */
 export async function waitForResults(
   { client, signal }: Session,
@@ -51,7 +51,7 @@ export async function waitForResults(
   return deliveries.map(({ id }) => results.get(id)!);
 }
 
-/** One line about a delivery: time, event type, ID, destination and outcome. */
+/** One line about a delivery: time, event type, ID, destination, and outcome. */
 export function deliveryLine(delivery: CliDeliveryFragment): string {
   const { id, eventType, webhookId, connectorId, updatedAt } = delivery;
   const destination = webhookId ?? connectorId ?? 'deleted destination';

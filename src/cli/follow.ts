@@ -10,7 +10,7 @@ export type FollowOptions<Item> = {
   history(): AsyncIterable<Item[]>;
   /** Identifies an item: two items with the same key are the same update. */
   keyOf(item: Item): string;
-  /** Whether to include items that existed before. */
+  /** Whether to include items that already exist. */
   fromHistory: boolean;
   /** Called once, as soon as no further item can be missed. */
   onReady(): void;
@@ -21,12 +21,12 @@ export type FollowOptions<Item> = {
 
 const MIN_PAUSE_MILLISECONDS = 250;
 const MAX_PAUSE_MILLISECONDS = 10_000;
-/** How many keys to keep to recognize duplicates. Around a reconnect, a few items arrive twice. */
+/** How many keys to keep to recognize duplicates. When the connection is restored, a few items can arrive twice. */
 const MAX_KEYS = 10_000;
 
 /**
  * Follows a subscription across lost connections without missing or repeating items. It continues from the last item's
- * cursor. Before the first item there is no cursor, so it looks for new items in the history instead.
+ * cursor. Before the first item, there is no cursor, so it looks for new items in the history instead.
  *
  * @throws Failure for a problem that waiting wouldn't fix, such as a revoked credential.
  */

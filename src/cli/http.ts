@@ -10,7 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The only place where the command line opens connections: to the service, and to the local port of `listen`.
+ * The only place where the command line opens connections: to the service, and to the port that `listen` forwards to.
  *
  * @throws Failure `unreachable` if there is no response. An abort by `init.signal` is thrown unchanged.
  */

@@ -40,7 +40,7 @@ export function followEvents(
   });
 }
 
-/** A project's deliveries as they change. With `filter.since`, earlier ones come first. */
+/** A project's deliveries as they change. With `filter.since`, the deliveries created since then come first. */
 export function followDeliveries(
   { client, signal }: Session,
   projectId: string,
@@ -90,5 +90,5 @@ async function* itemsOf<Result, Item>(
 }
 
 function onLost(reason: string): void {
-  note(`Connection lost: ${reason.replace(/\.$/, '')}. Reconnecting; no events are lost.`);
+  note(`Connection lost: ${reason.replace(/\.$/, '')}. Reconnecting; nothing will be missed.`);
 }

@@ -11,7 +11,7 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/** Prints a message for people, on standard error. */
+/** Prints a message for people to standard error. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -43,14 +43,14 @@ export function listOf(text: string): string[] {
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Parses a time: how long ago (`90s`, `30m`, `2h`, `7d`) or ISO 8601. @throws Failure for anything else. */
+/** Parses a time: a duration before now (`90s`, `30m`, `2h`, `7d`) or ISO 8601. @throws Failure for anything else. */
 export function timeOf(text: string, option: string): string {
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const milliseconds = amount ? Date.now() - Number(amount) * UNIT_MILLISECONDS[unit!]! : Date.parse(text);
   if (Number.isNaN(milliseconds)) {
     throw new Failure(
       'usage',
-      `${option} must be a duration such as 30m, 2h or 7d, or a timestamp such as 2026-01-02T03:04:05Z.`,
+      `${option} must be a duration such as 30m, 2h, or 7d, or a timestamp such as 2026-01-02T03:04:05Z.`,
     );
   }
   return new Date(milliseconds).toISOString();

@@ -50,9 +50,9 @@ export function createServiceClient({ url, credential }: { url: string; credenti
     },
 
     /**
-     * Opens a subscription. Its results end when the service closes it.
+     * Opens a subscription. The results end when the service closes the subscription.
      *
-     * @throws Failure like `run`, before the first result or afterward.
+     * @throws Failure for the same reasons as `run`, before the first result or later.
      */
     async subscribe<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,
@@ -90,7 +90,7 @@ function parse<Result>(text: string, status: number, url: string): GraphQLResult
     const result = JSON.parse(text) as GraphQLResult<Result>;
     if (result.data || result.errors) return result;
   } catch {
-    // The message below explains it.
+    // The error below explains what went wrong.
   }
   throw notTollgate(url, status);
 }

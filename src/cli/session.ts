@@ -13,11 +13,11 @@ export type Session = {
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   isJson: boolean;
-  /** The given project, or the only one there is. @throws Failure that lists the projects to choose from. */
+  /** The given project, or else the only one. @throws Failure if there is no project or more than one. */
   projectId(): Promise<string>;
 };
 
-/** Adds the options that all commands that talk to the service share. */
+/** Adds the options shared by all commands that talk to the service. */
 export function addServiceOptions(command: Command): Command {
   return command
     .addOption(

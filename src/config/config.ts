@@ -18,7 +18,7 @@ export type ConsoleClient = {
   clientId: string;
   scopes: string;
   audience: string | null;
-  /** The identity provider's other origins, besides the issuer's. */
+  /** The identity provider's origins other than the issuer's. */
   origins: string[];
 };
 
@@ -62,7 +62,7 @@ export class ConfigError extends Error {
 /**
  * Reads the configuration from environment variables.
  *
- * @throws ConfigError that names every invalid, missing or, in production, unsafe variable.
+ * @throws ConfigError that names every invalid, missing, or (in production) unsafe variable.
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];

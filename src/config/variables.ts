@@ -50,7 +50,7 @@ export const VARIABLES = {
   },
   DATABASE_URL: {
     schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-    help: 'PostgreSQL 15 or later. If not set, an embedded PostgreSQL runs in `DATA_DIR`.',
+    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL runs in `DATA_DIR`.',
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
@@ -62,11 +62,11 @@ export const VARIABLES = {
       .default(ROLES.join(','))
       .transform(list)
       .pipe(z.array(z.enum(ROLES)).min(1)),
-    help: 'Roles for this process: one or more of `api`, `gateway` and `worker`, separated by commas.',
+    help: 'Roles for this process: one or more of `api`, `gateway`, and `worker`, separated by commas.',
   },
   PUBLIC_URL: {
     schema: url.optional(),
-    help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can only have custom domains if this is set, so that no project can take this service’s host name.',
+    help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can have custom domains only if this is set: otherwise, a project could take this service’s host name.',
   },
   AUTH_ISSUERS: {
     schema: z.string().optional(),
@@ -111,7 +111,7 @@ export const VARIABLES = {
   },
   SANDBOX: {
     schema: z.enum(['on', 'off']).optional(),
-    help: 'Whether to run a local chain, token, facilitator, demo API and funded wallet alongside the service. Default: `on` in development, unless `FACILITATOR_URL` is set or `NETWORK` uses real money.',
+    help: 'Whether to run a local chain, token, facilitator, demo API, and funded wallet alongside the service. Default: `on` in development, unless `FACILITATOR_URL` is set or `NETWORK` uses real money.',
   },
   CONSOLE_CLIENT_ID: {
     schema: z.string().optional(),
@@ -135,7 +135,7 @@ export const VARIABLES = {
   },
   RETENTION_DAYS: {
     schema: wholeNumber(7, 3650).default(90),
-    help: 'How many days to keep events, deliveries and their attempts (at least 7). They are deleted a week at a time. Payments, customers and revenue are always kept.',
+    help: 'How many days to keep events, deliveries, and their attempts (at least 7). They are deleted a week at a time. Payments, customers, and revenue are always kept.',
   },
   CORS_ORIGINS: {
     schema: checkedList((item) => item === '*' || isOrigin(item), 'an origin such as https://console.example'),

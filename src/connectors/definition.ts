@@ -51,16 +51,19 @@ export type ConnectorEvent = {
     type: K;
     timestamp: string;
     projectId: string;
-    /** True for a test event sent manually. It must be recognizable as a test, and no money may be booked for it. */
+    /**
+     * True for a test event, which someone sent manually. It must be recognizable as a test, and no money may be booked
+     * for it.
+     */
     test: boolean;
     data: EventPayload<K>;
   };
 }[EventKind];
 
 /**
- * Small facts that a connector keeps between deliveries, such as an item id it looked up or a region that worked. Never
- * secrets. An outcome's `remember` is merged in before the next step is classified. Changing the config clears the
- * memory.
+ * Small facts that a connector keeps between deliveries, such as the ID of an item that it looked up or a region that
+ * worked. They are never secrets. An outcome's `remember` is merged in before the next step is classified. Changing the
+ * config clears the memory.
  */
 export type ConnectorMemory = Readonly<Record<string, string>>;
 
@@ -69,9 +72,9 @@ export type HistoryQuestion = { endpointId: string; minutes: number };
 
 /** Times are ISO 8601 UTC. */
 export type EndpointHistory = {
-  /** The times when the endpoint's upstream failed, including the event itself. */
+  /** The times when the endpoint's upstream failed, including the time of the event itself. */
   upstreamFaults: readonly string[];
-  /** When the latest payment settled after the event, or null if none did. */
+  /** When the endpoint's latest payment since the event settled, or null if none has settled since then. */
   settledAt: string | null;
 };
 
@@ -84,7 +87,7 @@ export type BuildContext = {
   memory: ConnectorMemory;
   /** This attempt's number, starting at 1. */
   attemptNumber: number;
-  /** Whether the previous attempt may have arrived: its request was sent, but no response came back. */
+  /** Whether the previous attempt's request may have arrived: it was sent, but no response came back. */
   previousAttemptAmbiguous: boolean;
   now: Date;
   /** The result of `lookBack`, read again before a response is classified. */
@@ -98,9 +101,12 @@ export type ConnectorRequest = {
   url: string;
   headers: Record<string, string>;
   body?: string;
-  /** Names this call if a delivery takes several, so `classify` knows which one it is. Defaults to `send`. */
+  /** A name for this call, so that `classify` can tell the calls of a delivery apart. Defaults to `send`. */
   step?: string;
-  /** Facts to save to memory before sending, so every process can see them. Only for a delivery's first request. */
+  /**
+   * Facts to save to memory before this request is sent, so that every process can see them. Used only for a delivery's
+   * first request.
+   */
   announce?: Record<string, string>;
 };
 
@@ -120,7 +126,7 @@ export type Outcome =
   | { kind: 'drop'; reason: string }
   /** The seller must fix something, such as the credentials. The connector pauses and its deliveries are held. */
   | { kind: 'pause'; reason: string }
-  /** The channel, table or workflow no longer exists. The connector is disabled. */
+  /** The channel, table, or workflow no longer exists. The connector is disabled. */
   | { kind: 'disable'; reason: string }
   /** The delivery needs another call. */
   | { kind: 'next'; request: ConnectorRequest; remember?: Record<string, string> };
@@ -133,32 +139,32 @@ export type ClassifyContext<Config> = BuildContext & {
   step: string;
 };
 
-/** A probe's result: whether the credentials work, as a sentence for the seller. */
+/** A probe's result: whether the credentials work, with a message for the seller, or the next request to send. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
 /**
- * A connector type. It is pure: it turns events into requests, and responses into outcomes. Both halves can be tested
- * without a network. The delivery engine sends, retries, records and redacts.
+ * A connector type. It is pure: it turns events into requests, and responses into outcomes, so both halves can be
+ * tested without a network. The delivery engine takes care of sending, retrying, recording, and redacting.
  */
 export type ConnectorDefinition<Config = Record<string, unknown>> = {
   type: ConnectorType;
   title: string;
   category: ConnectorCategory;
-  /** One sentence for the form that says what is sent where. */
+  /** One sentence, shown in the form, that says what is sent where. */
   description: string;
   /** The vendor's page that explains how to get the credentials. */
   documentationUrl: string;
   /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
-  /** Whether events of this type are sent. `selected` lets accounting types avoid booking a payment twice. */
+  /** Whether events of this type are sent. With `selected`, accounting connectors avoid booking a payment twice. */
   carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
-  /** Set this if the vendor limits or charges for calls. Up to `maxEvents` due events go out in one request. */
+  /** Set this if the vendor limits calls or charges for them. Up to `maxEvents` due events go out in one request. */
   batch?: { maxEvents: number; windowSeconds: number };
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
   /** What to look up for `context.history`, if anything. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
-  /** Builds the (first) request. `events` has one member unless `batch` is set. */
+  /** Builds a delivery's first request. `events` has one member unless `batch` is set. */
   build(events: readonly [ConnectorEvent, ...ConnectorEvent[]], config: Config, context: BuildContext): Built;
   classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome;
   /** Checks the credentials without side effects. Omitted if the vendor has no such call. */

@@ -17,7 +17,7 @@ export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> 
   example: string | null;
 };
 
-/** A type's config fields for use in a form, in the order they are declared. */
+/** A connector type's config fields, in the order in which they are declared, as a form needs them. */
 export function describeFields(definition: ConnectorDefinition): ConnectorField[] {
   if (!(definition.config instanceof z.ZodObject))
     throw new Error(`${definition.type}: config must be an object schema`);
@@ -38,13 +38,16 @@ export function describeFields(definition: ConnectorDefinition): ConnectorField[
   });
 }
 
-/** The event types a connector type can send. Some depend on which other types are selected. */
+/**
+ * The event types that a connector type can send. It sends some of them only if certain other types are, or aren't,
+ * selected.
+ */
 export function carriedKinds(definition: ConnectorDefinition): EventKind[] {
   const every = new Set(EVENT_KINDS);
   return EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind])) || definition.carries(kind, every));
 }
 
-/** The config with its secrets shown as `••••` and their last four characters. */
+/** The config, with each secret shown as `••••` and at most its last four characters. */
 export function redactConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
   const secrets = new Set(
     describeFields(definition)
@@ -67,7 +70,7 @@ export function addressFields(definition: ConnectorDefinition): ConnectorField[]
   return describeFields(definition).filter(({ decidesAddress }) => decidesAddress);
 }
 
-/** A config's secret values, which must never appear in a response, a log or the history. */
+/** A config's secret values, which must never appear in a response, a log, or the history. */
 export function secretsOf(definition: ConnectorDefinition, config: ConnectorConfig): string[] {
   return secretFields(definition, config).map(({ value }) => value);
 }
@@ -79,7 +82,7 @@ export function secretFields(definition: ConnectorDefinition, config: ConnectorC
     .map(({ name }) => ({ name, value: config[name] as string }));
 }
 
-/** Finds a field's metadata through `.optional()`, unions and other wrappers. */
+/** Finds a field's metadata through `.optional()`, unions, and other wrappers. */
 function findMeta(schema: z.core.$ZodType): FieldMeta | undefined {
   const own = fieldMeta.get(schema as z.ZodType);
   if (own) return own;

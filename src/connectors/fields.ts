@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What forms and redaction need to know about a config field beyond its zod type. */
+/** What forms and the redaction code need to know about a config field beyond its zod type. */
 export type FieldMeta = {
   title: string;
   description: string;
@@ -8,7 +8,7 @@ export type FieldMeta = {
   secret?: boolean;
   /** A URL that this service will call. It must pass the same checks as a webhook's URL. */
   url?: boolean;
-  /** Decides which host gets the secrets, so changing it requires entering all of them again. */
+  /** This field decides which host gets the secrets, so whoever changes it must enter all of them again. */
   decidesAddress?: boolean;
   example?: string;
   choices?: readonly string[];
@@ -43,8 +43,9 @@ export function headerSecretField(meta: Omit<FieldMeta, 'secret'>): z.ZodString 
 }
 
 /**
- * An https URL (port 443, no user info, no fragment) with a host and, if given, a path that the vendor uses. A query
- * string is rejected unless `allowQuery` is set or `query` accepts it.
+ * An https URL without user info or a fragment, whose host matches `host` and whose path matches `path`, if given. The
+ * port must be 443 unless `allowPort` is set. A query string is rejected unless `allowQuery` is set or `query` accepts
+ * it.
  */
 export function vendorUrlField(
   meta: FieldMeta & {
@@ -63,7 +64,7 @@ export function vendorUrlField(
     .refine((value) => {
       const url = URL.canParse(value) ? new URL(value) : undefined;
       if (url?.protocol !== 'https:' || url.username || url.password || url.hash) return false;
-      // URL parsers drop or translate these, so requests would not go where the URL appears to point.
+      // URL parsers drop or translate these characters, so requests wouldn't go where the URL appears to point.
       if (/[\p{C}\p{Z}\\]/u.test(value) || (url.port !== '' && !allowPort) || (url.search !== '' && !allowQuery))
         return false;
       if (query && !query(url.searchParams)) return false;

@@ -20,7 +20,7 @@ export function App() {
   );
 }
 
-/** Loads how users sign in to this server, and this tab's session if it has one. */
+/** Loads the server's sign-in method and, if there is one, this tab's session. */
 function Start() {
   const [opened, setOpened] = useState<OpenSession>();
   const [failure, setFailure] = useState<Error>();
@@ -36,7 +36,7 @@ function SignedInOrNot({ opened }: { opened: OpenSession }) {
   const { session } = opened;
   const state = useSyncExternalStore(session.subscribe, session.read);
   const subject = state.status === 'signedIn' ? state.subject : undefined;
-  // A renewed token keeps its connections. A different user gets new ones, and an empty cache with them.
+  // When a token is renewed, the connections are kept. A different user gets new connections and an empty cache.
   const api = useMemo(() => (subject === undefined ? undefined : createApi(session)), [session, subject]);
   useEffect(() => () => void api?.socket.dispose(), [api]);
   if (state.status === 'signedOut' || !api) {

@@ -1,8 +1,8 @@
 const SPECIAL = /["\\]/g;
 
 /**
- * A PostgreSQL array literal for a parameter. The driver can build the same literal from an array, but takes several
- * times as long, which matters when thousands of values are written per second.
+ * A PostgreSQL array literal for a parameter. The driver can build the same literal from an array, but that takes
+ * several times as long, which matters when thousands of values are written per second.
  *
  * https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
  */

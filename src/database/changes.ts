@@ -8,8 +8,8 @@ const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|
 type Statement = string | { text?: string };
 
 /**
- * Makes all changes obey their operation's deadline: none is committed after it, and the operation knows whether one
- * was committed before it.
+ * Makes all changes obey their operation's deadline: no change is committed after the deadline, and the operation knows
+ * whether a change was committed before it.
  */
 export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
   heedInTransactions(prisma);
@@ -35,7 +35,7 @@ function heedInTransactions(prisma: PrismaClient): void {
   Object.assign(prisma, { $transaction: heeding });
 }
 
-/** A statement outside a transaction is a separate change. Prisma's statements get here too. */
+/** A statement outside a transaction is a separate change. Prisma's statements also pass through here. */
 function heedInStatements(pool: pg.Pool): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
   const heeding = async (...args: unknown[]): Promise<pg.QueryResult> => {

@@ -6,7 +6,7 @@ import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { heedDeadlines } from './changes.ts';
 
 export type Database = {
-  /** The only pool. Frequent statements use it directly, and Prisma uses the same connections. */
+  /** Frequent statements use the pool directly, and Prisma uses its connections too. */
   pool: pg.Pool;
   prisma: PrismaClient;
   url: string;
@@ -40,14 +40,14 @@ const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEM
 // Planning a statement over all partitions takes as long as running it, so each is planned once per connection. Plans
 // use indexes no matter what the statistics say, because a plan may have been made while a partition was still empty.
 //
-// A deletion locks the rows of a project while it runs. The queue retries instead of waiting for the deletion. The
+// Deleting a project locks its rows until the deletion is done. The queue retries instead of waiting for that. The
 // timeout is shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
 const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
 const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
   SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
 /**
- * A connection without a response for this long is closed: its server may have lost power, which the network reports only
- * after 15 minutes. Longer than any statement may take.
+ * A connection without a response for this long is closed, because its server may have lost power, which the network
+ * reports only after 15 minutes. This is longer than any statement may take.
  */
 const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 /** For the worker: one connection to claim, one to record, one to extend leases, and one spare. */
@@ -129,8 +129,8 @@ function openPool(
 
 /**
  * Without listeners, a connection closed by the server would end the process. Idle connections report errors to the
- * pool, connections in use (a transaction between two statements) only to their own listeners, and their next statement
- * fails.
+ * pool. Connections in use (a transaction between two statements) report errors only to their own listeners, and their
+ * next statement fails.
  */
 function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('connect', (client) => client.on('error', () => {}));

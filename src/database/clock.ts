@@ -5,8 +5,8 @@ const SAMPLES = 5;
 const MEASURE_EVERY_MILLISECONDS = 60_000;
 
 /**
- * The database's time without a query for each call: its last known time plus the time since then by this process's
- * monotonic clock. The error is at most half the fastest round trip.
+ * The database's time without a query for each call: its last known time plus the time that has passed since then on
+ * this process's monotonic clock. The error is at most half the fastest round trip.
  *
  * @throws the driver's error if the first measurement fails. Later failures are only logged.
  */

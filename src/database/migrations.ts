@@ -40,12 +40,12 @@ const CREATE_HISTORY = `
   )`;
 
 /**
- * Updates the database: applies the missing migrations of `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the
+ * Updates the database: applies the missing migrations in `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the
  * order of their names, each in its own transaction. Several processes can call it at once: one does the work, and the
  * others wait and find nothing left to do.
  *
  * @returns the names of the migrations that this call applied
- * @throws if an applied migration was edited, one is recorded as failed, or one fails (it is rolled back)
+ * @throws if an applied migration was edited, if one is recorded as failed, or if one fails now (and is rolled back)
  */
 export async function applyMigrations(pool: pg.Pool, directory: string, log: Logger): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);

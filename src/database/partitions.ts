@@ -29,16 +29,16 @@ type Table = (typeof TABLES)[number];
 
 const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
-/** How far in advance partitions are created. Rows without one go to the default partition. */
+/** How far in advance partitions are created. Rows that fit into none of them go to the default partition. */
 const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
-/** A delivery may be created up to a day later than its event. That day is searched by the hour. */
+/** A delivery may be created up to a day later than its event. That day is searched one hour at a time. */
 const STRAY_STEPS = 24;
 const STRAY_STEP_MILLISECONDS = DAY_MILLISECONDS / STRAY_STEPS;
 const ROUND_MILLISECONDS = 60 * 60_000;
 const ADVISORY_LOCK = 72707370;
 /**
- * Other statements queue up behind one that is waiting for its lock, so it must not wait long. Shorter than
- * `deadlock_timeout`, so in a deadlock, this side gives way.
+ * Other statements queue up behind a statement that is waiting for its lock, so it must not wait long. The timeout is
+ * shorter than `deadlock_timeout`, so in a deadlock, this side gives way.
  */
 const LOCK_TIMEOUT_MILLISECONDS = 200;
 const STATEMENT_TIMEOUT_MILLISECONDS = 60_000;
@@ -79,8 +79,8 @@ export function createPartitionKeeper(options: PartitionKeeperOptions) {
 }
 
 /**
- * One round. Each step is a transaction that gives up and is retried if it doesn't get its locks immediately, so
- * nothing else has to wait noticeably.
+ * Runs one round. Each step is a transaction that gives up and is retried if it doesn't get its locks almost
+ * immediately, so nothing else has to wait for long.
  *
  * @throws the database's error if all retries of a step fail
  */
@@ -101,7 +101,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
       ends = next.ends;
     }
   }
-  // What fails for one table must not keep the others.
+  // A failure for one table must not keep partitions of the other tables from being dropped.
   const failures: unknown[] = [];
   for (const table of TABLES) await expire(table).catch((error) => failures.push(error));
   if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
@@ -121,7 +121,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   }
 }
 
-/** For how many seconds from now every table has partitions. */
+/** How many seconds from now the first table runs out of partitions. */
 export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<number> {
   const ends = await Promise.all(TABLES.map(async (table) => lastEnd(await readPartitions(db, table))));
   return (Math.min(...ends) - Date.now()) / 1000;
@@ -135,7 +135,7 @@ type Partition = {
   ends: number;
 };
 
-/** As PostgreSQL writes them: `FOR VALUES FROM ('evt_…') TO ('evt_…')`, `FOR VALUES FROM (MINVALUE) TO ('evt_…')`, `DEFAULT`. */
+/** Matches `FOR VALUES FROM ('evt_…') TO ('evt_…')` and `FOR VALUES FROM (MINVALUE) TO ('evt_…')`, not `DEFAULT`. */
 const BOUNDS = /^FOR VALUES FROM \((?:'(\w+)'|MINVALUE)\) TO \('(\w+)'\)$/;
 
 /** All partitions except the default one, with the time at which each ends. */
@@ -155,7 +155,7 @@ const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map
 const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
 
 /**
- * Adds the partition after the last one and moves the rows for its time range there from the default partition. Does
+ * Adds the partition after the last one and moves the rows in its time range from the default partition to it. Does
  * nothing if another process has done so since `begins` was read.
  */
 async function createNext(
@@ -192,7 +192,7 @@ async function readColumns(client: pg.PoolClient, { name }: Table): Promise<stri
   return rows[0]!.columns;
 }
 
-/** Returns how many unfinished deliveries it had. */
+/** Returns how many unfinished deliveries the partition had. */
 async function dropPartition(client: pg.PoolClient, table: Table, name: string): Promise<number> {
   let unfinished = 0;
   if (table.name === 'Delivery') {
@@ -205,7 +205,7 @@ async function dropPartition(client: pg.PoolClient, table: Table, name: string):
 
 /**
  * Deletes deliveries that would outlive their event because they were created after the end of its partition. Both are
- * created in one transaction, so such deliveries come right after that. Done in steps, so that each is short.
+ * created in one transaction, so such deliveries come right after that end. Works in steps, so that each one is short.
  */
 async function deleteOrphans(
   inTurn: <T>(step: (client: pg.PoolClient) => Promise<T>) => Promise<T | undefined>,

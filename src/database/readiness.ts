@@ -8,8 +8,8 @@ const ROW_BYTES = 7_000;
 
 /**
  * Checks that the database accepts writes. It writes a row that needs a new page, rolls it back, and waits until the
- * commit is on disk: with a full disk, reads still work, and so do writes that fit into existing pages. No other
- * transaction waits for it, and the next vacuum cleans up.
+ * commit is on disk, because when a disk is full, reads still work, and so do writes that fit into existing pages. No
+ * other transaction waits for this one, and the next vacuum cleans up.
  *
  * @returns a function that rejects with the driver's error while the database doesn't accept writes.
  */

@@ -27,7 +27,8 @@ const SYSTEM = new Set([
 ]);
 
 /**
- * Prisma's codes: unreachable, timed out, closed; connection or transaction timeout; write conflict; too many connections.
+ * Prisma's codes: unreachable, timed out, closed; connection or transaction timeout; write conflict; too many
+ * connections.
  */
 const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034', 'P2037']);
 

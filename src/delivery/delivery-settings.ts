@@ -10,14 +10,14 @@ export type DeliverySettings = {
   perDestination: number;
   /** The maximum number of deliveries that a destination may have in flight while there is room. */
   maxPerDestination: number;
-  /** How many extra deliveries may be claimed for a destination and wait in this process. */
+  /** The number of extra deliveries that may be claimed for a destination and wait in this process. */
   claimedAhead: number;
-  /** The maximum number of deliveries in flight to one origin (scheme, host and port), for all accounts together. */
+  /** The maximum number of deliveries in flight to one origin (scheme, host, and port), across all accounts. */
   maxPerOrigin: number;
   /** The maximum number of deliveries per claim. */
   claimBatch: number;
   leaseSeconds: number;
-  /** For a whole request. A connector type can have its own timeout. */
+  /** Applies to a whole request. A connector type can have its own timeout. */
   timeoutMilliseconds: number;
   /** How often to check the queue when there are no hints. */
   pollMilliseconds: number;

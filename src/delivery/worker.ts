@@ -51,9 +51,9 @@ const MAINTENANCE_MILLISECONDS = 1_000;
 const STRANDED_EVERY_ROUNDS = 10;
 
 /**
- * Sends webhooks and connector calls. A delivery goes through one pipeline: claimed → planned → admitted → sent →
- * judged → recorded. It is claimed under a lease, sent outside any transaction, and recorded in batches.
- * At-least-once: a process that is killed loses its leases, not its deliveries.
+ * Sends webhooks and connector calls. Every delivery goes through the same pipeline: claimed → planned → admitted →
+ * sent → judged → recorded. It is claimed under a lease, sent outside any transaction, and recorded in batches.
+ * Delivery is at-least-once: a process that is killed loses its leases, not its deliveries.
  */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
@@ -61,7 +61,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
   const jobs = new Set<Promise<void>>();
-  // One per request, because adding a listener to a signal that already has a thousand is slow.
+  // One controller per request, because adding a listener to a signal that already has a thousand is slow.
   const requests = new Set<AbortController>();
   const maintenance = new AbortController();
   let isStopping = false;
@@ -170,7 +170,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     claimLoop.onFreed(0);
   }
 
-  /** Gives up a job because its leases may have ended, and another process may have its deliveries. */
+  /** Gives up a job because its leases may have expired, and another process may have claimed its deliveries. */
   function letGo(job: Job): void {
     leases.release(job.deliveries);
     admission.leave(job, []);
@@ -183,7 +183,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       try {
         await leases.prolong();
         if (!isStopping) await registry.beat();
-        // After a portion there may be more.
+        // After each portion, there may be more.
         if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
           released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
           if (released > 0) signal.notify();

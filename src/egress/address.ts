@@ -6,19 +6,19 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address range: its network address and prefix length in bits. */
 export type Cidr = [Address, number];
 
-// The only block assigned for the public internet (RFC 4291 §2.4, IANA "IPv6 Global Unicast Address Space"). This also
-// excludes other addresses that ipaddr.js calls unicast, such as the IPv4-compatible `::127.0.0.1`.
+// The only block assigned for the public internet (RFC 4291 §2.4, IANA "IPv6 Global Unicast Address Space"). Requiring
+// it also excludes other addresses that ipaddr.js calls unicast, such as the IPv4-compatible `::127.0.0.1`.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// In a public range, but served by every Azure machine's host:
+// In a public range, but the host of every Azure machine responds at this address:
 // https://learn.microsoft.com/en-us/azure/virtual-network/what-is-ip-address-168-63-129-16
 const AZURE_WIRE_SERVER = '168.63.129.16';
 
 /**
- * Parses an address as an operating system or DNS prints it. An IPv4-mapped IPv6 address is read as the IPv4 address.
- * Octal, hexadecimal and short spellings and zone IDs are rejected.
+ * Parses an address in the form in which operating systems and DNS print it. An IPv4-mapped IPv6 address is read as the
+ * IPv4 address. Octal, hexadecimal, and shortened spellings are rejected, and so are zone IDs.
  *
- * @returns undefined if it isn't a plain address.
+ * @returns undefined if the text isn't a plain address.
  */
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return ipaddr.parse(text);

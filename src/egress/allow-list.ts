@@ -5,7 +5,9 @@ import { type Cidr, parseAddress, rangesOverlap } from './address.ts';
 export type EgressAllow = {
   /** Whether an entry covers this address and port. */
   permits: (address: string, port: number) => boolean;
-  /** Whether an entry covers this port, so a name with this port may be permitted once it is resolved. */
+  /**
+   * Whether an entry covers this port, so that a name with this port may turn out to be permitted once it is resolved.
+   */
   coversPort: (port: number) => boolean;
   /** The entries that include this machine, as written. */
   loopbackEntries: string[];
@@ -19,8 +21,8 @@ const ENTRY_PATTERN = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))\/(\d{1,3}):(\*|\d{1,5})$
 
 const cidrs = (...texts: string[]): Cidr[] => texts.map((text) => ipaddr.parseCIDR(text));
 
-// Cloud metadata services give credentials to any caller, and the translated ranges are other spellings of every IPv4
-// address, including those services.
+// Cloud metadata services give credentials to any caller, and the translated ranges are other spellings of all IPv4
+// addresses, including those of metadata services.
 const NEVER_ALLOWED = cidrs(
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
   ...['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
@@ -65,16 +67,16 @@ function parseEntry(text: string): Entry {
   const range = ipaddr.parseCIDR(cidr);
   const network = range[0].kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   const first = network.networkAddressFromCIDR(cidr).toString();
-  if (first !== range[0].toString()) return fail(`the range /${bits} starts at ${first}. Use that address.`);
+  if (first !== range[0].toString()) return fail(`the /${bits} range starts at ${first}. Use that address.`);
   const port = portText === '*' ? undefined : Number(portText);
   if (port !== undefined && (port < 1 || port > 65_535)) return fail('the port must be between 1 and 65535.');
   if (NEVER_ALLOWED.some((forbidden) => rangesOverlap(forbidden, range))) {
-    return fail('it includes link-local, cloud metadata or translated addresses, which are never allowed.');
+    return fail('it includes link-local, cloud metadata, or translated addresses, which are never allowed.');
   }
   return { text, range, port };
 }
 
-/** Four plain decimal octets, or IPv6. ipaddr.js would also accept `127.1` and octal octets. */
+/** Whether an address is IPv6 or four plain decimal octets. ipaddr.js would also accept `127.1` and octal octets. */
 function isCanonical(address: string, isIpv6: boolean): boolean {
   return isIpv6 ? ipaddr.IPv6.isValid(address) : ipaddr.IPv4.isValidFourPartDecimal(address);
 }

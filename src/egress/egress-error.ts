@@ -2,8 +2,8 @@ import { errors } from 'undici';
 import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
 
 /**
- * Why a request got no response, each with a message that is safe to show to customers. Messages contain no addresses,
- * and all rejected targets get the same one, so nobody can use them to map a private network.
+ * The reasons why a request got no response, each with a message that is safe to show to customers. Messages contain no
+ * addresses, and all rejected targets get the same message, so that nobody can use messages to map a private network.
  */
 export const ERROR_MESSAGES = {
   target_not_allowed: 'The target address must be public.',
@@ -28,7 +28,7 @@ const UNSENT: ReadonlySet<string> = new Set<EgressErrorClass>([
   'tls_error',
 ]);
 
-/** Whether a request that failed with this class was never sent. After any other failure it may have arrived. */
+/** Whether a request that failed with this class was never sent. After any other failure, it may have arrived. */
 export function isUnsent(errorClass: string): boolean {
   return UNSENT.has(errorClass);
 }
@@ -57,16 +57,17 @@ const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
   EPROTO: 'tls_error',
 };
 
-// Node's own TLS errors, OpenSSL's, and the X.509 codes of https://nodejs.org/api/tls.html#x509-certificate-error-codes.
+// The codes of Node's TLS errors, OpenSSL's codes, and the codes in
+// https://nodejs.org/api/tls.html#x509-certificate-error-codes.
 const TLS_CODES =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|ERROR_IN_C)/;
 
-// Their codes (`ENOTFOUND`, `CERT_HAS_EXPIRED`) tell the server's owner what to fix, and reveal nothing about us.
+// The codes of these errors (such as `ENOTFOUND`) tell the server's owner what to fix, and reveal nothing about us.
 const CLASSES_WITH_CODE: ReadonlySet<EgressErrorClass> = new Set(['dns_error', 'tls_error']);
 
 export type EgressErrorOptions = { message?: string; cause?: unknown; durationMilliseconds?: number; phases?: Phases };
 
-/** A request that got no usable response. The message is safe to show. The cause is only for the log. */
+/** Thrown for a request that got no usable response. The message is safe to show. The cause is only for the log. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly errorClass: EgressErrorClass;
@@ -82,7 +83,7 @@ export class EgressError extends Error {
   }
 }
 
-/** Classifies anything that undici, TLS or the operating system throws. */
+/** Classifies anything that undici, TLS, or the operating system throws. */
 export function toEgressError(error: unknown, durationMilliseconds = 0): EgressError {
   const phases = phasesOf(error);
   if (error instanceof EgressError) {

@@ -13,7 +13,7 @@ type FetchJsonOptions = { timeoutMilliseconds: number; maxBytes: number };
 
 export type Egress = {
   /**
-   * Sends a request and reads the response, no matter its status. Redirects aren't followed.
+   * Sends a request and reads the response, regardless of its status. Redirects aren't followed.
    *
    * @throws EgressError with the failure's class and duration.
    */
@@ -21,12 +21,13 @@ export type Egress = {
   /**
    * Fetches a JSON document.
    *
-   * @throws EgressError; `protocol_error` if the response isn't status 200 with JSON of at most `maxBytes`.
+   * @throws EgressError with the failure's class, which is `protocol_error` if the status isn't 200, or if the body
+   * isn't JSON or is larger than `maxBytes`.
    */
   fetchJson: (url: string, options: FetchJsonOptions) => Promise<unknown>;
   /**
-   * The same guarded pools for callers that stream. Callers check the URL (`checkTargetUrl`), deadlines and sizes, and turn
-   * errors into an EgressError with `toEgressError`.
+   * The same guarded pools for callers that stream. Callers must check the URL (`checkTargetUrl`), enforce deadlines
+   * and size limits, and turn errors into an EgressError with `toEgressError`.
    */
   dispatcher: Dispatcher;
   /** Waits for requests in flight, then closes all connections. */
@@ -35,7 +36,7 @@ export type Egress = {
 
 export type EgressOptions = {
   allow: EgressAllow;
-  /** Rejected targets are logged with their addresses at debug level only. */
+  /** Rejected targets are logged with their addresses, but only at debug level. */
   log: EgressLog;
   lookup?: Lookup;
   /** Host name → the loopback origin that replaces it, which the allow-list must cover. For tests. */
@@ -48,14 +49,15 @@ export type EgressOptions = {
 
 const MAX_HEADER_BYTES = 16_384;
 const MAX_REMEMBERED_URLS = 2_000;
-// Many servers close idle connections after 5 s. With a shorter time, requests rarely go out on a closed connection.
+// Many servers close idle connections after 5 s. Because this time is shorter, requests rarely go out on a connection
+// that the server has closed.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
 const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
 // Busy connections are renewed after this many requests to pick up DNS changes. (undici's `clientTtl` limits their age
 // instead, but reads the clock for every pooled connection on every request.)
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
-/** Creates the egress. Every outgoing request of every feature must go through it. */
+/** Creates the egress. Every outgoing request from every feature must go through it. */
 export function createEgress(options: EgressOptions): Egress {
   const { allow, log, hostOverrides = {}, connectTimeoutMilliseconds = 5_000 } = options;
   const lookup = boundLookup(options.lookup ?? createLookup(), connectTimeoutMilliseconds);
@@ -83,7 +85,7 @@ export function createEgress(options: EgressOptions): Egress {
       permitted.set(text, check.url);
       return check.url;
     }
-    // Only the host, because the paths and queries of webhook URLs are secret.
+    // Logs only the host, because the paths and queries of webhook URLs are secret.
     log.debug({ host: URL.parse(text)?.host, reason: check.message }, 'blocked an outgoing connection');
     throw new EgressError('target_not_allowed');
   }

@@ -9,7 +9,10 @@ export type EgressRequest = {
   /** Names in lowercase. */
   headers: Record<string, string>;
   body?: string | Buffer;
-  /** From the call to the last byte of the response, including name resolution and waiting for a connection. */
+  /**
+   * The limit for everything from the call to the last byte of the response, including name resolution and waiting for
+   * a connection.
+   */
   timeoutMilliseconds: number;
   /** If a body is longer than this, the rest isn't read. The connection is closed instead. */
   maxResponseBytes: number;
@@ -27,9 +30,10 @@ export type ReceivedResponse = {
 // A server may send hints before its response (RFC 8297), but not endlessly.
 const MAX_INFORMATIONAL_RESPONSES = 32;
 
-/** The headers that are sent, except the connection's own: `host`, `content-length` and `connection`. */
+/** The headers that are sent, except the connection's own: `host`, `content-length`, and `connection`. */
 export function sentHeaders(request: Pick<EgressRequest, 'headers'>): Record<string, string> {
-  // Responses are never decompressed here, so a small one can't grow. This asks servers not to compress.
+  // Responses are never decompressed here, so that a small one can't grow. This header asks servers not to compress
+  // them.
   return { 'accept-encoding': 'identity', ...request.headers };
 }
 
@@ -37,7 +41,7 @@ export function sentHeaders(request: Pick<EgressRequest, 'headers'>): Record<str
  * Sends one request and reads its response. Redirects aren't followed. One timer covers the whole exchange, because
  * undici's own timeouts restart with every byte and every informational response.
  *
- * @throws EgressError `timeout`, `aborted` or `protocol_error`, or any error that undici reports.
+ * @throws EgressError with the class `timeout`, `aborted`, or `protocol_error`, or any error that undici reports.
  */
 export function exchange(dispatcher: Dispatcher, url: URL, request: EgressRequest): Promise<ReceivedResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedResponse>();
@@ -78,7 +82,8 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Aborted while waiting for a connection. Throwing leaves the connection to the next request.
+      // The request was aborted while it was waiting for a connection. Throwing leaves the connection to the next
+      // request.
       if (isSettled) throw new EgressError('aborted');
       controller = started;
       phases = takeOpened() ?? NO_PHASES;

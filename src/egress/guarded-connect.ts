@@ -23,14 +23,14 @@ type Target = { protocol: string; hostname: string; port: number };
 
 type Opening = ReturnType<typeof watchOpening>;
 
-// Trying more of a name's addresses gains nothing.
+// Trying more of a name's addresses than this gains nothing.
 const MAX_ATTEMPTS = 3;
 
 /**
- * Opens the sockets of undici's clients. Every outgoing connection passes through here: the name is resolved once, all its
- * addresses are checked, and the socket connects to one of exactly those addresses. So neither a second DNS response nor
- * a literal address (which undici never passes to a `lookup` option) can bypass the check. The TLS server name and the
- * Host header still come from the URL.
+ * Opens the sockets of undici's clients. Every outgoing connection passes through here: the name is resolved once, all
+ * its addresses are checked, and the socket connects to one of exactly those addresses. Neither a second DNS response
+ * nor a literal address (which undici never passes to a `lookup` option) can bypass the check. The TLS server name and
+ * the Host header still come from the URL.
  */
 export function createGuardedConnect(options: GuardedConnectOptions): buildConnector.connector {
   const { allow, log, lookup } = options;
@@ -96,7 +96,10 @@ function isPermitted(address: string, { protocol, port }: Target, allow: EgressA
   return protocol === 'https:' && isPublicPort(port) && isPublicAddress(address) && !isOwnAddress(address);
 }
 
-/** Traffic from this machine to its own public address bypasses firewalls, so it could reach ports that the internet can't. */
+/**
+ * Traffic from this machine to its own public address bypasses firewalls, so it could reach ports that the internet
+ * can't reach.
+ */
 function isOwnAddress(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const text = parseAddress(address)?.toString();
@@ -114,7 +117,7 @@ function connectOnce(
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let phase: 'connectMs' | 'tlsMs' = 'connectMs';
-    // undici returns the socket while it connects, but its types don't say so.
+    // undici returns the socket while the socket is still connecting, but undici's types don't say so.
     const socket = connectTo(options, (error, connected) => {
       opening.end(phase);
       if (error) reject(error);

@@ -6,9 +6,9 @@ import { isLocalHostname } from './url.ts';
 export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**
- * Resolves local names through the operating system (hosts file, search domains), and all others over DNS with c-ares.
- * `getaddrinfo` blocks one of libuv's few threads until a name server responds, so a few hostile names would keep the
- * whole process from resolving names.
+ * Resolves local names through the operating system (hosts file, search domains), and all other names over DNS with
+ * c-ares. `getaddrinfo` blocks one of libuv's few threads until a name server responds, so a few hostile names would
+ * keep the whole process from resolving names.
  *
  * @param servers DNS servers as `address:port`. Defaults to the machine's own.
  */
@@ -29,10 +29,11 @@ export function createLookup(servers?: string[]): Lookup {
 }
 
 /**
- * Adds a timeout to a lookup, and shares the lookup between connections opened at the same time. Results are never
- * cached: later connections resolve the name again.
+ * Adds a timeout to a lookup, and shares its result among connections that are opened at the same time. Results are
+ * never cached: later connections resolve the name again.
  *
- * @throws EgressError `dns_error`, from the returned function, for every failure and for an empty result.
+ * @throws EgressError with the class `dns_error`, from the returned function, for every failure and for an empty
+ * result.
  */
 export function boundLookup(lookup: Lookup, timeoutMilliseconds: number): Lookup {
   const running = new Map<string, Promise<string[]>>();

@@ -2,7 +2,7 @@ import { Dispatcher, errors, Pool } from 'undici';
 
 /**
  * A dispatcher with one keep-alive pool per origin. Unlike undici's Agent, it never rejects an origin because there are
- * too many. It closes idle pools to make room, and removes a pool when its last connection closes.
+ * already too many. It closes idle pools to make room, and removes a pool when its last connection closes.
  */
 export class OriginPools extends Dispatcher {
   readonly #pools = new Map<string, Pool>();
@@ -10,14 +10,14 @@ export class OriginPools extends Dispatcher {
   readonly #maxOrigins: number;
   #isClosed = false;
 
-  /** @param maxOrigins number of pools to keep. Beyond that, the least recently used idle pool is closed. */
+  /** @param maxOrigins the number of pools to keep. Beyond that, the least recently used idle pool is closed. */
   constructor(poolOptions: Pool.Options, maxOrigins: number) {
     super();
     this.#poolOptions = poolOptions;
     this.#maxOrigins = maxOrigins;
   }
 
-  /** Number of pools right now. */
+  /** The current number of pools. */
   get originCount(): number {
     return this.#pools.size;
   }
@@ -44,7 +44,7 @@ export class OriginPools extends Dispatcher {
 
   #poolOf(origin: string): Pool {
     const known = this.#pools.get(origin);
-    // Removed and added again to keep the map ordered by last use.
+    // A known pool is removed and added again, which keeps the map ordered by last use.
     if (known) this.#pools.delete(origin);
     else if (this.#pools.size >= this.#maxOrigins) this.#closeOldestIdle();
     const pool = known ?? this.#openPool(origin);

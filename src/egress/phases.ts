@@ -1,6 +1,6 @@
-/** How long each phase of a request took, in milliseconds. Null if it was skipped or not reached. */
+/** How long each phase of a request took, in milliseconds. A phase that was skipped or not reached is null. */
 export type Phases = {
-  /** Name resolution, or waiting for one that is shared. */
+  /** Resolving the name, or waiting for another connection's resolution of it. */
   dnsMs: number | null;
   /** Opening the TCP connection, even if it failed. */
   connectMs: number | null;
@@ -17,8 +17,8 @@ const byError = new WeakMap<Error, Phases>();
 let opened: Phases | undefined;
 
 /**
- * Hands a new connection to undici, which sends the first request on it before this returns. That request waited for
- * the connection, and gets the time this took from `takeOpened`.
+ * Hands a new connection to undici, which sends the first request on it before this function returns. That request
+ * waited for the connection, so `takeOpened` gives it the time that opening the connection took.
  */
 export function handOver(phases: Phases, give: () => void): void {
   opened = phases;
@@ -26,19 +26,22 @@ export function handOver(phases: Phases, give: () => void): void {
   opened = undefined;
 }
 
-/** How long it took to open the connection for the request that starts now. Undefined if it was already open. */
+/**
+ * How long it took to open the connection for the request that starts now. Undefined if the connection was already
+ * open.
+ */
 export function takeOpened(): Phases | undefined {
   const taken = opened;
   opened = undefined;
   return taken;
 }
 
-/** Records how far the request that fails with this error got. */
+/** Records how far a request got before it failed with this error. */
 export function noteFailure(error: Error, phases: Phases): void {
   byError.set(error, phases);
 }
 
-/** How far the request that failed with this error got. */
+/** How far a request got before it failed with this error. */
 export function phasesOf(error: unknown): Phases {
   return (error instanceof Error && byError.get(error)) || NO_PHASES;
 }

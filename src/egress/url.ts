@@ -7,7 +7,7 @@ export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string 
 
 const MAX_URL_BYTES = 2_048;
 
-// Control, format, space and unassigned characters, and the backslash. URL parsers drop or translate them, so the URL
+// Control, format, space, and unassigned characters, and the backslash. URL parsers drop or translate them, so the URL
 // that a person reads would differ from the one that gets called.
 const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
 const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
@@ -17,15 +17,15 @@ const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
 const LOCAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
 /**
- * Checks a webhook's, connector's or endpoint's URL without DNS. It must be an https URL with a public name or address,
- * or covered by the allow-list. Names aren't resolved here: the addresses are checked on every connection.
+ * Checks the URL of a webhook, connector, or endpoint without DNS. It must be an https URL with a public name or
+ * address, or be covered by the allow-list. Names aren't resolved here: the addresses are checked on every connection.
  *
  * @returns the parsed URL, or a message for the person who entered it.
  */
 export function checkTargetUrl(text: string, allow: EgressAllow): TargetCheck {
   if (Buffer.byteLength(text) > MAX_URL_BYTES) return refused(`The URL is longer than ${MAX_URL_BYTES} bytes.`);
   if (DECEPTIVE_CHARACTERS.test(text)) {
-    return refused("The URL can't contain spaces, backslashes or invisible characters. Percent-encode them.");
+    return refused("The URL can't contain spaces, backslashes, or invisible characters. Percent-encode them.");
   }
   const url = ABSOLUTE_HTTP_URL.test(text) ? URL.parse(text) : null;
   if (!url) return refused('Enter an absolute URL, such as https://example.com/path.');
@@ -42,7 +42,7 @@ export function checkTargetUrl(text: string, allow: EgressAllow): TargetCheck {
   }
   if (isLiteral ? !isPublicAddress(hostname) : isLocal) return refused(ERROR_MESSAGES.target_not_allowed);
   if (url.protocol !== 'https:') return refused('The URL must start with https://.');
-  if (!isPublicPort(port)) return refused('The port must be 443, or 1024 or higher.');
+  if (!isPublicPort(port)) return refused('The port must be 443, or at least 1024.');
   return { ok: true, url };
 }
 
@@ -52,12 +52,12 @@ export function isLocalHostname(hostname: string): boolean {
   return !name.includes('.') || LOCAL_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
 }
 
-/** Public targets can use the https port and unprivileged ports, but not those of SSH, mail and similar services. */
+/** Public targets can use the https port and unprivileged ports, but not the ports of SSH, mail, and similar services. */
 export function isPublicPort(port: number): boolean {
   return port === 443 || port >= 1024;
 }
 
-/** A URL's host. IPv6 addresses have no brackets. */
+/** A URL's host, without the brackets around an IPv6 address. */
 export function hostnameOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
@@ -68,7 +68,7 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** The part between `//` and the path, as written: `https://@host` has an empty user name that URL drops. */
+/** The part between `//` and the path, as written. URL drops the empty user name in `https://@host`, for example. */
 function authorityOf(text: string): string {
   return text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1)[0]!;
 }

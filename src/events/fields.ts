@@ -4,7 +4,7 @@ import { EVENT_KINDS, EVENT_PAYLOADS } from './kinds.ts';
 /** How a field's values are compared. `choices` are all the possible values. */
 export type EventField = { type: 'text' | 'decimal' | 'integer'; choices?: readonly string[] };
 
-/** Every field that a filter can use: `type`, and `data.…` for every event type, except lists. */
+/** Every field that a filter can use: `type`, and the `data.…` fields of every event type, except lists. */
 export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
   ['type', { type: 'text', choices: EVENT_KINDS }],
   ...Object.values(EVENT_PAYLOADS).flatMap(({ shape }) =>

@@ -101,9 +101,9 @@ export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   'customer.milestone': 'A customer reached a spending milestone.',
   'endpoint.created': 'An endpoint was created.',
   'endpoint.pricing_changed': 'An endpoint’s price was changed.',
-  'revenue.daily_summary': 'The revenue for one UTC day.',
+  'revenue.daily_summary': 'The revenue for a UTC day was summarized.',
   '*': 'All events.',
 };
 
-/** Incremented when a payload changes in any way other than an added field. */
+/** Incremented for every change to a payload other than an added field. */
 export const EVENT_PAYLOAD_VERSION = 1;

@@ -14,7 +14,7 @@ export type PayloadVersions = {
 export const PAYLOAD_VERSIONS: PayloadVersions = { current: EVENT_PAYLOAD_VERSION, down: {} };
 
 /**
- * An event's payload as JSON, in the version that its destination wants. Events stay as they were recorded. An
+ * An event's payload as JSON, in the version that its destination is set to. The recorded event doesn't change. An
  * event older than that version isn't converted.
  */
 export function renderPayload(

@@ -26,7 +26,7 @@ export type GatewayMetrics = { onStep: OnPaymentStep; onFacilitatorCall: OnFacil
 
 const REFUSED_PAYMENTS_PER_MINUTE = 60;
 
-/** Builds the gateway from its parts and starts to recover abandoned payments. */
+/** Builds the gateway from its parts and starts recovering abandoned payments. */
 export function startGateway(options: {
   routes: RouteTable;
   ledger: Ledger;

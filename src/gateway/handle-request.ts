@@ -107,7 +107,7 @@ export function createRequestHandler(options: GatewayOptions) {
   };
 }
 
-/** Our own faults, such as an unreachable database. Errors after a payment was claimed are handled in `pay`. */
+/** Handles our own faults, such as an unreachable database. Errors after a payment is claimed are handled in `pay`. */
 function failed(request: FastifyRequest, error: unknown): never {
   if (error instanceof AppError) throw error;
   request.log.error({ err: error }, 'a request for a paid route failed');

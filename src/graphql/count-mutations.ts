@@ -3,8 +3,8 @@ import type { Plugin } from 'graphql-yoga';
 import type { GraphQLContext } from '../schema/context.ts';
 
 /**
- * Counts each mutation in a document as a request before any of them runs, so thirty in one document cost as much as
- * thirty documents.
+ * Counts each mutation in a document as a request before any of them runs, so thirty mutations in one document cost
+ * as much as thirty documents.
  */
 export function countMutations(): Plugin {
   return {

@@ -21,8 +21,8 @@ export function deadlinePlugin(): Plugin {
 }
 
 /**
- * Makes a schema's fields obey the deadline. After it, no field starts, and unfinished ones become errors. The response
- * still has everything that was done before then, so callers don't have to guess.
+ * Makes a schema's fields obey the deadline. After the deadline, no field starts, and unfinished fields become errors.
+ * The response still contains everything that was done before, so callers don't have to guess.
  */
 export function stopAtDeadline(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {

@@ -7,7 +7,7 @@ const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
   [/^(Syntax Error: .*?)(String|BlockString) ".*$/s, '$1$2.'],
 ];
 
-/** Messages about variables that contain only names from the schema. */
+/** Messages about variables. These messages contain only names from the schema. */
 const HARMLESS =
   /^(Field "\w+" of required type "[\w![\]]+" was not provided\.|Field "\w+" is not defined by type "\w+"\..*|Expected non-nullable type "[\w![\]]+" not to be null\.|Expected type "\w+" to be an object\.|Must be .*)$/;
 

@@ -12,7 +12,7 @@ const MAX_LOCATIONS = 3;
 
 /**
  * Gives every error in a response its code, and hides what callers must not see. An `AppError` and errors in the
- * document (syntax, validation, variables) keep their message. All others are logged and masked.
+ * document (syntax, validation, variables) keep their messages. All other errors are logged and masked.
  */
 export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   return (error) => {
@@ -21,7 +21,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     if (cause instanceof AppError) return present(cause, graphqlError);
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
       const { code, http, retryable } = graphqlError.extensions;
-      // Errors can get here twice. Keep those that already have a description.
+      // Errors can get here twice. Keep an error that already has a description.
       if (retryable !== undefined && statusOfCode(code)) return graphqlError;
       return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
@@ -40,7 +40,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
   };
 }
 
-/** The code that callers get for an error, whether it is masked or not. */
+/** The code that callers get for an error, even if the error is masked. */
 export function errorCodeOf(error: unknown): ErrorCode {
   const cause = rootCause(error);
   if (cause instanceof AppError) return cause.code;
@@ -87,7 +87,7 @@ export function unavailableStatus({ data, errors = [] }: ExecutionResult): Retur
 }
 
 /**
- * A variable's invalid field as a JSON pointer. graphql-js only mentions it in its message: `at "input.types[0]"`.
+ * A variable's invalid field as a JSON pointer. graphql-js mentions it only in its message: `at "input.types[0]"`.
  */
 function fieldOf(message: string): { field?: string } {
   const path = /^Variable "\$\w+" got invalid value .* at "\w+((?:\.\w+|\[\d+\])+)"; /s.exec(message)?.[1];

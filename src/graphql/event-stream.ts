@@ -4,7 +4,7 @@ import type { Backlog } from '../limits/backlog.ts';
 
 /** Written data must leave this process within this time. */
 const STALL_MILLISECONDS = 30_000;
-/** At most this much, or one message, is produced while another one waits to be written. */
+/** At most this much, or one message, is produced while another message waits to be written. */
 const READ_AHEAD_BYTES = 64 * 1024;
 
 /** Sends server-sent events as fast as the client reads them, and drops clients that don't read. */

@@ -45,7 +45,7 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
 }
 
 async function renderPage(): Promise<Page> {
-  // It takes up about 30 MB of memory, and few processes ever serve it.
+  // The package takes up about 30 MB of memory, and few processes ever serve the explorer.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'Tollgate GraphQL', defaultQuery: QUERY });
   const hash = createHash('sha256').update(html).digest('base64url');

@@ -13,7 +13,7 @@ import type { GraphQLServer } from './yoga.ts';
 
 const EVENT_STREAM = 'text/event-stream';
 
-/** Serves GraphQL over HTTP at `/graphql`: subscriptions as server-sent events, and the explorer. */
+/** Serves GraphQL over HTTP at `/graphql`, with subscriptions as server-sent events, and the GraphQL explorer. */
 export function registerGraphQL(
   app: FastifyInstance,
   options: {
@@ -43,7 +43,7 @@ export function registerGraphQL(
     });
   }
 
-  /** Only for event streams. */
+  /** Counts the data that waits for the client. Only event streams use this. */
   function openBacklog(request: FastifyRequest, reply: FastifyReply): Backlog {
     const cut = () => void reply.raw.destroy();
     const drop = () => {
@@ -60,7 +60,7 @@ export function registerGraphQL(
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
     }
-    // Before anything runs, so nothing has happened if there is no room.
+    // This comes before anything runs, so a request that is rejected for lack of room has no effects.
     if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
     const backlog = openBacklog(request, reply);
     let refusal: unknown;
@@ -78,7 +78,7 @@ export function registerGraphQL(
       reply.raw,
       { ...contextOf(request), backlog, countMore },
     );
-    // The same response as for a request over the limit, with its status and headers.
+    // Respond as to any other request over the rate limit, with the same status and headers.
     if (refusal) throw refusal;
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
@@ -109,7 +109,7 @@ export function registerGraphQL(
   });
 }
 
-/** For anything else, Yoga would report invalid JSON. */
+/** Whether the body is an object with at least one field. For anything else, Yoga would report invalid JSON. */
 function hasContent(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
 }

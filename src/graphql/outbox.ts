@@ -16,7 +16,7 @@ export type Outbox = {
   discard(): number;
 };
 
-/** A socket's messages, sent in order, as fast as the client reads. */
+/** Sends a socket's messages in order, as fast as the client reads them. */
 export function createOutbox(socket: WebSocket, backlog: Pick<Backlog, 'hold'>): Outbox {
   const waiting: Frame[] = [];
 

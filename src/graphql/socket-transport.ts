@@ -14,7 +14,7 @@ const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
 
 /**
- * Runs graphql-transport-ws over a server's sockets, and drops sockets whose client doesn't read. Unlike
+ * Runs graphql-transport-ws over a server's sockets, and drops sockets whose clients don't read. Unlike
  * `graphql-ws/use/ws`, it doesn't print client errors to the console.
  */
 export function carry<Extra extends SocketHandle>(
@@ -63,7 +63,7 @@ export function carry<Extra extends SocketHandle>(
             // Ignore messages while closing.
             if (socket.readyState !== socket.OPEN) return;
             const message = String(data);
-            // Counts for as long as its operation runs.
+            // The message counts as waiting for as long as its operation runs.
             const release = backlog.hold(message.length);
             handle(message).catch(fail).finally(release);
           }),

@@ -21,10 +21,10 @@ const PATH = '/graphql';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_OPERATIONS_PER_SOCKET = 20;
 const PING_MILLISECONDS = 20_000;
-/** Sockets that don't complete the closing handshake are terminated after this. */
+/** Sockets that don't complete the closing handshake within this time are terminated. */
 const CLOSING_MILLISECONDS = 1_000;
 
-/** Close codes: from graphql-transport-ws for rejected credentials, from RFC 6455 for the rest. */
+/** Close codes. The one for rejected credentials is from graphql-transport-ws, and the others are from RFC 6455. */
 const CLOSE = { forbidden: 4403, tryAgainLater: 1013, goingAway: 1001 } as const;
 
 /** A socket's state. The last three are set once it is connected. */
@@ -46,7 +46,7 @@ export type WebSocketOptions = {
   /** The path and query to route a request by. They may depend on the host. */
   urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
-  /** How often a socket must prove that its client reads. */
+  /** How often a socket's client must prove that it reads. */
   pingMilliseconds?: number;
 };
 
@@ -63,7 +63,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       const viewer = await admission.identify(authorization, state.address);
       // If the socket has closed in the meantime, nothing would release its stream.
       if (socket.readyState !== socket.OPEN) return false;
-      const end = () => socket.close(CLOSE.forbidden, 'The credential has expired or was revoked');
+      const end = () => socket.close(CLOSE.forbidden, 'The credential has expired or been revoked');
       Object.assign(state, {
         authorization,
         requestId: `req_${randomUUID()}`,
@@ -79,7 +79,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     }
   }
 
-  /** Admits and counts every operation like a separate request, with the current state of the account. */
+  /** Admits and counts every operation like a separate request, based on the account's current state. */
   async function prepare(state: SocketState, payload: OperationPayload, isWithinBounds: boolean) {
     const { authorization, address, requestId, socket, backlog } = state;
     try {
@@ -106,7 +106,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       };
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') {
-        socket.close(CLOSE.forbidden, 'The credential has expired or was revoked');
+        socket.close(CLOSE.forbidden, 'The credential has expired or been revoked');
       }
       return [toSocketError(error)];
     }
@@ -154,7 +154,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
     strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
     extraOf: (handle): SocketState => ({ ...handle, address: options.addressOf(handle.request) }),
-    // Data may be waiting for the socket until then, so the stream stays reserved.
+    // The stream stays reserved until the socket is gone, because data may be waiting for the socket until then.
     onGone: ({ release }) => release?.(),
   });
 
@@ -188,13 +188,13 @@ type OperationPayload = {
   variables?: Record<string, unknown> | null | undefined;
 };
 
-/** `connection_init` contains the credential, like an HTTP request: `{ "Authorization": "Bearer …" }`. */
+/** The credential from `connection_init`, which has the form of an HTTP header: `{ "Authorization": "Bearer …" }`. */
 function readAuthorization(parameters: Record<string, unknown> | undefined): string | undefined {
   const entry = Object.entries(parameters ?? {}).find(([name]) => name.toLowerCase() === 'authorization');
   return typeof entry?.[1] === 'string' ? entry[1] : undefined;
 }
 
-/** Removes the HTTP status. Yoga does that for HTTP responses only. */
+/** Removes the HTTP status. Yoga does that only for HTTP responses. */
 function withoutStatus(error: GraphQLError): GraphQLError {
   delete error.extensions.http;
   return error;

@@ -15,9 +15,9 @@ const MAX_CACHED_DOCUMENTS = 100;
 export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
 
 /**
- * The one GraphQL server behind HTTP, SSE, WebSocket and the REST routes.
+ * The single GraphQL server behind HTTP, SSE, WebSocket, and the REST routes.
  *
- * @param ownDocuments the REST routes' documents, which are validated at build time and run without parsing.
+ * @param ownDocuments the REST routes' documents, which are validated at build time and run without being parsed.
  */
 export function createGraphQLServer(options: {
   log: Logger;
@@ -51,7 +51,7 @@ export function createGraphQLServer(options: {
 
   return {
     yoga,
-    /** Runs a prepared document with the same context, rules and error handling as other documents. */
+    /** Runs a prepared document with the same context, rules, and error handling as other documents. */
     async run<Data, Variables>(
       document: DocumentNode & { __apiType?: (variables: Variables) => Data },
       variables: Variables,

@@ -7,7 +7,7 @@ import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { limitsOf } from '../limits/tiers.ts';
 
-/** How often an open stream checks that its credential is still valid, even without a notification. */
+/** How often to check that an open stream's credential is still valid, even without a notification. */
 const RECHECK_MILLISECONDS = 5_000;
 
 /** Node fires longer timers immediately. The recheck covers credentials that stay valid for longer. */
@@ -23,7 +23,7 @@ export type Admission = {
   /**
    * Counts a request against the account's rate limit.
    *
-   * @returns the RateLimit headers of the response, or none for accounts without a limit.
+   * @returns the RateLimit headers for the response, or none for accounts without a limit.
    * @throws AppError `RATE_LIMITED` with the same headers.
    */
   count(viewer: Viewer): Promise<Record<string, string>>;
@@ -120,7 +120,7 @@ export function createAdmission(options: {
           : undefined;
       const unsubscribe =
         viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
-      // It may have been revoked between the check and this subscription.
+      // The key may have been revoked between the check and this subscription.
       if (viewer.kind === 'apiKey') check();
       function stop() {
         ended = true;

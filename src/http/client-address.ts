@@ -7,7 +7,7 @@ export type TrustsProxy = (address: string) => boolean;
 /**
  * Creates the check from a list of addresses and CIDRs.
  *
- * @throws Error for anything else.
+ * @throws Error if an item is anything else.
  */
 export function trustProxies(proxies: readonly string[]): TrustsProxy {
   const networks = proxies.map((text) => {
@@ -23,7 +23,7 @@ export function trustProxies(proxies: readonly string[]): TrustsProxy {
   };
 }
 
-/** The address that a request comes from: the nearest hop that isn't a trusted proxy, or else the farthest. */
+/** The address that a request comes from: the nearest hop that isn't a trusted proxy, or else the farthest hop. */
 export function clientAddress(request: IncomingMessage, trustsProxy: TrustsProxy): string {
   const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
   const hops = [...forwarded.map((hop) => hop.trim()).filter(Boolean), request.socket.remoteAddress ?? ''];

@@ -49,7 +49,7 @@ export function registerDevSignIn(app: FastifyInstance, sign: DevIssuer['sign'])
   });
 }
 
-/** Whether a server that listens on `host` can only be reached from its own machine. */
+/** Whether a server that listens on `host` can be reached only from its own machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

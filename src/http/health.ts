@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../database/client.ts';
 import { createReadiness } from '../database/readiness.ts';
 
-/** Serves liveness, readiness and metrics for orchestrators and monitoring. */
+/** Serves liveness, readiness, and metrics for orchestrators and monitoring. */
 export function registerHealth(
   app: FastifyInstance,
   options: { db: Database; metrics: { contentType: string; read(): Promise<string> }; isDraining(): boolean },

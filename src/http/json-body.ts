@@ -4,10 +4,10 @@ import { AppError } from '../errors.ts';
 const MAX_JSON_DEPTH = 64;
 
 /**
- * Parses a request body as JSON. Returns undefined for an empty one.
+ * Parses a request body as JSON. Returns undefined for an empty body.
  *
- * @throws AppError `MALFORMED_JSON` if it isn't UTF-8, isn't JSON, or is nested too deeply, `UNSUPPORTED_MEDIA_TYPE` if
- *   it is compressed.
+ * @throws AppError `MALFORMED_JSON` if it isn't UTF-8, isn't JSON, or is nested too deeply, or
+ *   `UNSUPPORTED_MEDIA_TYPE` if it is compressed.
  */
 export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Buffer): unknown {
   const encoding = request.headers['content-encoding'] ?? 'identity';

@@ -19,7 +19,7 @@ declare module 'fastify' {
 }
 
 const BODY_LIMIT_BYTES = 256 * 1024;
-/** The whole request must arrive within this time, so slow senders can't hold on to connections. */
+/** The whole request must arrive within this time, so slow senders can't tie up connections. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 /** How often to check for requests that take longer. */
 const REQUEST_CHECK_MILLISECONDS = 2_000;
@@ -27,7 +27,7 @@ const REQUEST_CHECK_MILLISECONDS = 2_000;
 const KEEP_ALIVE_MILLISECONDS = 90_000;
 const REQUEST_ID = /^[\w.-]{8,64}$/;
 
-/** The HTTP server: request bodies, request IDs, logs and error responses, the same for all routes. */
+/** The HTTP server, which handles bodies, request IDs, logs, and error responses in the same way for all routes. */
 export function createHttpServer(options: {
   log: Logger;
   corsOrigins: string[];
@@ -54,7 +54,7 @@ export function createHttpServer(options: {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
     },
     routerOptions: { maxParamLength: 200 },
-    // An impossible path, because no ID is that long. No hook has run yet.
+    // The path can't exist, because no ID is that long. No hook has run yet.
     frameworkErrors: (error, request, reply) =>
       sendProblem(
         new AppError(error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'NOT_FOUND' : 'BAD_REQUEST'),
@@ -63,7 +63,7 @@ export function createHttpServer(options: {
       ),
     clientErrorHandler: answerUnreadable,
     http: {
-      // Node would reject these with an empty response. The onRequest hook returns a proper error.
+      // Node would send an empty response if the header is missing. The onRequest hook returns a proper error.
       requireHostHeader: false,
       // Node applies the larger of the two timeouts to the whole request, and checks every 30 s by default.
       headersTimeout: REQUEST_TIMEOUT_MILLISECONDS,
@@ -89,7 +89,7 @@ export function createHttpServer(options: {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request));
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
-    // Before the body is read, so an unknown path gets 404 no matter what the body is.
+    // This comes before the body is read, so an unknown path gets 404 no matter what the body is.
     if (request.is404) throw new AppError('NOT_FOUND');
     runInRequest({ requestId: request.id }, () => traceRequest(request, reply, done));
   });
@@ -127,7 +127,7 @@ function commonHeaders(request: FastifyRequest) {
   return { 'x-request-id': request.id, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 }
 
-/** Programs disagree on requests with several Host headers (RFC 9112 §3.2). HTTP/1.0 doesn't require one. */
+/** Programs disagree on how to handle several Host headers (RFC 9112 §3.2). HTTP/1.0 doesn't require one. */
 function hasOneHost({ raw }: FastifyRequest): boolean {
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');

@@ -3,8 +3,8 @@ export const BACKLOG_LIMITS = {
   /** A stream with more than this is dropped. */
   streamBytes: 2 * 1024 * 1024,
   /**
-   * Above these, the largest streams are dropped: the account's or, for the process, those of the account with the most
-   * bytes.
+   * Above these limits, the largest streams are dropped: the account's streams or, for the process, the streams of the
+   * account with the most bytes.
    */
   accountBytes: 16 * 1024 * 1024,
   processBytes: 64 * 1024 * 1024,
@@ -17,7 +17,7 @@ export type DropReason = 'stream' | 'account' | 'process' | 'stalled';
 
 /** Ways to end a stream if its client doesn't read. */
 type Exits = {
-  /** Discards what it can and tells the client. Returns the bytes that the client must still read to see the end. */
+  /** Discards what it can and notifies the client. Returns the bytes that the client must still read to see the end. */
   drop(): number;
   /** Ends the stream immediately and discards everything. */
   cut(): void;
@@ -25,7 +25,7 @@ type Exits = {
 
 /** What is waiting for a stream's client: rows read ahead, frames, and anything else kept until the client reads. */
 export type Backlog = {
-  /** Counts bytes as waiting until the returned function is called. May drop this stream or others. */
+  /** Counts bytes as waiting until the returned function is called. May drop this stream or other streams. */
   hold(bytes: number): () => void;
   /** Whether so much data is waiting that nothing more should be read ahead. */
   isCrowded(): boolean;

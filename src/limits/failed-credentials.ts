@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { AppError } from '../errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
-/** One check of a credential. It counts as a failure until released. Only the first call of either method counts. */
+/** One check of a credential. It counts as a failure until it is released. Only the first method call has an effect. */
 export type Attempt = {
   /** The credential was valid, or couldn't be checked. */
   giveBack(): void;
@@ -24,7 +24,7 @@ export type FailedCredentials = {
 
 export type FailedCredentialsOptions = {
   rateLimiter: RateLimiter;
-  /** Separates these failures from others in the rate limiter. */
+  /** Separates these failures from other counts in the rate limiter. */
   scope: string;
   /** What was rejected, for the error message. */
   what: string;
@@ -43,15 +43,15 @@ type Lane = {
 };
 
 const IPV6_PREFIX_LENGTH = 64;
-/** Above this, the least recently used addresses are forgotten and ask the rate limiter again. */
+/** Above this number, the least recently used addresses are forgotten, and the rate limiter is asked again. */
 const MAX_REFUSED = 50_000;
-/** How many of an address's attempts a process takes at once. The rest are left for other processes. */
+/** The share of an address's attempts that a process takes at once. The rest are left for other processes. */
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
- * Counts rejected credentials by IP address. Each attempt is counted before the credential is checked and released if
- * it was valid. So only as many as the limit allows are checked, no matter how many arrive at once, or at how many
- * processes.
+ * Counts rejected credentials by IP address. Each attempt is counted before its credential is checked, and is released
+ * if the credential was valid. Therefore, only as many credentials as the limit allows are checked, no matter how many
+ * arrive at once or how many processes receive them.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
@@ -67,7 +67,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     });
   }
 
-  /** Lets waiting callers continue one at a time, while there are attempts. */
+  /** Lets waiting callers continue, one at a time, while attempts are available. */
   async function admitWaiting(key: string, lane: Lane): Promise<void> {
     if (lane.isTaking) return;
     lane.isTaking = true;

@@ -1,4 +1,4 @@
-/** The decision on a request. Seconds are rounded up. */
+/** Whether a request is allowed, and the state of its limit. Seconds are rounded up. */
 export type RateLimitResult = {
   allowed: boolean;
   /** Requests per minute, which is also the largest burst. */
@@ -26,7 +26,7 @@ const MINUTE_MICROSECONDS = 60_000_000;
  * The terms of the generic cell rate algorithm: the whole limit is available at once and refills evenly over a minute.
  *
  * @param limitPerMinute at least 1.
- * @param cost how many requests it counts for. Capped at the limit, because otherwise it could never be allowed.
+ * @param cost how many requests this one counts for. Capped at the limit, because a higher cost could never be allowed.
  */
 export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
   const limit = Math.max(1, Math.floor(limitPerMinute));
@@ -70,10 +70,10 @@ export type GcraTable = {
  * Keeps arrival times in memory.
  *
  * @param now milliseconds of a monotonic clock.
- * @param maxKeys limits memory: above this, the least recently used keys are forgotten.
+ * @param maxKeys limits memory: above this number, the least recently used keys are forgotten.
  */
 export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: number }): GcraTable {
-  // A Map keeps insertion order, and every use inserts again, so the first key is the least recently used.
+  // A Map keeps insertion order, and every use reinserts the key, so the first key is the least recently used.
   const arrivals = new Map<string, number>();
 
   function take(key: string, limitPerMinute: number, cost: number): RateLimitResult {

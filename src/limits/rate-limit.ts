@@ -5,7 +5,7 @@ import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './
 
 export type RateLimiter = {
   /**
-   * Decides whether to allow a request, and counts it.
+   * Decides whether to allow a request, and counts it if it is allowed.
    *
    * @param key the caller; see `rateLimitScope`.
    * @param limitPerMinute requests per minute, which may all come at once. Don't call this for unlimited accounts.
@@ -19,7 +19,7 @@ export type RateLimiter = {
 const WINDOW_SECONDS = 60;
 const DEFAULT_MAX_KEYS = 100_000;
 
-/** Counts in this process only, which is enough if it is the only one. `now` is milliseconds of a monotonic clock. */
+/** Counts only in this process, which is enough if it is the only one. `now` is milliseconds of a monotonic clock. */
 export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?: number } = {}): RateLimiter {
   const { now = () => performance.now(), maxKeys = DEFAULT_MAX_KEYS } = options;
   const table = createGcraTable({ now, maxKeys });
@@ -46,8 +46,8 @@ export function openRateLimiter({
 }
 
 /**
- * Counts in the database, with its clock, for all processes together. A single statement decides and counts. When the
- * database fails, `fallback` decides.
+ * Counts the requests of all processes in the database, based on its clock. A single statement decides and counts. If
+ * the database fails, `fallback` decides.
  */
 export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger; fallback: RateLimiter }): RateLimiter {
   const { pool, log, fallback } = options;
@@ -84,7 +84,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     try {
       await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
     } catch (error) {
-      // If the database is down, either the fallback allowed the request, or the limit refills over time.
+      // Either the fallback allowed the request and reverts it here, or the limit refills over time.
       log.debug({ err: error }, 'could not revert a counted request');
       await fallback.giveBack(key, limitPerMinute);
     }

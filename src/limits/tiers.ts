@@ -18,7 +18,7 @@ export type Tier = keyof typeof TIERS;
 /** The highest rate limit for an enterprise account. To go above it, make the account unlimited. */
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000;
 
-/** The tier with this name in any case (`"pro"`), or undefined. */
+/** The tier with this name in uppercase or lowercase (for example, `"pro"`), or undefined. */
 export function parseTier(name: string): Tier | undefined {
   const tier = name.toUpperCase();
   return Object.hasOwn(TIERS, tier) ? (tier as Tier) : undefined;
@@ -32,7 +32,7 @@ export function isRequestsPerMinute(value: unknown): value is number {
 /**
  * An account's limits.
  *
- * @param requestsPerMinute the agreed rate limit, or null for unlimited. Applies to enterprise accounts only.
+ * @param requestsPerMinute the agreed rate limit, or null for unlimited. Applies only to enterprise accounts.
  */
 export function limitsOf(tier: Tier, requestsPerMinute: number | null): Limits {
   return tier === 'ENTERPRISE' ? { ...TIERS.ENTERPRISE, requestsPerMinute } : TIERS[tier];

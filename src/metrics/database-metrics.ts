@@ -23,7 +23,7 @@ export function createDatabaseMetrics(pool: pg.Pool) {
   });
   const oldestDue = new Gauge({
     name: 'tollgate_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due but not claimed, apart from those waiting for room at their destination. The same on every process. If it stays above a minute, workers are down or there are too few.',
+    help: 'Age of the oldest delivery that is due but not claimed, not counting deliveries that wait for room at their destination. The same on every process. If it stays above a minute, workers are down or there are too few of them.',
     registers,
   });
   const payments = new Gauge({

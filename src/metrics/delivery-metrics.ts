@@ -7,7 +7,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'tollgate_delivery_attempts_total',
-    help: 'Attempts made by this process, by kind of destination and outcome. If one kind fails, check its vendor. If all fail, check your network.',
+    help: 'Attempts made by this process, by kind of destination and outcome. If attempts fail for one kind, check its vendor. If they fail for all kinds, check your network.',
     labelNames: ['kind', 'outcome'],
     registers,
   });
@@ -20,7 +20,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   });
   const results = new Counter({
     name: 'tollgate_delivery_results_total',
-    help: 'Results of claimed deliveries, by kind of destination and status. PENDING is retried later, or held. FAILED is not retried: the seller must act.',
+    help: 'Results of claimed deliveries, by kind of destination and status. PENDING deliveries are retried later or held. FAILED deliveries are not retried: the seller must act.',
     labelNames: ['kind', 'status'],
     registers,
   });
@@ -32,7 +32,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   });
   const queueErrors = new Counter({
     name: 'tollgate_delivery_queue_errors_total',
-    help: 'The worker’s database statements that failed and are retried: claim takes deliveries, record writes results. Check the log and the database.',
+    help: 'Database statements of the worker that failed and are retried. claim: takes deliveries; record: writes results. Check the log and the database.',
     labelNames: ['operation'],
     registers,
   });

@@ -35,7 +35,7 @@ const WATCHED = {
 
 /**
  * The Prometheus metrics for this process and the shared database. Callers can't choose the value of any label, so a
- * million tenants produce no more series than one.
+ * million tenants produce no more series than one tenant.
  */
 export function createMetrics({ pool }: { pool: pg.Pool }) {
   const registry = new Registry();
@@ -53,7 +53,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
   }).set({ version: VERSION, node_version: process.versions.node }, 1);
   const partitionsKept = new Gauge({
     name: 'tollgate_retention_last_success_timestamp_seconds',
-    help: 'When this worker last created and dropped partitions, which it does every hour, or 0. If that was more than 3 hours ago on every worker, search the log for "could not maintain partitions".',
+    help: 'When this worker last created and dropped partitions, which it does every hour; 0 if it has not done so yet. If that was more than 3 hours ago on every worker, search the log for "could not maintain partitions".',
     registers,
   });
   const databaseUp = new Gauge({
@@ -79,7 +79,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
         },
       });
     },
-    /** All metrics in the text format. While the database is unavailable, only this process's own metrics. */
+    /** All metrics in the text format, or only this process's own metrics while the database is unavailable. */
     async read(): Promise<string> {
       const shared = await database.read();
       databaseUp.set(shared === undefined ? 0 : 1);

@@ -10,7 +10,7 @@ export function createPaymentMetrics(registry: Registry) {
   const registers = [registry];
   const payments = new Counter({
     name: 'tollgate_payments_total',
-    help: 'Payments that reached a status in this process. For FAILED, stage is where it failed; otherwise it is empty. VERIFY: the buyer; UPSTREAM: the seller’s API; SETTLE: the facilitator and the chain.',
+    help: 'Payments that reached a status in this process. For FAILED, stage is the step that failed; otherwise, it is empty. Where to look: VERIFY: the buyer; UPSTREAM: the seller’s API; SETTLE: the facilitator and the chain.',
     labelNames: ['status', 'stage'],
     registers,
   });
@@ -20,20 +20,20 @@ export function createPaymentMetrics(registry: Registry) {
   }
   const stepSeconds = new Histogram({
     name: 'tollgate_payment_step_duration_seconds',
-    help: 'Duration of each step in a paid request. claim: the database; verify, settle: the facilitator and the chain; upstream: the seller’s API.',
+    help: 'Duration of each step in a paid request. What each step waits for: claim: the database; verify, settle: the facilitator and the chain; upstream: the seller’s API.',
     labelNames: ['step'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const settlementSeconds = new Histogram({
     name: 'tollgate_payment_settlement_duration_seconds',
-    help: 'Time from the arrival of a paid request until its settlement was recorded, including any lookup on the chain.',
+    help: 'Time from the arrival of a paid request until its settlement is recorded, including any lookup on the chain.',
     buckets: SETTLEMENT_BUCKETS_SECONDS,
     registers,
   });
   const facilitatorSeconds = new Histogram({
     name: 'tollgate_facilitator_request_duration_seconds',
-    help: 'Calls to the facilitator, by operation and outcome. error, not_sent: unreachable; ambiguous: the chain decides; refused: invalid payment.',
+    help: 'Duration of calls to the facilitator, by operation and outcome. error, not_sent: the facilitator is unreachable; ambiguous: the chain decides the outcome; refused: the payment is invalid.',
     labelNames: ['operation', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,

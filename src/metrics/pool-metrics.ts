@@ -7,7 +7,7 @@ export function createPoolMetrics(registry: Registry) {
   const pools = new Map<string, pg.Pool>();
   new Gauge({
     name: 'tollgate_database_connections',
-    help: 'This process’s open database connections, by state. The main pool has at most DATABASE_POOL_SIZE, and the queue pool (workers only) at most 4.',
+    help: 'This process’s open database connections, by state. The main pool has at most DATABASE_POOL_SIZE connections, and the queue pool (workers only) has at most 4.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {

@@ -8,21 +8,21 @@ export function createRequestMetrics(registry: Registry) {
   const registers = [registry];
   const requests = new Histogram({
     name: 'tollgate_http_request_duration_seconds',
-    help: 'HTTP requests by route and status. If there are many 5xx, search the log for their requestId.',
+    help: 'Duration of HTTP requests, by method, route, and status. If there are many 5xx responses, search the log for their requestId.',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const operations = new Histogram({
     name: 'tollgate_graphql_operation_duration_seconds',
-    help: 'GraphQL operations, including those run by REST routes, by type and outcome (ok, error). For subscriptions: the time to start.',
+    help: 'Duration of GraphQL operations, including those run by REST routes, by type and outcome (ok or error). For subscriptions, the time it takes to start them.',
     labelNames: ['type', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const errors = new Counter({
     name: 'tollgate_graphql_errors_total',
-    help: 'Errors in GraphQL operations, including those run by REST routes, by code. INTERNAL is a failure in the service: search the log for it.',
+    help: 'Errors in GraphQL operations, including those run by REST routes, by code. INTERNAL means that something failed in the service: search the log for the error.',
     labelNames: ['code'],
     registers,
   });
@@ -35,7 +35,7 @@ export function createRequestMetrics(registry: Registry) {
   });
   const dropped = new Counter({
     name: 'tollgate_live_streams_dropped_total',
-    help: 'WebSockets and event streams dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If many have the reason "process", start more processes.',
+    help: 'WebSockets and event streams dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If many streams are dropped for the reason "process", start more processes.',
     labelNames: ['reason'],
     registers,
   });

@@ -1,4 +1,4 @@
-/** A valid body for every operation that takes one, by `operationId`, for the OpenAPI document. */
+/** A valid body for every operation that takes one, by `operationId`. The OpenAPI document shows them as examples. */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   createProject: { name: 'Weather', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },
   updateProject: { name: 'Weather and tides' },

@@ -4,7 +4,7 @@ import type { IdempotencyStore, StoredResponse } from '../features/idempotency/s
 
 /**
  * Runs a request at most once per Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a retry gets the
- * original response. Failed requests changed nothing and aren't stored.
+ * original response. Failed requests change nothing and aren't stored.
  *
  * @throws AppError `IDEMPOTENCY_IN_FLIGHT`, `IDEMPOTENCY_KEY_REUSED`, or `VALIDATION_FAILED` for an invalid key.
  */
@@ -20,7 +20,7 @@ export async function runOnce(
   if (known === 'reused') throw new AppError('IDEMPOTENCY_KEY_REUSED');
   if (known !== 'started') return { ...known, headers: { ...known.headers, 'idempotency-replayed': 'true' } };
   const answer = await run().catch(async (error) => {
-    // After an internal error, the outcome is unknown. The key stays in use until the request must have ended.
+    // After an internal error, the outcome is unknown. The key stays in use until the request has certainly ended.
     if (error instanceof AppError && error.status < 500) {
       await store
         .abandon(scope, key)
@@ -28,10 +28,10 @@ export async function runOnce(
     }
     throw error;
   });
-  // The change was made. If this reported a failure, the caller would make the change again.
+  // The change has been made. If an error here failed the request, the caller would make the change again.
   await store
     .finish(scope, key, answer)
-    .catch((error) => log.warn({ err: error }, 'could not store the response of an idempotent request'));
+    .catch((error) => log.warn({ err: error }, 'could not store the response to an idempotent request'));
   return answer;
 }
 

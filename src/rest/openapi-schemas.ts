@@ -19,7 +19,7 @@ const SCALARS: Record<string, Json> = {
   JSON: {},
 };
 
-/** A GraphQL type's JSON schema, with values as REST spells them. Enums are added to `schemas` and referenced. */
+/** A GraphQL type's JSON schema, with values spelled as in REST. Enums are added to `schemas` and referenced. */
 export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
   return bareSchema(type.ofType, schemas);
@@ -58,13 +58,13 @@ export function header(description: string, options: { required?: boolean } = {}
 
 const PROBLEM_HEADERS: Record<number, Json> = {
   401: { 'WWW-Authenticate': header('Which credentials are accepted (RFC 6750).', { required: true }) },
-  429: { 'Retry-After': header('Seconds to wait.', { required: true }) },
+  429: { 'Retry-After': header('Seconds to wait before retrying.', { required: true }) },
 };
 
 /** Codes that only paid routes and `/graphql` return. */
 const OF_OTHER_DOORS = /^(PAYMENT|UPSTREAM|FACILITATOR|GRAPHQL)_/;
 
-/** The response for an error status, with every code for that status that a route can return. */
+/** The response for an error status, with every code that a route can return with that status. */
 export function problem(status: number): Json {
   const codes = Object.entries(ERRORS).filter(([code, error]) => error.status === status && !OF_OTHER_DOORS.test(code));
   return {

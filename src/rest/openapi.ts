@@ -49,7 +49,7 @@ export function createOpenApi(schema: GraphQLSchema): Json {
       title: 'Tollgate',
       version: VERSION,
       description:
-        'Manage a payment gateway in front of paid HTTP APIs: projects, endpoints, API keys, webhooks and connectors.',
+        'Manage a payment gateway in front of paid HTTP APIs: projects, endpoints, API keys, webhooks, and connectors.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],

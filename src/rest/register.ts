@@ -16,7 +16,7 @@ import { runRoute } from './run-route.ts';
 
 const OPENAPI_PATH = '/api/openapi.json';
 
-/** Serves the `/api` routes. Each runs the prepared document of its row. */
+/** Serves the `/api` routes. Each route runs the prepared document in its row. */
 export function registerRest(
   app: FastifyInstance,
   options: {
@@ -52,7 +52,7 @@ export function registerRest(
     app.route({
       method: route.method,
       url: route.path,
-      // Before the body is read, so callers without access can't make the server read one.
+      // Runs before the body is read, so callers without access can't make the server read a body.
       onRequest: admit,
       handler: async (request, reply) => {
         const key = request.headers['idempotency-key'];

@@ -28,7 +28,7 @@ export type RouteRequest = {
 };
 
 /**
- * Runs a route: its parameters and body become the variables of its document, and the result becomes the response.
+ * Runs a route: the request's parameters and body become the document's variables, and the result becomes the response.
  *
  * @throws AppError for the document's errors, `VALIDATION_FAILED` with pointers, or `NOT_FOUND`.
  */
@@ -129,13 +129,13 @@ export function typeAt(
     const named = type && getNamedType(type);
     type = named && 'getFields' in named ? named.getFields()[field]?.type : undefined;
   }
-  if (!type) throw new Error(`The document of the route has no variable ${[name, ...rest].join('.')}`);
+  if (!type) throw new Error(`The route's document has no variable ${[name, ...rest].join('.')}`);
   return type;
 }
 
 export function operationOf(document: DocumentNode) {
   const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  if (!operation) throw new Error('The document of the route has no operation');
+  if (!operation) throw new Error('The document has no operation');
   return operation;
 }
 

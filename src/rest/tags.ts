@@ -9,7 +9,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'connector-types': 'Connector types and their config fields.',
   webhooks: 'Your own servers, which receive events as signed requests.',
   deliveries: 'Deliveries of events to webhooks and connectors, with their attempts.',
-  replays: 'Jobs that resend all deliveries that match a filter.',
+  replays: 'Jobs that resend all deliveries matching a filter.',
   events: 'Everything that happened in a project.',
   payments: 'Payments that buyers sent with requests, and their outcomes.',
   customers: 'Wallets that have paid a project.',
@@ -18,7 +18,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'audit-log': 'Who changed what, and when.',
 };
 
-/** A route's tag: the resource after the project in its path. */
+/** A route's tag: the first resource in its path, after the project if there is one. */
 export function tagOf({ path }: Pick<RestRoute, 'path'>): string {
   return path.split('/').filter((part) => part && !part.startsWith(':') && part !== 'api')[
     path.includes(':projectId/') ? 1 : 0

@@ -61,7 +61,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   const expected = SCALARS[type.name];
   if (expected) return expected.accepts(value) ? value : refuse(expected.message);
   try {
-    // The type's own rule, so a value that passes here also passes in GraphQL.
+    // This is the type's own rule, so a value that passes here also passes in GraphQL.
     type.parseValue(value);
     return value;
   } catch (error) {
@@ -80,7 +80,7 @@ const SCALARS: Record<string, { accepts(value: unknown): boolean; message: strin
   },
 };
 
-/** Converts a result back into REST's spelling, guided by its type. Documents use no aliases. */
+/** Converts a result back into REST's spelling, guided by its type. It relies on documents without aliases. */
 export function fromResult(type: GraphQLOutputType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (isNonNullType(type)) return fromResult(type.ofType, value);

@@ -54,7 +54,7 @@ export type ApiRoleOptions = {
   rewriteUrl: (request: IncomingMessage) => string;
 };
 
-/** Adds what a process with the `api` role serves: GraphQL, REST and the console. */
+/** Adds what a process with the `api` role serves: GraphQL, REST, and the console. */
 export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRoleOptions): Promise<void> {
   const { config, log, db, bus, secretBox, metrics, onClose } = ground;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);

@@ -9,7 +9,7 @@ import type { Keyring } from '../secrets/keyring.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { Overrides } from './overrides.ts';
 
-/** Shared by all roles. A process opens it once, no matter which roles it has. */
+/** What all roles share. A process opens it once, no matter which roles it has. */
 export type Ground = {
   config: Config;
   log: Logger;

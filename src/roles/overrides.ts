@@ -4,8 +4,8 @@ import type { PaymentRails } from '../gateway/chain/rails.ts';
 import type { ResponsePacing } from '../gateway/upstream/response-pacing.ts';
 
 /**
- * For tests: replaces parts of the service that no configuration can change. Outside tests, only the development sandbox
- * sets one of them, `rails`.
+ * For tests: replaces parts of the service that no configuration can change. Outside tests, only the development
+ * sandbox sets an override, and only `rails`.
  */
 export type Overrides = {
   /** Loopback servers that replace vendors' hosts. Never read from stored configuration. */

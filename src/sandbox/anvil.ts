@@ -26,7 +26,7 @@ export function findAnvil(): string | undefined {
 
 /**
  * Runs a local Ethereum chain (https://getfoundry.sh/anvil) on its own port. It mines a block every second to keep its
- * clock running, and one per transaction so that nothing has to wait.
+ * clock running, and a block per transaction so that nothing has to wait.
  *
  * @throws Error if it doesn't start.
  */
@@ -57,8 +57,8 @@ export async function startAnvil(options: { binary: string; chainId: number; por
 }
 
 /**
- * Starts a program that ends with this process, no matter how this process ends: a shell waits for the end of its input,
- * which the operating system closes.
+ * Starts a program that ends with this process, no matter how this process ends. A shell waits for the end of its
+ * input, which the operating system closes when this process ends.
  */
 function spawnBound(program: string, args: string[]): ChildProcess {
   // Detached from the terminal, because Ctrl-C would end it before the service has stopped.

@@ -32,7 +32,7 @@ export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C
 
 /**
  * Makes an empty local chain look like the network it replaces. The dollar token has its real address, so prices, asset
- * checks and standard clients work without configuration.
+ * checks, and standard clients work without configuration.
  */
 export async function prepareChain({ network, transport }: { network: Network; transport: Transport }) {
   const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })

@@ -18,7 +18,7 @@ export type SandboxFile = {
   network: string;
   asset: string;
   rpcUrl: string;
-  /** Null if its port was in use. */
+  /** Null if the demo API's port was in use. */
   upstreamUrl: string | null;
   /** A buyer's wallet with test money. The key is worthless elsewhere. */
   wallet: { address: string; privateKey: string };
@@ -31,8 +31,8 @@ const DEMO_UPSTREAM_PORT = 4011;
 const DEMO_DOLLARS_ATOMIC = 1_000_000_000n;
 
 /**
- * Runs everything that payments need on this machine: a chain with dollars, a facilitator, an API to pay for, and a wallet
- * to pay from. Without the anvil binary it logs a warning and returns undefined.
+ * Runs locally everything that payments need: a chain with dollars, a facilitator, an API to pay for, and a wallet to
+ * pay from. Without the anvil binary, it logs a warning and returns undefined.
  */
 export async function startSandbox(options: {
   network: Network;
@@ -44,7 +44,7 @@ export async function startSandbox(options: {
   if (!binary) {
     log.warn(
       { platform: `${process.platform}-${process.arch}` },
-      'the sandbox is off because the package @foundry-rs/anvil is not installed for this platform. Payments go to the public test network',
+      'the sandbox is off because the package @foundry-rs/anvil is not installed for this platform; payments go to the public test network',
     );
     return undefined;
   }
@@ -56,7 +56,7 @@ export async function startSandbox(options: {
   try {
     return await run(binary);
   } catch (error) {
-    log.error({ err: error }, 'the sandbox did not start. Payments go to the public test network');
+    log.error({ err: error }, 'the sandbox did not start; payments go to the public test network');
     await stop();
     return undefined;
   }

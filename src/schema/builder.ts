@@ -46,9 +46,9 @@ export const builder = new SchemaBuilder<{
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
     mutationInputArgOptions: { description: 'The input of the mutation.' },
-    // A failed mutation must not hide the results of others in the same document.
+    // A failed mutation must not hide the results of other mutations in the same document.
     relayMutationFieldOptions: { nullable: true },
-    // An ID's prefix names its type, so GraphQL, REST, webhooks and logs use the same IDs.
+    // An ID's prefix names its type, so GraphQL, REST, webhooks, and logs use the same IDs.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
     nodeQueryOptions: {
@@ -70,7 +70,7 @@ export const builder = new SchemaBuilder<{
     onUnusedQuery: null,
   },
   complexity: {
-    // Only a field's cost. The limit for a document is in `graphql/limits.ts`.
+    // This is only the cost of a field. The limit for a document is in `graphql/limits.ts`.
     fieldComplexity: (args, _context, field) => costOfField(args, field),
   },
 });

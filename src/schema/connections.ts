@@ -17,7 +17,7 @@ export type PageWindow = { where: { id: { lt?: string; gt?: string } }; take: nu
 
 const NODE_PATHS = [['nodes'], ['edges', 'node']];
 
-/** The relations that a document selects on a connection's items, which load with the page. */
+/** The relations that a document selects on a connection's items. They are loaded with the page. */
 export function relationsOfNodes(request: { context: GraphQLContext; info: GraphQLResolveInfo }) {
   return queryFromInfo({ ...request, paths: NODE_PATHS });
 }
@@ -30,7 +30,7 @@ export type PageSlice = { after?: string; before?: string; take: number };
  * start after an item that was deleted.
  *
  * @param request the resolver's context and info. What the document selects on the items goes to `load`.
- * @throws AppError `VALIDATION_FAILED` for `first` with `last`, sizes outside 1 to 100, and invalid cursors.
+ * @throws AppError `VALIDATION_FAILED` for `first` together with `last`, sizes outside 1 to 100, and invalid cursors.
  */
 export async function resolvePage<T extends { id: string }>(
   type: IdType,

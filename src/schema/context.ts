@@ -10,10 +10,10 @@ export type GraphQLContext = {
   viewer: Viewer;
   services: Services;
   requestId: string;
-  /** Counts what is read ahead for the client. Only for transports that can stream. */
+  /** Counts what is read ahead for the client. Set only by transports that can stream. */
   backlog?: Backlog;
   /**
-   * Counts additional requests besides the one with the operation. Undefined if an operation is always one request.
+   * Counts requests in addition to the one that carries the operation. Undefined if an operation is always one request.
    *
    * @throws AppError `RATE_LIMITED`.
    */

@@ -9,7 +9,7 @@ const LIST_MULTIPLIER = 10;
 
 /**
  * One field's cost in points. Leaves are nearly free, objects cost one, and fields under a connection count once
- * for each item on the page, because otherwise `first` wouldn't count.
+ * for each item on the page, because otherwise `first` wouldn't affect the cost.
  */
 export function costOfField(
   args: Record<string, unknown>,

@@ -10,7 +10,7 @@ function parseDateTime(value: unknown): Date {
   const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
   // PostgreSQL has no year 0.
   if (!date || Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) {
-    throw new GraphQLError('Must be a time in ISO 8601 with an offset, for example, "2026-01-02T03:04:05Z".');
+    throw new GraphQLError('Must be an ISO 8601 time with an offset, for example, "2026-01-02T03:04:05Z".');
   }
   return date;
 }
@@ -71,7 +71,7 @@ export const EventTypeEnum = builder.enumType('EventType', {
 });
 
 export const EventTypeFilterEnum = builder.enumType('EventTypeFilter', {
-  description: 'An event type to subscribe to, or all of them.',
+  description: 'An event type to subscribe to, or all event types.',
   values: enumValues(EVENT_TYPE_FILTERS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
 });
 

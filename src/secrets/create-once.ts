@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 
 /**
  * Reads a small file, creating it first if it is missing. Processes that start at the same time all read the same
- * content, and never only part of it.
+ * complete content.
  *
- * @param path missing directories are created.
- * @param create returns the content. Its result may be discarded. Only the owner can read the file.
+ * @param path the file. Missing directories are created. Only the owner can read the file.
+ * @param create returns the content, which is discarded if another process creates the file first.
  */
 export async function readOrCreate(path: string, create: () => string | Promise<string>): Promise<string> {
   const existing = await readIfThere(path);
@@ -19,8 +19,8 @@ export async function readOrCreate(path: string, create: () => string | Promise<
   try {
     await file.writeFile(await create());
     await file.sync();
-    // A hard link never appears half written. Creating it fails if another process was faster; then that process's
-    // content is used.
+    // A hard link never appears half written. Creating it fails if another process was faster; in that case, that
+    // process's content is used.
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -14,11 +14,11 @@ type KeyringEntry = {
 };
 
 /**
- * A deployment's keys. `current` seals and hashes new data. All keys open old data.
+ * A deployment's keys. `current` seals and hashes new data. All keys can open old data.
  *
- * To replace a key without downtime, roll out each of these four steps to every process before the next: append the new key
- * (`old,new`), put it first (`new,old`), run `rotate-secrets`, and remove the old one once that command reports nothing
- * left, at least 24 hours after the second step.
+ * To replace a key without downtime, roll out each of these four steps to every process before the next: append the new
+ * key (`old,new`), put it first (`new,old`), run `rotate-secrets`, and remove the old key once that command reports
+ * that nothing is left, but at least 24 hours after the second step.
  */
 export type Keyring = { current: KeyringEntry; all: ReadonlyMap<string, KeyringEntry> };
 
@@ -27,7 +27,7 @@ const ID_PATTERN = /^[a-z0-9]{1,16}$/;
 const KEY_PATTERN = /^[A-Za-z0-9+/]{43}=?$/;
 
 /**
- * Reads `SECRET_KEYS`: `id:base64` of 32 bytes each, separated by commas, the current one first.
+ * Parses `SECRET_KEYS`: one `id:base64` entry of 32 bytes per key, separated by commas, with the current key first.
  *
  * @throws Error that names the invalid entry, but never its key.
  */

@@ -1,6 +1,6 @@
 import { MASK } from './mask.ts';
 
-// A first segment that is a plain word, such as `hooks`, `api` or `v1`. Keys and tokens look different.
+// A first segment that is a plain word, such as `hooks`, `api`, or `v1`. Keys and tokens look different.
 const PLAIN_WORD = /^(?=.{1,20}$)[a-z]+(?:[-_][a-z]+)*[0-9]{0,2}$/;
 const LETTERS = /^[A-Za-z]+(?:[-_][A-Za-z]+)*$/;
 const NAMED_VALUE = /^([^=]{1,24})=([^=].*)$/su;
@@ -8,11 +8,11 @@ const PARTS = /^([Hh][Tt][Tt][Pp][Ss]?:\/\/)([^/?#]*@)?([^/?#@]+)([^?#]*)(\?[^#]
 // URL parsers drop or translate these characters, so the URL parsed here would differ from the one that gets called.
 const DECEPTIVE = /[\0-\x20\\]/;
 
-// Shorter pieces would match innocent text, and are easy to guess anyway.
+// Shorter pieces would also match harmless text, and are easy to guess anyway.
 const MIN_HIDDEN_LENGTH = 6;
 const MIN_WORD_LENGTH = 16;
 
-/** The length of the shortest text that can contain a URL's hidden parts. */
+/** The length of the shortest text that can contain a hidden part of a URL. */
 export const SHORTEST_HIDDEN_PART = MIN_HIDDEN_LENGTH;
 
 export function isUrl(text: string): boolean {
@@ -20,12 +20,13 @@ export function isUrl(text: string): boolean {
 }
 
 /**
- * A URL that is safe to show to anyone who may know that it exists. Keeps the scheme, the host, the port, the first
- * path segment if it is a plain word, the number of segments, and the names of query parameters. Masks all other
- * segments, all values, the user name and password, and the fragment. Anything that isn't a URL is masked completely.
+ * The URL in a form that is safe to show to anyone who may know that it exists. Keeps the scheme, the host, the port,
+ * the first path segment if it is a plain word, the number of segments, and the names of query parameters. Masks all
+ * other segments, all values, the user name and password, and the fragment. Anything that isn't a URL is masked
+ * completely.
  *
- * Masking twice changes nothing. A migration applies the same rule in SQL to URLs that were stored before the rule
- * existed.
+ * Masking a masked URL changes nothing. A migration applies the same rule in SQL to URLs that were stored before the
+ * rule existed.
  */
 export function maskUrl(url: string): string {
   const parts = takeApart(url);
@@ -38,7 +39,7 @@ export function maskUrl(url: string): string {
 
 /**
  * The parts of a URL that the mask hides, as written and decoded, to search for in other text. Leaves out single words
- * and short pieces, because they also occur in innocent text.
+ * and short pieces, because they also occur in harmless text.
  */
 export function hiddenParts(url: string): string[] {
   const parts = takeApart(url);

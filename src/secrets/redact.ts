@@ -6,22 +6,24 @@ const MIN_LENGTH_TO_SHOW = 12;
 const MIN_BASE64_LENGTH = 6;
 const LONG_RUN = /[A-Za-z0-9]{16,}/g;
 
-/** How a secret is shown: the mask with its last four characters, or only the mask if the secret is too short. */
+/**
+ * How a secret is shown: the mask and the secret's last four characters, or only the mask if the secret is too short.
+ */
 export function redactSecret(value: string): string {
   const characters = [...value];
   return characters.length < MIN_LENGTH_TO_SHOW ? MASK : MASK + characters.slice(-SHOWN_CHARACTERS).join('');
 }
 
 /**
- * Masks every occurrence of the secrets in someone else's text, such as a vendor's response body: plain, URL-encoded,
- * JSON- and HTML-escaped, in base64 (even within a longer value, as in Basic authentication), and the revealing parts
- * of secrets that are URLs. Redact before you truncate a text, not after.
+ * Masks every occurrence of the secrets in someone else's text, such as a vendor's response body, whether they are
+ * plain, URL-encoded, JSON- or HTML-escaped, or in base64 (even within a longer value, as in Basic authentication).
+ * Also masks the revealing parts of secrets that are URLs. Redact text before you truncate it, not after.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
   return createScrubber(secrets)(text);
 }
 
-/** Like `scrub`, for many texts. Computes the spellings only once. */
+/** Like `scrub`, but for many texts: computes the spellings of the secrets only once. */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');

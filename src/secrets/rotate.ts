@@ -9,8 +9,8 @@ export type RotationReport = {
   /** Cells that no key in the keyring can open. They were left unchanged. */
   unreadable: { table: string; column: string; rowId: string }[];
   /**
-   * Secrets still under another key: those that are unreadable, changed during the run, or were written by a process
-   * without the new key. Run the command again.
+   * Secrets that are still under another key, because they are unreadable, changed during the run, or were written by a
+   * process without the new key. If there are any, run the command again.
    */
   remaining: number;
   /** Active API keys with a hash that was made with an older key. Each is rehashed on its next use. */
@@ -24,7 +24,7 @@ export type OlderSecrets = {
   rotatable: number;
   /** Sealed secrets under a key that isn't in the keyring. They can't be read. */
   lost: number;
-  /** Active API keys, hashed with an older key. */
+  /** Active API keys with a hash that was made with an older key. */
   apiKeys: number;
 };
 
@@ -37,11 +37,11 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
 ];
 
 /**
- * Seals every stored secret again under the current key while the service runs. You can stop it and run it again: it skips
- * rows that are already current. It leaves stored responses of idempotent requests alone, because they are deleted after 24
- * hours: keep the old key that long.
+ * Seals every stored secret again under the current key while the service runs. You can stop the rotation and run it
+ * again: it skips rows that are already current. It leaves the stored responses of idempotent requests alone, because
+ * they are deleted after 24 hours. Keep the old key for that long.
  *
- * @param batchSize rows read at once.
+ * @param batchSize the number of rows to read at once.
  */
 export async function rotateSecrets(options: {
   db: Pick<Database, 'pool'>;
@@ -90,7 +90,7 @@ export async function rotateSecrets(options: {
       report.unreadable.push({ table, column, rowId: id });
       return;
     }
-    // Only if the secret wasn't replaced in the meantime.
+    // Updates the row only if the secret wasn't replaced in the meantime.
     const { rowCount } = await db.pool.query(
       `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
       [resealed, id, sealed],
@@ -113,7 +113,7 @@ export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Key
   return { rotatable: older - lost, lost, apiKeys: await countOlderApiKeys(db, keyring) };
 }
 
-/** @param prefixes patterns for LIKE. */
+/** @param prefixes the prefixes, as patterns for LIKE. */
 async function countNotUnder(db: Pick<Database, 'pool'>, { table, column }: SealedColumn, prefixes: string[]) {
   return count(db, `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" NOT LIKE ALL ($1)`, prefixes);
 }

@@ -5,16 +5,16 @@ import type { Keyring } from './keyring.ts';
 export type SealContext = { table: string; column: string; rowId: string; projectId: string };
 
 export type SecretBox = {
-  /** Encrypts under the current key: `v1.<key id>.<iv>.<ciphertext>.<tag>`, the last three in base64url. */
+  /** Encrypts under the current key: `v1.<key id>.<iv>.<ciphertext>.<tag>`, with the last three parts in base64url. */
   seal(plaintext: string, context: SealContext): string;
   /**
-   * @throws Error if it was altered, moved, or sealed under a key that isn't in the keyring. The message contains no
-   * secret.
+   * @throws Error if the secret was altered, moved, or sealed under a key that isn't in the keyring. The message
+   * contains no secret.
    */
   open(sealed: string, context: SealContext): string;
-  /** The ID of the key that sealed it. @throws Error if it isn't a sealed secret. */
+  /** The ID of the key that sealed the secret. @throws Error if the text isn't a sealed secret. */
   keyIdOf(sealed: string): string;
-  /** Whether it is sealed under the current key and needs no rotation. */
+  /** Whether the secret is sealed under the current key and needs no rotation. */
   isCurrent(sealed: string): boolean;
 };
 
@@ -74,7 +74,7 @@ function parse(sealed: string, context?: SealContext) {
   return { keyId, iv, ciphertext, tag };
 }
 
-/** A JSON array of strings is unambiguous: no two cells share it, no matter what their names contain. */
+/** A JSON array of strings is unambiguous: no two cells share one, no matter what their names contain. */
 function associatedData(keyId: string, { table, column, rowId, projectId }: SealContext): Buffer {
   return Buffer.from(JSON.stringify([VERSION, keyId, table, column, projectId, rowId]), 'utf8');
 }

@@ -24,7 +24,7 @@ const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampler>> = {
 };
 const DEFAULT_SAMPLER = 'parentbased_always_on';
 
-/** Registers the SDK with the API. The exporter reads its URL, headers and timeouts from the environment. */
+/** Registers the SDK with the API. The exporter reads its URL, headers, and timeouts from the environment. */
 export function startSdk(env: NodeJS.ProcessEnv): () => Promise<void> {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({

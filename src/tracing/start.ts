@@ -6,7 +6,7 @@ export type Tracing = {
 };
 
 /**
- * Starts recording traces if the standard OpenTelemetry variables configure a collector. Otherwise the SDK isn't even
+ * Starts recording traces if the standard OpenTelemetry variables configure a collector. Otherwise, the SDK isn't even
  * loaded.
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */

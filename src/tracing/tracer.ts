@@ -26,7 +26,7 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
 let isOn = false;
 
-/** Whether spans are recorded. If not, the functions below only run their callbacks. */
+/** Sets whether spans are recorded. If not, the functions below only run their callbacks. */
 export function setTracing(on: boolean): void {
   isOn = on;
 }
@@ -42,7 +42,7 @@ export async function inSpan<T>(name: string, describe: () => SpanOptions, run: 
   try {
     return await context.with(within, run);
   } catch (error) {
-    // Only the class: messages may contain data that doesn't belong in telemetry.
+    // Only the class, because messages may contain data that doesn't belong in telemetry.
     span.setAttribute('error.type', error instanceof Error ? error.name : typeof error);
     span.setStatus({ code: SpanStatusCode.ERROR });
     throw error;
@@ -83,7 +83,7 @@ export function currentTraceparent(): string | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** The same as a header. Empty outside spans. */
+/** The current span's `traceparent` as a header. Empty outside spans. */
 export function traceHeaders(): { traceparent?: string } {
   const traceparent = currentTraceparent();
   return traceparent === undefined ? {} : { traceparent };

@@ -48,7 +48,7 @@ describe('the link to the console in a message', () => {
 
   test.skipIf(!executablePath)('starts with PUBLIC_URL and opens the event that the message is about', async () => {
     const port = await freePort();
-    // Differs from the address that the process listens on.
+    // Differs from the address that the process listens on, so the test can tell which one the link uses.
     const publicUrl = `http://localhost:${port}`;
     const app = await start({ env: { PORT: String(port), PUBLIC_URL: `${publicUrl}/` } });
     try {

@@ -16,7 +16,7 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-test('a new user with a token creates a webhook, receives a signed event and finds it in the history', async () => {
+test('a new user with a token creates a webhook, receives a signed event, and finds it in the history', async () => {
   const alice = await app.user('alice');
   const project = await alice.rest<{ id: string }>('POST', '/api/projects', {
     name: 'Shop',

@@ -13,7 +13,7 @@ test('URLs are masked, and undefined values are left out', () => {
   });
 });
 
-test('every value of a new resource counts as a change, and for an existing one, only values that differ', () => {
+test('for a new resource, every value counts as a change; for an existing one, only values that differ do', () => {
   expect(changesBetween(undefined, { name: 'Shop', gatewayHost: null })).toEqual({ changes: { name: 'Shop' } });
   const before = { name: 'Shop', gatewayHost: 'a.example', eventTypes: ['*'] };
   expect(changesBetween(before, { name: 'Shop', gatewayHost: null, eventTypes: ['*'] })).toEqual({

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-test('an API key cannot read or change another project, and naming that project does not change its own', async () => {
+test('an API key cannot read or change another project, and such a request leaves its own project unchanged', async () => {
   const own = await createProject(alice, { name: 'Own' });
   const other = await createProject(alice, { name: 'Other' });
   const key = app.caller((await createKey(alice, own.base)).key);

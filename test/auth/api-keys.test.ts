@@ -10,7 +10,7 @@ const NEW = `new:${randomBytes(32).toString('base64')}`;
 
 describe('an API key', () => {
   test.each(['LIVE', 'TEST'] as const)(
-    'for the %s environment has its prefix, a fixed length and a correct checksum',
+    'for the %s environment has its prefix, a fixed length, and a correct checksum',
     (environment) => {
       for (let index = 0; index < 1000; index++) {
         const key = newApiKey(environment);
@@ -30,7 +30,7 @@ describe('an API key', () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newApiKey('LIVE'))).size).toBe(10_000);
   });
 
-  test('with one character changed, two swapped, or the other prefix is rejected', () => {
+  test('with one changed character, two swapped characters, or the other prefix is rejected', () => {
     const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
     fc.assert(
       fc.property(fc.integer({ min: 8, max: 56 }), fc.constantFrom(...alphabet), (at, character) => {

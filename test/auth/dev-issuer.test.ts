@@ -22,7 +22,7 @@ async function verify(token: string, now: () => number = Date.now): Promise<Toke
 }
 
 describe('the dev issuer', () => {
-  test('signs tokens with the requested tier and rate that the regular verifier accepts', async () => {
+  test('signs tokens that have the requested tier and rate and that the regular verifier accepts', async () => {
     const issuer = await openDevIssuer({ dataDir });
     const token = await issuer.sign({
       subject: 'alice',

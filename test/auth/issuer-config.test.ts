@@ -29,22 +29,26 @@ describe('AUTH_ISSUERS', () => {
   test.each([
     ['invalid JSON', '{', /^Must be valid JSON: /],
     ['an object', '{}', 'Must be a list of issuers.'],
-    ['no issuer', [{ ...GOOD, issuer: undefined }], '[0].issuer: Must be a string.'],
+    ['a missing issuer', [{ ...GOOD, issuer: undefined }], '[0].issuer: Must be a string.'],
     ['an empty issuer', [{ ...GOOD, issuer: '' }], "[0].issuer: Can't be empty."],
-    ['no jwksUri', [{ ...GOOD, jwksUri: undefined }], '[0].jwksUri: Must be the http(s) URL of a JSON Web Key Set.'],
+    [
+      'a missing jwksUri',
+      [{ ...GOOD, jwksUri: undefined }],
+      '[0].jwksUri: Must be the http(s) URL of a JSON Web Key Set.',
+    ],
     ['a file', [{ ...GOOD, jwksUri: 'file:///etc/passwd' }], /^\[0\]\.jwksUri: Must be the http/],
-    ['neither audience nor claims', [GOOD, { ...GOOD, audience: undefined }], /\[1\]: Requires `audience`/],
+    ['an issuer with no audience or claims', [GOOD, { ...GOOD, audience: undefined }], /\[1\]: Requires `audience`/],
     ['an empty audience', [{ ...GOOD, audience: '' }], /\[0\]\.audience: /],
     ['an empty list of audiences', [{ ...GOOD, audience: [] }], /\[0\]\.audience: /],
     ['empty claims', [{ ...GOOD, audience: undefined, requiredClaims: {} }], /\[0\]: Requires `audience`/],
     ['a claim without accepted values', [{ ...GOOD, requiredClaims: { azp: [] } }], /\[0\]\.requiredClaims\.azp: /],
     ['a shared-secret algorithm', [{ ...GOOD, algorithms: ['HS256'] }], /\[0\]\.algorithms\[0\]: Must be one of RS256/],
     ['the algorithm none', [{ ...GOOD, algorithms: ['none'] }], /\[0\]\.algorithms\[0\]/],
-    ['no algorithm', [{ ...GOOD, algorithms: [] }], "[0].algorithms: Can't be empty."],
+    ['an empty list of algorithms', [{ ...GOOD, algorithms: [] }], "[0].algorithms: Can't be empty."],
     ['an unknown field', [{ ...GOOD, audiences: 'x' }], /"audiences"/],
     ['inline keys', [{ ...GOOD, jwks: { keys: [] } }], /"jwks"/],
-    ['an issuer twice', [GOOD, GOOD], 'Must not list an issuer twice.'],
-  ])('%s is rejected with a message that says where it is', (_what, value, message) => {
+    ['an issuer that is listed twice', [GOOD, GOOD], 'Must not list an issuer twice.'],
+  ])('%s is rejected with a message that says where the error is', (_what, value, message) => {
     expect(() => parseAuthIssuers(typeof value === 'string' ? value : JSON.stringify(value))).toThrow(message);
   });
 });

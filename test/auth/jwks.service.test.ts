@@ -50,7 +50,7 @@ describe('the keys of an issuer', () => {
     expect(fetches()).toBe(1);
   });
 
-  test('are fetched once when many tokens arrive before startup has fetched them', async () => {
+  test('are fetched only once, even if many tokens arrive before startup has fetched them', async () => {
     await Promise.all(Array.from({ length: 50 }, () => verify(first)));
     expect(fetches()).toBe(1);
   });
@@ -65,7 +65,7 @@ describe('the keys of an issuer', () => {
     await expect(verify(first)).rejects.toThrow('does not match any key of its issuer');
   });
 
-  test('are fetched once in five seconds for two hundred unknown key ids', async () => {
+  test('are fetched only once in five seconds, even for two hundred unknown key IDs', async () => {
     await verifier.start();
     time += 5 * SECOND;
     const unknown = (count: number) =>
@@ -101,7 +101,7 @@ describe('the keys of an issuer', () => {
 });
 
 describe('while the issuer is down', () => {
-  test('valid tokens are accepted for an hour, with at most one fetch in five seconds', async () => {
+  test('valid tokens are accepted for an hour, with at most one fetch every five seconds', async () => {
     await verifier.start();
     provider.fail();
     for (let minute = 0; minute < 60; minute++) {
@@ -113,7 +113,7 @@ describe('while the issuer is down', () => {
     }
   });
 
-  test('its keys are used for at most 24 hours, and again once it is back', async () => {
+  test('its keys are used for at most 24 hours, and are used again once it is back', async () => {
     await verifier.start();
     provider.fail();
     time += 24 * HOUR;
@@ -176,7 +176,7 @@ describe('while the issuer is down', () => {
   });
 });
 
-test('an issuer that is down does not affect another one', async () => {
+test('an issuer that is down does not affect other issuers', async () => {
   const other = await startIdentityProvider();
   other.config.issuer = 'https://other.example';
   other.fail();

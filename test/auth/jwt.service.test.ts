@@ -168,12 +168,12 @@ describe('a forged token is rejected', () => {
     expect(error).toMatchObject({ code: 'UNAUTHENTICATED', status: 401, message: expect.stringMatching(detail) });
   });
 
-  test("and none of them causes a request to the attacker's server", async () => {
+  test("without causing a request to the attacker's server", async () => {
     for (const [, token] of FORGED) await verifier.verify(token()).catch(() => {});
     expect(attackerServer.receiver.requests).toEqual([]);
   });
 
-  test('and the challenge says why, in characters that RFC 6750 allows', async () => {
+  test('with a challenge that says why, in characters that RFC 6750 allows', async () => {
     for (const [, token] of FORGED) {
       const error = (await verifier.verify(token()).catch((reason: unknown) => reason)) as AppError;
       expect(error.headers['www-authenticate']).toMatch(
@@ -194,7 +194,7 @@ describe('an issuer without an audience', () => {
     return verifierOfIt.verify(signed({ aud: undefined, ...changes }));
   };
 
-  test('is accepted only with its required claims', async () => {
+  test('has its tokens accepted only with its required claims', async () => {
     expect((await verify({ token_use: 'access', client_id: 'app-2' })).subject).toBe('alice');
     await expect(verify({ token_use: 'id', client_id: 'app-1' })).rejects.toThrow('The token’s token_use claim');
     await expect(verify({ token_use: 'access', client_id: 'app-3' })).rejects.toThrow('The token’s client_id claim');

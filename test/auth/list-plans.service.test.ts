@@ -65,7 +65,7 @@ async function stranger(index: number): Promise<[projectId: string, userId: stri
   return [projectId, userId];
 }
 
-/** Creates `count` rows of every listable type. Child rows belong to the last parent. Returns each type's last id. */
+/** Creates `count` rows of every listable type. Child rows belong to the last parent. Returns each type's last ID. */
 async function fill(projectId: string, userId: string, count: number): Promise<Record<string, string>> {
   const last: Record<string, string> = {};
   const insert = async (type: IdType, columns: string, values: string) => {
@@ -143,7 +143,7 @@ async function statementsOf(work: () => Promise<void>): Promise<Statement[]> {
   return sent;
 }
 
-/** The index entries and rows that a statement reads, whether or not it returns them. */
+/** The index entries and rows that a statement reads, including those that it doesn't return. */
 async function rowsReadBy({ text, values }: Statement): Promise<number> {
   const { rows } = await sql.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
   const count = (plan: Plan): number =>
@@ -190,7 +190,7 @@ describe.each(['a person', 'an API key'])('for %s', (who) => {
     ['pending and running', 'status: [PENDING, RUNNING]'],
     ['failed', 'status: [FAILED]'],
     ['recent', `since: "${new Date(Date.now() + 2 * 3_600_000).toISOString()}"`],
-  ])('a list of %s deliveries reads nothing else of the history', async (_, filter) => {
+  ])('a list of %s deliveries reads no other part of the history', async (_, filter) => {
     const sent = await statementsOf(async () => {
       const list = `deliveries(first: 20, filter: { ${filter} }) { edges { cursor } }`;
       const { errors } = await callers[who]!.graphql(`{ ${PLACES.Project!(list)} }`);

@@ -161,7 +161,7 @@ describe('a token', () => {
     expect(two.userId).not.toBe(one.userId);
   });
 
-  test('from a trusted issuer sets tier and rate, which stay when later tokens have neither', async () => {
+  test('from a trusted issuer sets the tier and the rate, which stay in effect when later tokens have neither', async () => {
     const subject = newSubject();
     const trusting = createAuthenticator({ db, verifier: trustingVerifier(), keyring, log });
     const claims = { tier: 'enterprise', rpm: 5000 };
@@ -206,7 +206,7 @@ describe('an API key', () => {
     );
   });
 
-  test('with a wrong checksum is rejected without a database query, ten thousand times', async () => {
+  test('with a wrong checksum is rejected without a database query, in each of ten thousand guesses', async () => {
     const { key } = await mintApiKey();
     queryCount = 0;
     for (let index = 0; index < 10_000; index++) {

@@ -51,7 +51,7 @@ test('a connection that falls silent is replaced, and listeners check for what t
   await proxy.close();
 });
 
-test('a notification of an earlier version, without a turn, is passed on', async () => {
+test('a notification from an earlier version, which has no turn, is passed on', async () => {
   const { bus, turns } = await listen();
   await pool.query(`SELECT pg_notify('tollgate', E'other\\nnews')`);
   await expect.poll(() => turns).toEqual([undefined]);

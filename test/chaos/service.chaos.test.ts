@@ -17,7 +17,7 @@ async function runChaos(...args: string[]): Promise<{ code: number; output: stri
   return { code, output };
 }
 
-/** The number in the line of this name. */
+/** Returns the number in the line with this name. */
 const numberOf = (output: string, name: string) =>
   Number(
     output
@@ -26,7 +26,7 @@ const numberOf = (output: string, name: string) =>
       ?.replaceAll(/\D/g, ''),
   );
 
-test('no event is lost or stuck when workers, servers and the database are killed', async () => {
+test('no event is lost or stuck when workers, servers, and the database are killed', async () => {
   // This seed breaks each kind of process more than once. A process that is still starting is left alone.
   const { code, output } = await runChaos('--events', '600', '--break-every', '75', '--seed', '42');
   expect(code, output).toBe(0);
@@ -39,7 +39,7 @@ test('no event is lost or stuck when workers, servers and the database are kille
 test('workers that are stopped by SIGTERM under load lose nothing and send nothing twice', async () => {
   const { code, output } = await runChaos('--sigterm', '4', '--seed', '3');
   expect(code, output).toBe(0);
-  expect(output).toContain('ended 4 workers by SIGTERM under load, 0 of them uncleanly');
+  expect(output).toContain('ended 4 workers with SIGTERM under load, 0 of them uncleanly');
   expect(numberOf(output, 'received')).toBe(2 * numberOf(output, 'events in'));
   expect(numberOf(output, 'duplicates')).toBe(0);
 }, 240_000);

@@ -9,7 +9,7 @@ let user: TestUser;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  // Retries don't come in between, however slow the machine is.
+  // So long that no retry interferes with a test, however slow the machine is.
   app = await startTestApp({ delivery: { retryScheduleSeconds: [3600] } });
   user = await app.user('alice');
 });
@@ -41,7 +41,7 @@ describe('trigger', () => {
     expect(stdout).toMatch(/PENDING +400 .*http_status .*next attempt at \d\d:\d\d:\d\d/);
   });
 
-  test('lists the event types for an unknown one, and reports when no webhook is active', async () => {
+  test('lists the valid event types if the given one is unknown, and reports when no webhook is active', async () => {
     const project = await createProject(user);
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
     expect(await runCli(['trigger', 'payment.made'], here)).toMatchObject({
@@ -57,7 +57,7 @@ describe('trigger', () => {
 });
 
 describe('deliveries', () => {
-  test('tail shows past and then new deliveries, filtered by status and event type', async () => {
+  test('tail shows past deliveries and then new ones, filtered by status and event type', async () => {
     await using receiver = await startReceiver();
     const { base } = await projectFor(receiver.url);
     await createEndpoint(user, base);
@@ -96,7 +96,7 @@ describe('deliveries', () => {
     expect(after.attempts.map(({ statusCode }: { statusCode: number }) => statusCode)).toEqual([422, 204]);
   });
 
-  test('show exits with 4 for an id that does not exist or is not a delivery', async () => {
+  test('show exits with 4 for an ID that does not exist or does not belong to a delivery', async () => {
     const { id } = await projectFor('https://hooks.example.com/');
     for (const wrong of [id, 'dlv_01jc9x2v5qe3w8k4m6n7p9r0st', 'nonsense']) {
       expect(await runCli(['deliveries', 'show', wrong], env)).toMatchObject({ code: 4, stdout: '' });

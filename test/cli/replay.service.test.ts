@@ -52,7 +52,7 @@ test('replay --help lists the statuses that can be replayed', async () => {
   expect(text).toContain('pending, succeeded, failed, skipped');
 });
 
-test('replay counts the deliveries, asks for confirmation, and sends them after a yes', async () => {
+test('replay counts the deliveries, asks for confirmation, and sends them if the user confirms', async () => {
   await failedDeliveries(3);
   const cli = startCli(['replay', '--since', '1h', '--event-type', 'endpoint.created'], env, 'y\n');
   const { code, stdout, stderr } = await cli.ended;
@@ -64,7 +64,7 @@ test('replay counts the deliveries, asks for confirmation, and sends them after 
   await receiver.waitFor(3);
 });
 
-test('replay sends nothing after a no, or without an interactive terminal', async () => {
+test('replay sends nothing if the user declines or the terminal is not interactive', async () => {
   await failedDeliveries(1);
   for (const input of ['n\n', '\n', undefined]) {
     expect(await runCli(['replay'], env, input)).toMatchObject({
@@ -106,7 +106,7 @@ test('replay shows its progress, and Ctrl-C cancels it', async () => {
   expect(rows).toEqual([{ status: 'CANCELLED' }]);
 });
 
-test('replay exits with 1 when someone else cancels it, and reports that as JSON', async () => {
+test('replay exits with 1 when someone else cancels it, and reports the cancellation as JSON', async () => {
   await failedDeliveries(3);
   const cli = startCli(['replay', '--yes', '--json', '--max-per-second', '1'], env);
   const [, id] = await cli.waitFor(/Started (rpl_\w+)\./);

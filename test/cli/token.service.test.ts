@@ -48,9 +48,9 @@ test('token accepts a rate for enterprise users', async () => {
 
 test.each([
   [['--tier', 'gold'], 'Use one of starter, pro, business, enterprise.'],
-  [['--tier', 'pro', '--requests-per-minute', '5'], 'enterprise tier only'],
+  [['--tier', 'pro', '--requests-per-minute', '5'], 'only to the enterprise tier'],
   [['--requests-per-minute', '0'], '1 to 1000000, or unlimited'],
-  [['--expires', '8'], 'such as 90s, 30m, 8h or 7d'],
+  [['--expires', '8'], 'such as 90s, 30m, 8h, or 7d'],
   [['--expires', '367d'], 'at most 366d'],
   [['--sub', ''], '--sub must be 1 to 255'],
   [['--name', 'x'], "unknown option '--name'"],

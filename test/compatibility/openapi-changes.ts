@@ -2,9 +2,9 @@
 type Json = { [key: string]: unknown };
 
 /**
- * Lists the changes between two OpenAPI documents that break existing clients: removed or changed operations, responses
- * and response fields, and parameters and request fields that are newly required or no longer accepted. Each line names
- * the place.
+ * Lists the changes between two OpenAPI documents that break existing clients: removed or changed operations,
+ * responses, and response fields, as well as parameters and request fields that are newly required or no longer
+ * accepted. Each line names the place.
  */
 export function breakingChanges(before: Json, after: Json): string[] {
   const changes: string[] = [];

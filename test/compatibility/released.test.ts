@@ -109,7 +109,7 @@ describe('the comparison reports', () => {
     expect(breakingChanges(JSON.parse(released.openapi), changed)).toContain(message);
   });
 
-  test('no break when fields, paths and responses are only added', () => {
+  test('no breaking change when fields, paths, and responses are only added', () => {
     const changed = JSON.parse(released.openapi);
     put(changed, ['paths', '/api/new'], { get: { responses: {} } });
     put(changed, [...body, 'properties', 'note'], { type: 'string' });

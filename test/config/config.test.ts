@@ -108,7 +108,7 @@ describe('a variable', () => {
     for (const problem of problems) expect(problem).toMatch(new RegExp(`^${name}: .`));
   });
 
-  test('that is invalid is reported together with all other invalid ones', () => {
+  test('that is invalid is reported together with all other invalid variables', () => {
     const named = problemsOf({ PORT: 'x', LOG_LEVEL: 'x', ROLES: 'x' }).map((problem) => problem.split(':')[0]);
     expect(named).toEqual(['PORT', 'ROLES', 'LOG_LEVEL']);
     const more = problemsOf({ EGRESS_ALLOW: 'x', AUTH_ISSUERS: 'x', SECRET_KEYS: 'x' });
@@ -119,7 +119,7 @@ describe('a variable', () => {
     ]);
   });
 
-  test('is reported once, whether it is malformed, contradictory or unsafe', () => {
+  test('is reported once, whether it is malformed, contradictory, or unsafe', () => {
     const wrong = {
       ...{ PORT: 'abc', ROLES: 'foo', DATABASE_POOL_SIZE: '1', NETWORK: 'x', AUTH_ISSUERS: '{' },
       ...{
@@ -148,7 +148,7 @@ describe('a variable', () => {
     expect(problemsOf(key)).toEqual(['FACILITATOR_KEY_SECRET: must be an Ed25519 key in base64, or an EC key in PEM']);
   });
 
-  test.each(Object.entries(VARIABLES))('%s has a help text', (_name, { help }) => {
+  test.each(Object.entries(VARIABLES))('%s has help text', (_name, { help }) => {
     expect(help).toMatch(/^\S.*\.$/s);
   });
 });
@@ -168,14 +168,14 @@ describe('production', () => {
     ['with the dev issuer', issuer({ issuer: 'https://dev.tollgate.invalid' }), 'AUTH_ISSUERS'],
     ['without a network', { NETWORK: undefined }, 'NETWORK'],
     ['without a facilitator', { FACILITATOR_URL: undefined }, 'FACILITATOR_URL'],
-    ['with a facilitator over plain http', { FACILITATOR_URL: 'http://facilitator.example.com' }, 'FACILITATOR_URL'],
+    ['with a facilitator over plain HTTP', { FACILITATOR_URL: 'http://facilitator.example.com' }, 'FACILITATOR_URL'],
     ['with a facilitator on this machine', { FACILITATOR_URL: 'https://127.0.0.1:4022' }, 'FACILITATOR_URL'],
     ['with a node on this machine', { RPC_URL: 'http://127.0.0.1:8545' }, 'RPC_URL'],
     ['with the sandbox', { SANDBOX: 'on' }, 'SANDBOX'],
-    ['with loopback opened', { EGRESS_ALLOW: '127.0.0.1/32:4010' }, 'EGRESS_ALLOW'],
-    ['with IPv6 loopback opened', { EGRESS_ALLOW: '[::1]/128:*' }, 'EGRESS_ALLOW'],
-    ['with everything opened', { EGRESS_ALLOW: '0.0.0.0/0:*' }, 'EGRESS_ALLOW'],
-    ['with a private network opened', { EGRESS_ALLOW: '10.0.0.0/8:*' }, 'EGRESS_ALLOW'],
+    ['with requests to loopback allowed', { EGRESS_ALLOW: '127.0.0.1/32:4010' }, 'EGRESS_ALLOW'],
+    ['with requests to IPv6 loopback allowed', { EGRESS_ALLOW: '[::1]/128:*' }, 'EGRESS_ALLOW'],
+    ['with requests to any address allowed', { EGRESS_ALLOW: '0.0.0.0/0:*' }, 'EGRESS_ALLOW'],
+    ['with requests to a private network allowed', { EGRESS_ALLOW: '10.0.0.0/8:*' }, 'EGRESS_ALLOW'],
     ['with an issuer that names no audience', issuer({ audience: undefined }), 'AUTH_ISSUERS'],
     ['with an issuer that signs with a shared secret', issuer({ algorithms: ['HS256'] }), 'AUTH_ISSUERS'],
     ['with an issuer that does not sign', issuer({ algorithms: ['none'] }), 'AUTH_ISSUERS'],
@@ -209,7 +209,7 @@ describe('production', () => {
     expect(problemsOf({ ...PRODUCTION, ROLES: 'api', NETWORK: undefined, FACILITATOR_URL: undefined })).toEqual([]);
   });
 
-  test('can allow public addresses without https', () => {
+  test('can allow plain HTTP to a public address', () => {
     expect(problemsOf({ ...PRODUCTION, EGRESS_ALLOW: '93.184.216.34/32:8080' })).toEqual([]);
   });
 });

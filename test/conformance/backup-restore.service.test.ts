@@ -22,7 +22,7 @@ if (!programs) {
 }
 const [backUp, restore] = codeBlocks(section(await readPage('docs/operations.md'), '## Backup and restore'), 'bash');
 
-/** The next attempt comes after the backup. */
+/** Delays the next attempt until after the backup. */
 const delivery = { retryScheduleSeconds: [8] };
 
 describe.skipIf(!programs)('a backup restored to another server with the commands in docs/operations.md', () => {
@@ -42,7 +42,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
 
   beforeAll(async () => {
     servers = await Promise.all([startInstalledPostgres(programs!), startInstalledPostgres(programs!)]);
-    // A server that has run for a long time has much higher transaction ids than a new one.
+    // A server that has run for a long time has much higher transaction IDs than a new one.
     await withDatabase(servers[0]!.url, (sql) =>
       sql.query('DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$'),
     );
@@ -115,7 +115,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     ).toMatchObject({ id });
   });
 
-  test('lets live clients continue from their cursors, and new ids sort after the old ones', async () => {
+  test('lets live clients continue from their cursors, and new IDs sort after the old ones', async () => {
     const live = await subscribe(key, after!.url, seen.cursor);
     const { id } = await createEndpoint(after!.caller(key), project.base);
     const items: EventItem[] = [];

@@ -54,7 +54,7 @@ beforeAll(async () => {
     answers.push({ where, text, showsOnce: SHOW_ONCE.test(where) });
     return response;
   };
-  // Without the service's log redaction, because nothing should depend on it.
+  // Logs without the service's redaction, because nothing should depend on it.
   const log = pino(
     { level: 'trace' },
     { write: (text) => void logLines.push({ where: `the log: ${text.slice(0, 200)}`, text }) },
@@ -185,7 +185,7 @@ describe('the service receives secrets', () => {
     },
   );
 
-  test('as signing secrets and API keys: created, used, rotated and rejected', async () => {
+  test('as signing secrets and API keys: created, used, rotated, and rejected', async () => {
     const { user, base } = stage;
     const headers = { 'idempotency-key': 'webhook-1' };
     const hook = { url: `${receiver.url}/hook`, eventTypes: ['*'] };
@@ -228,7 +228,7 @@ describe('the service receives secrets', () => {
 });
 
 const careless = createCarelessVendor((call, body) =>
-  outside.push({ where: `an answer to ${call.url.host}`, text: body }),
+  outside.push({ where: `a response from ${call.url.host}`, text: body }),
 );
 
 /** Waits until no delivery is due or in progress. */
@@ -365,7 +365,7 @@ describe('afterward', () => {
       'API key, LIVE',
       'API key, TEST',
       'signing secret 1',
-      // Shown again by the retry.
+      // The retry shows it again.
       'signing secret 1',
       'signing secret 1 after a change',
       'signing secret 2',

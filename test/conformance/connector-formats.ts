@@ -74,7 +74,7 @@ const discord: FormatCheck = (request) => {
   }
 };
 
-/** https://core.telegram.org/bots/api#html-style: Telegram finds no links, mentions or commands inside `<code>`. */
+/** https://core.telegram.org/bots/api#html-style: Telegram finds no links, mentions, or commands inside `<code>`. */
 const telegram: FormatCheck = (request) => {
   const { text, parse_mode: mode, link_preview_options: preview } = json(request);
   expect([mode, preview]).toEqual(['HTML', { is_disabled: true }]);
@@ -111,7 +111,7 @@ const resend: FormatCheck = (request) => {
   for (const { name, value } of tags) expect(`${name}${value}`).toMatch(/^[\w-]{1,256}$/);
 };
 
-/** Rich text doesn't interpret Markdown, and blocks that do contain only our own text. A flow accepts 28 KB. */
+/** Rich text doesn't interpret Markdown, and the blocks that interpret it have only our text. A flow accepts 28 KB. */
 const teams: FormatCheck = (request) => {
   const body = json(request);
   const card = body.attachments?.[0].content ?? body;
@@ -133,7 +133,7 @@ const twilio: FormatCheck = (request) => {
   const form = new URLSearchParams(request.body);
   expect([...form.keys()].toSorted()).toEqual(['Body', 'From', 'To', 'ValidityPeriod']);
   const body = form.get('Body') ?? '';
-  // One character outside of this alphabet would more than double the price.
+  // A single character outside this alphabet would more than double the price.
   expect(body).toMatch(/^[\n\x20-\x5f\x61-\x7e]+$/);
   expect(gsmLength(body)).toBeLessThanOrEqual(160);
 };
@@ -293,7 +293,7 @@ const linear: FormatCheck = (request) => {
   const lines = description.split('\n').filter((line: string) => line !== '');
   for (const line of lines) {
     expect(line).toMatch(
-      /^- \*\*[A-Z][\w() ]*:\*\* `[^`]+`$|^This is today's first failure [\w ,.']+$|^\[Open the event\]\(<https:\/\/console\.example\/[^<>]*>\)$/,
+      /^- \*\*[A-Z][\w() ]*:\*\* `[^`]+`$|^This is the day's first failure [\w ,.']+$|^\[Open the event\]\(<https:\/\/console\.example\/[^<>]*>\)$/,
     );
   }
 };

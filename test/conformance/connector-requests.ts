@@ -18,7 +18,7 @@ export type ReadBody = {
 };
 
 const BODY_TYPES = ['application/json', 'application/x-ndjson', 'application/x-www-form-urlencoded'];
-// Set by the HTTP client, or valid for one connection only (RFC 9110 §7.6.1).
+// Headers that the HTTP client sets, or that are valid for only one connection (RFC 9110 §7.6.1).
 const FORBIDDEN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'];
 
 /** Checks that any HTTP client could send the request to the vendor, and that it doesn't leak its credential. */

@@ -93,7 +93,7 @@ export const SUMMING_CATEGORIES: ReadonlySet<string> = new Set(['Analytics', 'Da
 export const SECRET_IN_URL: ReadonlySet<string> = new Set([
   ...['slack', 'discord', 'teams', 'telegram', 'zapier', 'n8n', 'make', 'ga4'],
 ]);
-/** Types that look things up at the vendor before a retry, or before a retry of an attempt that may have arrived. */
+/** Types that ask the vendor what has arrived: before every retry, or only before a retry of an ambiguous attempt. */
 export const LOOKS_BEFORE_LATER_TRY: ReadonlySet<string> = new Set(['google-sheets']);
 export const LOOKS_AFTER_AMBIGUOUS_TRY: ReadonlySet<string> = new Set(['google-sheets', 'twilio']);
 

@@ -34,7 +34,7 @@ const PAGE = '<!doctype html><title>Error</title>';
 const BODIES = { page: PAGE, json: '{}', nothing: '' } as const;
 type BodyKind = keyof typeof BODIES;
 
-/** Where vendors use a status differently: by status, in all steps or one, for any body or a specific one. */
+/** A status that a vendor uses differently, in every step or only in `step`, with any body or only with `body`. */
 type Exception = { status: number; kind: Outcome['kind']; step?: string; body?: BodyKind };
 const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   discord: [
@@ -51,7 +51,7 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
     { status: 504, kind: 'next', step: 'send' },
   ],
   segment: [{ status: 410, kind: 'retry' }],
-  // From the firewall. A wrong key causes a 400.
+  // The 403 is from the firewall. A wrong key causes a 400.
   amplitude: [{ status: 403, kind: 'drop' }],
   // Google only deduplicates purchases, so other events aren't sent twice.
   ga4: [
@@ -110,7 +110,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       return isHeld ? 'pause' : kind;
     }
 
-    test.each(steps)('classifies every status in the step %s, and no redirect or failure as success', (step) => {
+    test.each(steps)('classifies every status in the step %s, and never a redirect or failure as success', (step) => {
       const context = contextOf(definition, step);
       const table = (of: (status: number, body: BodyKind) => string) =>
         Object.fromEntries(
@@ -123,7 +123,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       );
     });
 
-    test.each(steps)('waits in the step %s as long as the vendor asks, in seconds or as a date', (step) => {
+    test.each(steps)('waits in the step %s as long as the vendor asks, in seconds or until a date', (step) => {
       const context = contextOf(definition, step);
       const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000).toUTCString();
       for (const status of [429, 503]) {
@@ -212,7 +212,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
   },
 );
 
-/** For these, only the status shows whether a key is good. */
+/** For these types, only the status shows whether a key is good. */
 const PAGE_IS_BELIEVED_BY_PROBE: ReadonlySet<string> = new Set(['mixpanel']);
 
 /** Tens of thousands of texts are checked, so there is one `expect` per outcome instead of one per rule. */

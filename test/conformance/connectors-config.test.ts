@@ -131,7 +131,7 @@ function errorsOf(type: ConnectorType, config: unknown): string[] {
   return rejectedFields(type, config).map(({ pointer }) => pointer);
 }
 
-test('the registry has exactly the documented types, categories and fields', () => {
+test('the registry has exactly the documented types, categories, and fields', () => {
   const rows = documentedRows();
   expect(rows.map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
   for (const { type, category, fields } of rows) {

@@ -8,7 +8,7 @@ import { deliver } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';
 import { FORMATS } from './connector-formats.ts';
 
-/** Fields that can contain text from a buyer or the seller: paths, reasons, descriptions and names of chains. */
+/** Fields that can contain text from a buyer or the seller: paths, reasons, descriptions, and names of chains. */
 const FREE_TEXT = /^(endpointPath|path|method|asset|network|reason|message|description|upstreamUrl)$/;
 
 const TEXTS: readonly string[] = [

@@ -33,7 +33,7 @@ function send(definition: ConnectorDefinition, event: ConnectorEvent, config = s
   return deliver(definition, config, [event], { memory: alertOpen });
 }
 
-test('every documented type exists, and no others', () => {
+test('exactly the documented types exist', () => {
   expect(listConnectors().map(({ type }) => type)).toEqual(CONNECTOR_TYPES);
   expect(CONNECTOR_TYPES).toHaveLength(Object.keys(MATRIX).length);
 });
@@ -45,7 +45,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     const { hosts } = VENDORS[type]();
     const rules = { hosts, allowPort: false, mark: MARK, maxBodyBytes: MAX_BODY_BYTES[type] };
 
-    test('sends the event types in the matrix, and no others', () => {
+    test('sends exactly the event types in the matrix', () => {
       const alone = (kind: EventKind) => definition.carries(kind, new Set([kind]));
       const beside = (kind: EventKind) => definition.carries(kind, new Set(EVENT_KINDS));
       expect(EVENT_KINDS.filter((kind) => alone(kind) || beside(kind))).toEqual(carried);
@@ -88,7 +88,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       else expect(build(ambiguous)).toMatchObject({ method: 'GET' });
     });
 
-    test('never uses the same id for another connector or event', () => {
+    test('never uses the same ID for another connector or event', () => {
       const idsOf = (event: ConnectorEvent, connectorId = CONNECTOR_ID) => {
         const { requests } = deliver(definition, sampleConfig(type), [event], { memory: alertOpen, connectorId });
         return JSON.stringify(requests.at(-1));
@@ -115,7 +115,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         for (const { id } of events) expect(requests.at(-1)!.body).toContain(id);
       });
 
-    test.each(carried)('marks a test event of %s and books no money for it', (kind) => {
+    test.each(carried)('marks a test event of %s and reports no revenue for it', (kind) => {
       const event = sampleEvent(kind, {}, { test: true });
       const { outcome, requests } = send(definition, event);
       if (TEST_MARKS[type] === 'skipped') {
@@ -124,7 +124,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         return;
       }
       expect(outcome.kind).toBe('delivered');
-      // Alerts are opened and closed again. The mark is in the request that opened them.
+      // A test alert is opened and then closed. The mark is in the request that opens it.
       const texts = requests.flatMap((request) => [...readBody(request).strings]);
       expect(texts.filter((text) => text.includes(TEST_MARKS[type]))).not.toEqual([]);
       for (const request of requests) {
@@ -134,7 +134,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     });
 
     if (SUMMING_CATEGORIES.has(definition.category))
-      test('sends numbers that can be summed only for event types with revenue', () => {
+      test('sends summable numbers only for event types with revenue', () => {
         const withMoney = carried.filter(
           (kind) => moneyIn(send(definition, sampleEvent(kind)).requests.at(-1)!).length > 0,
         );

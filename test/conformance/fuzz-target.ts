@@ -8,9 +8,9 @@ export const QUIET_CONNECTOR = {
   config: { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abcdefg/' },
 };
 
-/** Starts a service that sends nothing, with one of every resource. The ids are named as in REST paths. */
+/** Starts a service that sends nothing, with one of every resource. The IDs are named as in REST paths. */
 export async function openFuzzTarget() {
-  // Without a worker, so nothing that the service accepts is sent.
+  // There is no worker, so nothing that the service accepts is sent.
   const app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api' } });
   const alice = await app.user('alice', 'ENTERPRISE');
   const { base, id: projectId } = await createProject(alice);

@@ -91,7 +91,7 @@ function goodOf(nullable: GraphQLInputType, name: string, asked: string): unknow
   const known: Record<string, unknown> = {
     ...{ ...GOOD.endpoint, ...GOOD.webhook, ...GOOD.project, ...GOOD.connector, filter: { type: 'payment.settled' } },
     ...{ type: 'SLACK', eventTypes: ['ALL'], projectId: ids.projectId },
-    // Mutations that delete get an id that doesn't exist, because other operations need the resources.
+    // Mutations that delete get an ID that doesn't exist, because other operations need the resources.
     id: /^(delete|revoke)/.test(asked) || !subject ? 'none' : ids[subject],
   };
   return known[name];

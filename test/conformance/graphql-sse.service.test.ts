@@ -29,7 +29,7 @@ async function createEndpoint(): Promise<string> {
 
 type RequestOptions = { query?: string; variables?: unknown; token?: string; accept?: string; method?: 'GET' | 'POST' };
 
-/** Sends a request like a client in distinct connections mode. */
+/** Sends a request as a client in distinct connections mode does. */
 function request(options: RequestOptions = {}): Promise<Response> {
   const { query = SUBSCRIPTION, variables = { id: projectId }, token = alice.token, method = 'POST' } = options;
   const headers = {
@@ -74,7 +74,7 @@ async function all(response: Response): Promise<StreamEvent[]> {
 }
 
 describe('distinct connections mode', () => {
-  test('a query gets one next and then complete', async () => {
+  test('a query gets one next event and then a complete event', async () => {
     const response = await request({ query: '{ viewer { tier } }' });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -97,7 +97,7 @@ describe('distinct connections mode', () => {
     },
   );
 
-  test('a subscription without a media type is streamed too', async () => {
+  test('a subscription that accepts any media type is also streamed', async () => {
     const response = await request({ accept: '*/*' });
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
     expect(await countStreams(app)).toBe(1);
@@ -105,7 +105,7 @@ describe('distinct connections mode', () => {
   });
 
   test.each([['application/json'], ['multipart/mixed']])(
-    "a subscription that only accepts %s isn't streamed",
+    "a subscription that accepts only %s isn't streamed",
     async (accept) => {
       const response = await request({ accept });
       expect(response.status).toBe(406);
@@ -135,7 +135,7 @@ describe('distinct connections mode', () => {
     await expect.poll(() => countStreams(app), WAIT).toBe(0);
   });
 
-  test('document errors are sent as an event with a code, then complete', async () => {
+  test('document errors are sent in a next event with a code, followed by a complete event', async () => {
     const [next, complete] = await all(await request({ query: 'subscription { nothing }' }));
     expect(next).toMatchObject({
       event: 'next',
@@ -227,7 +227,7 @@ describe('credentials and limits', () => {
   });
 });
 
-test('the service can stop while a stream is open, and ends it', async () => {
+test('the service ends its open streams when it stops', async () => {
   const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
   const response = await fetch(`${other.url}/graphql`, {
     method: 'POST',

@@ -110,7 +110,7 @@ describe('opening', () => {
     expect(await client.next()).toEqual({ type: 'connection_ack' });
   });
 
-  test('an API key is accepted too', async () => {
+  test('an API key is also accepted', async () => {
     const { body } = await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, { name: 'Key' });
     const client = await connected(body.key);
     client.send({ id: '1', type: 'subscribe', payload: { query: '{ projects { nodes { id } } }' } });
@@ -141,7 +141,7 @@ describe('protocol violations', () => {
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
-  test('subscribing before the acknowledgement closes with 4401', async () => {
+  test('subscribing before the acknowledgment closes with 4401', async () => {
     const client = await raw();
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4401 });
@@ -165,7 +165,7 @@ describe('protocol violations', () => {
     expect(await client.closed).toMatchObject({ code: 4429 });
   });
 
-  test('a second operation with a running id closes with 4409', async () => {
+  test('a second operation with the ID of a running one closes with 4409', async () => {
     const client = await connected();
     subscribe(client, 'same');
     subscribe(client, 'same');
@@ -207,7 +207,7 @@ describe('protocol violations', () => {
 });
 
 describe('running', () => {
-  test('ping gets pong, even before the acknowledgement, and pong gets nothing', async () => {
+  test('a ping gets a pong, even before the acknowledgment, and a pong gets nothing', async () => {
     const client = await raw();
     client.send({ type: 'ping' });
     expect(await client.next()).toEqual({ type: 'pong' });
@@ -216,7 +216,7 @@ describe('running', () => {
     expect(await client.next()).toEqual({ type: 'pong', payload: { n: 1 } });
   });
 
-  test('a query gets next and complete', async () => {
+  test('a query gets a next message and then a complete message', async () => {
     const client = await connected();
     client.send({ id: 'q', type: 'subscribe', payload: { query: '{ viewer { tier } }' } });
     expect(await client.next()).toEqual({
@@ -227,7 +227,7 @@ describe('running', () => {
     expect(await client.next()).toEqual({ id: 'q', type: 'complete' });
   });
 
-  test('a mutation runs, with variables and an operation name', async () => {
+  test('a mutation runs with variables and an operation name', async () => {
     const client = await connected();
     const query = `query Other { __typename }
       mutation Make($input: CreateProjectInput!) { createProject(input: $input) { project { id name } } }`;
@@ -239,7 +239,7 @@ describe('running', () => {
     expect(await client.next()).toEqual({ id: 'm', type: 'complete' });
   });
 
-  test('an id can be reused once its operation is complete', async () => {
+  test('an ID can be reused once its operation is complete', async () => {
     const client = await connected();
     for (let round = 0; round < 3; round++) {
       client.send({ id: 'again', type: 'subscribe', payload: { query: '{ __typename }' } });
@@ -288,7 +288,7 @@ describe('errors', () => {
     ['an invalid cursor', { query: SUBSCRIPTION.replace('$id)', '$id, after: "x")') }, { field: '/after' }],
     ['too deep a document', { query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(31)}` }, { code: 'GRAPHQL_TOO_COMPLEX' }],
   ];
-  test.each(codes)('%s is an error message with a code, without data', async (_name, payload, extensions) => {
+  test.each(codes)('%s gets an error message with a code and without data', async (_name, payload, extensions) => {
     const client = await connected();
     client.send({ id: 'e', type: 'subscribe', payload: { variables: { id: projectId }, ...payload } });
     const message = await client.next(({ id }) => id === 'e');
@@ -300,7 +300,7 @@ describe('errors', () => {
     expect(message.payload).not.toHaveProperty('data');
   });
 
-  test('a rejected operation frees its id and its slot', async () => {
+  test('a rejected operation frees its ID and its slot', async () => {
     const client = await connected();
     for (let round = 0; round < 30; round++) {
       client.send({ id: 'bad', type: 'subscribe', payload: { query: '{ nothing }' } });

@@ -14,12 +14,12 @@ import { ROUTES } from '../../src/rest/routes.ts';
 import { toVariable } from '../../src/rest/values.ts';
 import type { OwnedType } from './isolation-tenants.ts';
 
-/** A place in a request where an identifier goes: a parameter, an argument or an input field. */
+/** A place in a request where an identifier goes: a parameter, an argument, or an input field. */
 type Slot = {
   name: string;
   type: OwnedType;
   isOptional?: boolean;
-  /** Accepts identifiers of other nodes too. */
+  /** Whether it also accepts identifiers of other nodes. */
   takesAnyNode?: boolean;
 };
 export type Values = Readonly<Record<string, string | undefined>>;
@@ -69,7 +69,7 @@ const INPUT_IDS: Record<string, OwnedType> = {
   ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', cancelReplay: 'Replay', revokeApiKey: 'ApiKey' },
 };
 
-/** Bodies that would be accepted and change something, by operation. Others don't need one. */
+/** Bodies that would be accepted and change something, by operation. All other operations need no body. */
 const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const BODIES: Record<string, object> = {
   createProject: { name: 'Taken', walletAddress: WALLET },
@@ -91,7 +91,7 @@ const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
 
-/** Inputs with identifiers that are filters too. Tests in test/features cover foreign identifiers in them. */
+/** Inputs whose identifiers are also filters. Tests in test/features cover foreign identifiers in them. */
 const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
 
 /** Reasons why an operation isn't covered, and where to add it. */
@@ -141,7 +141,7 @@ function queryOperations(): Operation[] {
   const ofRoot = Object.values(schema.getQueryType()!.getFields()).flatMap((field) => {
     const slots = argumentSlots('Query', field);
     if (field.name !== 'node') return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
-    // Attempts and users have identifiers too, although they aren't nodes.
+    // Attempts and users also have identifiers, although they aren't nodes.
     const nodes = NODE_TYPES.map((node) => [node.name, `... on ${node.name} ${selectionOf(node)}`]);
     return [...nodes, ['Attempt', ''], ['User', '']].map(([type, fragment]) => {
       const slot: Slot = { name: 'id', type: type as OwnedType, takesAnyNode: true };

@@ -37,7 +37,7 @@ export type Tenants = Awaited<ReturnType<typeof createTenants>>;
  */
 export async function createTenants(app: TestApp) {
   const sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
-  // Accounts without a rate limit, because its headers would differ between responses.
+  // These accounts have no rate limit, because its headers would differ between responses.
   const bob = await app.user('bob', 'ENTERPRISE');
   const alice = await app.user('alice', 'ENTERPRISE');
   const secret = await furnish(sql, bob, 'plantedmark');
@@ -142,7 +142,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
   };
 }
 
-/** Deletes what `furnish` added to a project. Keeps that project, but deletes a new one to get a deleted id. */
+/** Deletes what `furnish` added to a project. Keeps that project, but deletes a new one to get a deleted ID. */
 async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: string): Promise<void> {
   const base = `/api/projects/${projectId}`;
   const another = await createProject(user, GOOD.project);
@@ -154,7 +154,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   // Events remain after their resource is deleted.
   await sql.query('DELETE FROM "Delivery" WHERE "eventId" = $1', [ids.Event]);
   await sql.query('DELETE FROM "Event" WHERE id = $1', [ids.Event]);
-  // So do payments. Only deleting the project deletes them.
+  // Payments remain, too. Only deleting the project deletes them.
   await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
   await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
   await sql.query('DELETE FROM "Replay" WHERE id = $1', [ids.Replay]);

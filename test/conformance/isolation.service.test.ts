@@ -16,7 +16,7 @@ import { createTenants, type Home, type Stranger, type Tenants, VARIANTS, type V
 const STRANGERS = ['another user', 'an API key of another tenant', 'an API key of another project of the same user'];
 const REQUEST_ID = 'request-of-the-isolation-test';
 const DATE_AND_LENGTH = new Set(['date', 'content-length', 'connection', 'keep-alive']);
-/** The variant whose response each one gets. Identifiers that can't exist are rejected before any lookup. */
+/** The variant whose response each variant gets. Identifiers that can't exist are rejected before any lookup. */
 const LIKE = {
   ...{ foreign: 'missing', missing: 'missing', deleted: 'missing' },
   ...{ malformed: 'malformed', miscased: 'malformed', wrongType: 'malformed' },
@@ -71,7 +71,7 @@ function expectNothingForeign({ headers, body }: Answer): void {
   for (const secret of [mark, key, ...Object.values(own)]) expect(headers + body).not.toContain(secret);
 }
 
-/** Whether a response shows a home's resources. Customers, totals and the audit log don't contain its mark. */
+/** Whether a response shows a home's resources. Customers, totals, and the audit log don't contain its mark. */
 function shows(body: string, { mark, ids }: Home, operation: string): boolean {
   if (operation === 'query project.auditLog') return body.includes('"targetId":');
   if (operation === 'query project.paymentTotals') return true;
@@ -83,7 +83,7 @@ function shows(body: string, { mark, ids }: Home, operation: string): boolean {
 const slotted = OPERATIONS.filter(({ slots }) => slots.length > 0);
 const unslotted = OPERATIONS.filter(({ slots, isWrite }) => slots.length === 0 && !isWrite);
 
-/** All identifiers from one variant, or one of them mixed with the caller's own, or without the optional ones. */
+/** Values with all identifiers from one variant, with one of them among the caller's own, and without optional ones. */
 function mixtures({ slots }: Operation, ids: Stranger['ids'], variant: Variant): Values[] {
   const valuesBy = (kindOf: (index: number) => Variant | 'own') =>
     Object.fromEntries(
@@ -109,7 +109,7 @@ test('every operation is covered, with identifiers of known types', () => {
   expect(OPERATIONS.length).toBeGreaterThan(60);
 });
 
-describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name) => {
+describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist', (name) => {
   let stranger: Stranger;
   let before: string[];
   beforeAll(async () => {
@@ -128,7 +128,8 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
       for (const answer of answers) expectNothingForeign(answer);
       expect({ variant, answers }).toEqual({ variant, answers: expected[LIKE[variant]] });
     }
-    // A query returns null for what doesn't exist and an error for what can't exist. Others return an error for both.
+    // A query returns null for what doesn't exist and an error for what can't exist. All other operations return an
+    // error for both.
     if (operation.name.startsWith('query')) return;
     for (const answer of [...expected.missing, ...expected.malformed]) expect(answer).toEqual(expected.missing[0]);
   });
@@ -141,7 +142,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
   });
 
   test.each(unslotted.map((operation) => [operation.name, operation] as const))(
-    '%s reveals nothing about other users',
+    '%s reveals nothing about foreign resources',
     async (_name, operation) => {
       const answer = await ask(stranger.caller, operation.request({}));
       expectNothingForeign(answer);
@@ -154,7 +155,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     ({ isWrite, name: title }) => !isWrite && !/^(subscription|query node of (Attempt|User))/.test(title),
   );
   test.each(readable.map((operation) => [operation.name, operation] as const))(
-    '%s shows only their own resources',
+    '%s shows only the caller’s own resources',
     async (title, operation) => {
       const own = Object.fromEntries(operation.slots.map(({ name, type }) => [name, stranger.home.ids[type]]));
       const answer = await ask(stranger.caller, operation.request(own));
@@ -165,7 +166,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     },
   );
 
-  test('a page with another user’s cursor contains none of their resources', async () => {
+  test('a page with a foreign cursor contains no foreign resources', async () => {
     const { Project: projectId, ...items } = tenants.secret.ids;
     const lists = { endpoints: 'Endpoint', apiKeys: 'ApiKey', webhooks: 'Webhook', connectors: 'Connector' } as const;
     const own = stranger.home.ids.Project;
@@ -187,7 +188,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     }
   });
 
-  test('an Idempotency-Key doesn’t return another user’s stored response', async () => {
+  test('an Idempotency-Key doesn’t return a foreign stored response', async () => {
     const path = `/api/projects/${tenants.secret.ids.Project}/webhooks`;
     const body = { url: 'https://hooks.example.com/plantedmark-stored', eventTypes: ['*'] };
     const headers = { 'idempotency-key': `stored-${name.length}` };
@@ -198,7 +199,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     expect(answer.body).not.toContain(tenants.secret.mark);
   });
 
-  test('a subscription over a WebSocket is rejected too', async () => {
+  test('a subscription over a WebSocket is also rejected', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     for (const operation of OPERATIONS.filter(({ name: title }) => title.startsWith('subscription'))) {
       const refusals = [];
@@ -217,7 +218,7 @@ describe.each(STRANGERS)('to %s, other users’ resources don’t exist', (name)
     await client.close();
   });
 
-  test('a subscription to their own project, even from another user’s cursor, has no events from other users', async () => {
+  test('a subscription to the caller’s own project has no foreign events, even from a foreign cursor', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     const foreign = await cursorOf(tenants.bob, tenants.secret.ids.Project);
     const { query } = OPERATIONS.find(({ name: title }) => title === 'subscription eventRecorded')!.request({}) as {

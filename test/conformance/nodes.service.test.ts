@@ -52,7 +52,7 @@ async function start(role: ServiceNode['role'], clockShiftSeconds = 0): Promise<
 const alice = ({ url }: ServiceNode) => caller(url, 'alice', token);
 const receivedIds = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 
-/** Creates a project, a webhook and a function that causes an event through a node. */
+/** Creates a project, a webhook, and a function that causes an event through a node. */
 async function furnish(node: ServiceNode) {
   const { id: projectId, base } = await createProject(alice(node));
   const webhook = await createWebhook(alice(node), base, { url: receiver.url });
@@ -62,7 +62,7 @@ async function furnish(node: ServiceNode) {
   return { projectId, base, webhook, publish };
 }
 
-/** Subscribes to a node and returns the list to which it adds each event id. */
+/** Subscribes to a node and returns the list to which it adds each event ID. */
 async function follow({ url }: ServiceNode, projectId: string): Promise<string[]> {
   const told: string[] = [];
   const client = createClient({ url: `${url}/graphql`, headers: { authorization: `Bearer ${token}` } });
@@ -162,7 +162,7 @@ describe('a rolling restart', () => {
 });
 
 describe('without hints', () => {
-  test('changes by other nodes are still found: deliveries, the feed, prices', async () => {
+  test('changes by other nodes are still found in deliveries, the feed, and prices', async () => {
     // Shadows the function in pg_catalog and only counts calls.
     await sql.query('CREATE SEQUENCE hints');
     await sql.query(

@@ -167,7 +167,7 @@ const WAYS: ((planned: Planned, index: number) => Promise<Answer[]>)[] = [
   },
 ];
 
-test('many payments at once, some of which fail, add up on the chain, in the rows, in the books and in the events', {
+test('many payments at once, some of which fail, add up on the chain, in the rows, in the books, and in the events', {
   timeout: TIMEOUT_MILLISECONDS,
 }, async () => {
   const rich = await Promise.all(Array.from({ length: 7 }, () => rails.wallet(10n ** 12n)));

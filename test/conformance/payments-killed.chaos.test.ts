@@ -31,7 +31,7 @@ const hits = new Map<string, number>();
 beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver(({ path }) => ({ body: `served ${path}` }));
-  // It manages the project and survives the others. It serves no paid routes itself.
+  // This process manages the project and is never killed. It serves no paid routes itself.
   app = await startTestApp({ env: { ...rails.env, ROLES: 'api,worker' } });
   database = new pg.Client({ connectionString: app.databaseUrl });
   await database.connect();
@@ -122,7 +122,7 @@ function misbehaveForLast(operation: 'verify' | 'settle', how: Misbehaviour): vo
 const repeat = async (run: () => Promise<void>) => {
   for (let time = 0; time < KILLS; time++) await run();
 };
-// Starts twice as many processes, on machines that may be busy.
+// Every kill needs a new process, and the machine may be busy.
 const timeout = 60_000 + KILLS * 40_000;
 
 describe('a gateway that is killed', () => {
@@ -165,14 +165,14 @@ describe('a gateway that is killed', () => {
       await database.query('SELECT pg_advisory_lock($1)', [HELD]);
       const waiting = `FROM pg_locks WHERE locktype = 'advisory' AND objid = ${HELD} AND NOT granted`;
       try {
-        // This payment's own, not one of an earlier payment that the next process is about to settle.
+        // The waiting statement must be from this payment, not from an earlier one that the next process is settling.
         const hasOwn = async ({ signed }: Attempt) =>
           (await statusOf(signed.authorization.nonce)) === 'SERVED' &&
           (await database.query(`SELECT 1 ${waiting}`)).rowCount! > 0;
         await killAt('served', (attempt) =>
           expect.poll(() => hasOwn(attempt), { interval: 5, timeout: 10_000 }).toBe(true),
         );
-        // Its statement is still waiting, although nobody needs it anymore.
+        // The killed process's statement is still waiting in the database, although nobody needs it anymore.
         const end = () => database.query(`SELECT pg_terminate_backend(pid) ${waiting}`);
         await expect.poll(async () => (await end()).rowCount).toBe(0);
         await expectLeft('served', 'SERVED');
@@ -192,7 +192,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('after the settlement has happened, before anyone knows', { timeout }, () =>
+  test('after the settlement has happened, before the gateway knows', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();
       misbehaveForLast('settle', async (_response, real) => {
@@ -217,7 +217,7 @@ describe('a gateway that is killed', () => {
     }),
   );
 
-  test('after the payment is booked, before the buyer has the whole response', { timeout }, () =>
+  test('after the payment is recorded as settled, before the buyer has the whole response', { timeout }, () =>
     repeat(async () => {
       upstream.handle(({ path }) => ({ body: `served ${path}`.padEnd(LARGE_BYTES) }));
       await killAt('booked', ({ signed }) =>
@@ -248,7 +248,7 @@ test('after all kills, nothing was settled twice or served unpaid, and every pay
   timeout: timeout * 2,
 }, async () => {
   const gateway = await nextGateway();
-  // Half of the buyers retry immediately, half when everything is over.
+  // Half of the buyers retry immediately, and the other half once everything is over.
   const eager = attempts.filter((_attempt, index) => index % 2 === 0);
   for (const { signed, path } of eager) {
     await fetch(urlOf(gateway, path), { headers: v2Headers(signed) });

@@ -101,7 +101,7 @@ describe('an unpaid request', () => {
     expect(requiredOf(answer).accepts).toEqual([accepted()]);
   });
 
-  test('from a web page of another origin can read the terms', async () => {
+  test('from a web page of another origin gets terms that the page can read', async () => {
     const preflight = await fetch(`${shop.url}/weather`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
@@ -114,7 +114,7 @@ describe('an unpaid request', () => {
   });
 });
 
-describe('a malformed payment header returns 400', () => {
+describe('400 is returned for a payment header', () => {
   const body = () => ({ x402Version: 2, accepted: accepted(), payload: {} });
   const withAuthorization = async (changes: object) => {
     const { signature, authorization } = await sign(buyer);
@@ -148,7 +148,7 @@ describe('a malformed payment header returns 400', () => {
     ['with a short nonce', () => withAuthorization({ nonce: '0x01' })],
     ['with a fractional time', () => withAuthorization({ validBefore: '1.5' })],
     ['that is too long', () => ({ 'payment-signature': 'A'.repeat(12_004) })],
-    ['next to another one', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
+    ['in both versions at once', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
   ];
   test.each(cases)('%s', async (_what, headersOf) => {
     const before = await countPayments();
@@ -213,12 +213,12 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
     [
-      'nothing at all, version 1',
+      'a value of zero, version 1',
       async () => v1Headers(await sign(buyer, { value: '0' })),
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
     [
-      'another amount than in the accepted terms',
+      'an amount that differs from the accepted terms',
       async () => v2Headers(await sign(buyer), { accepted: accepted('1') }),
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
@@ -263,7 +263,7 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
   });
 });
 
-describe('a payment that the facilitator rejects gets 402 and is recorded as failed', () => {
+describe('a payment that the facilitator rejects', () => {
   const otherSigner = async () => (await sign(await rails.wallet(0n))).signature;
   const cases: [string, () => Promise<Signed>, string][] = [
     [
@@ -303,7 +303,7 @@ describe('a payment that the facilitator rejects gets 402 and is recorded as fai
     [2, v2Headers],
     [1, v1Headers],
   ] as const) {
-    test.each(cases)(`%s, version ${version}`, async (_what, signedOf, error) => {
+    test.each(cases)(`(%s, version ${version}) gets 402 and is recorded as failed`, async (_what, signedOf, error) => {
       const answer = await ask(headersOf(await signedOf()));
       expect(answer.status).toBe(402);
       expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
@@ -314,7 +314,7 @@ describe('a payment that the facilitator rejects gets 402 and is recorded as fai
     });
   }
 
-  test('that was already used on the chain', async () => {
+  test('because it was already used on the chain gets 402', async () => {
     const signed = await sign(buyer);
     const { from, to, value, validAfter, validBefore, nonce } = signed.authorization;
     await rails.chain.giveGas(buyer.address);
@@ -349,7 +349,7 @@ describe('a payment that the facilitator rejects gets 402 and is recorded as fai
   });
 });
 
-test("another route's payment is rejected for its price, and after settlement for its request", async () => {
+test('a payment for another route is rejected because of its price, and once settled, because the request differs', async () => {
   const cheap = v2Headers(await sign(buyer));
   expect((await ask(cheap, '/dear')).status).toBe(402);
   expect((await ask(cheap)).status).toBe(200);

@@ -92,7 +92,7 @@ describe("a facilitator that can't verify", () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('and closes the connection causes a 503', async () => {
+  test('because it closes the connection causes a 503', async () => {
     rails.facilitator.misbehave('verify', (response) => void response.destroy());
     const answer = await ask(v2Headers(await sign(await rails.wallet(10_000n))));
     expect(answer.status).toBe(503);
@@ -148,7 +148,7 @@ describe('a settlement', () => {
     ['says it is pending', (response) => void response.end('{"success":false,"errorReason":"settlement_pending"}')],
     ['has an unknown reason', (response) => void response.end('{"success":false,"errorReason":"moon_phase"}')],
   ] as [string, Parameters<Rails['facilitator']['misbehave']>[1]][])(
-    'that happened but whose response %s is found on the chain, and the buyer gets the response',
+    "that happened but whose response %s is found on the chain, and the buyer gets the upstream's response",
     async (_what, fault) => {
       rails.facilitator.misbehave('settle', async (response, real, request) => {
         await real();
@@ -210,7 +210,7 @@ describe('a settlement', () => {
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
 
-  test('while the facilitator is down returns 503, and a retry settles it when it is back', async () => {
+  test('while the facilitator is down returns 503, and a retry settles the payment once the facilitator is back', async () => {
     upstream.handle(async () => {
       await rails.facilitator.goDown();
       return { body: 'served' };

@@ -78,7 +78,7 @@ describe.each(NODES)('a resource of type %s', (name) => {
       { id: one.body.id },
     );
     expect(errors).toBeUndefined();
-    // REST can leave out fields that contain other objects, or replace them with ids.
+    // REST can leave out fields that contain other objects, or replace them with IDs.
     const { attempts: _attempts, ...fields } = one.body;
     expect(fields).toEqual(fromResult(type, data!.node));
   });

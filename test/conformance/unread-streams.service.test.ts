@@ -85,7 +85,7 @@ const QUERY = `subscription ($projectId: ID!, $after: String) {
   eventRecorded(projectId: $projectId, after: $after) { cursor event { id data } }
 }`;
 
-/** Subscribes with a client that reads. Returns the list of endpoint ids that it adds to. */
+/** Subscribes with a client that reads. Returns the list of endpoint IDs that it adds to. */
 function follow(user: TestUser, projectId: string): { seen: string[]; stop: () => void } {
   const seen: string[] = [];
   const client = createClient({
@@ -178,7 +178,7 @@ test("fifty sockets that don't read are closed with 1013, and other accounts are
   stop();
 }, 180_000);
 
-test("a client that was closed because it didn't read continues from its cursors and sees every event", async () => {
+test("a client that was disconnected because it didn't read continues from its cursors and sees every event", async () => {
   const projectId = await createHistory(mallory, 600);
   const { rows } = await sql.query<{ id: string }>('SELECT "id" FROM "Event" ORDER BY "id"');
   const progress = Array.from({ length: 12 }, () => ({

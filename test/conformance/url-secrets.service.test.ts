@@ -16,7 +16,7 @@ const answers: Trace[] = [];
 const frames: Trace[] = [];
 const logLines: Trace[] = [];
 
-/** A secret with characters that URLs, JSON and HTML escape. Its core is found in every escaped form. */
+/** A secret with characters that URLs, JSON, and HTML escape. Its core is found in every escaped form. */
 function plant(name: string): string {
   const core = newCore();
   canaries.push({ name, core });
@@ -72,7 +72,7 @@ beforeAll(async () => {
       done();
     },
   });
-  // Without the service's log redaction, because nothing should depend on it.
+  // Logs without the service's redaction, because nothing should depend on it.
   stage = await openStage({ retryScheduleSeconds: [] }, { log: pino({ level: 'trace' }, lines), env: rails.env });
   upstream = await startReceiver(() => ({ body: 'served' }));
   receiver = await startReceiver((request) => ({
@@ -211,11 +211,11 @@ describe('the service receives URLs with secrets', () => {
 });
 
 describe('clients then read everything', () => {
-  test.each(['person', 'program'])('over REST and GraphQL by the %s', async (kind) => {
+  test.each(['person', 'program'])('over REST and GraphQL as a %s', async (kind) => {
     const who = kind === 'person' ? stage.user : program;
     const { base } = stage;
     const lists = ['deliveries', 'events', 'audit-log', 'payments', 'customers', 'replays', 'connectors'];
-    // Only programs must not see the secrets when they read the resources.
+    // Users may see the secrets when they read these resources, but programs must not.
     if (who === program) lists.push('webhooks', 'endpoints');
     for (const list of lists) expect((await ask(who, 'GET', `${base}/${list}?limit=100`)).status, list).toBe(200);
     const { body } = await who.rest<{ data: { id: string }[] }>('GET', `${base}/deliveries?limit=100`);

@@ -22,7 +22,7 @@ describe.each(CONNECTOR_TYPES)('the config fields of type %s', (type) => {
   const fields = describeFields(definition);
   const config = sampleConfig(type, 'all');
 
-  test('are marked if they decide where requests go, and only then', () => {
+  test('are marked if and only if they decide where requests go', () => {
     const marked = fields.flatMap(({ name, decidesAddress }) => (decidesAddress ? [name] : []));
     expect(marked).toEqual(Object.keys(OTHER_ADDRESSES[type] ?? {}));
   });

@@ -47,7 +47,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await page.getByText('Live', { exact: true }).waitFor();
   };
 
-  test('a delivery appears and updates without a reload and can be resent from its drawer', async () => {
+  test('a delivery appears and updates without a reload, and can be resent from its drawer', async () => {
     const page = await openTab(browser);
     await goLive(page, app);
     await page.getByText('No deliveries yet').waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('after a lost connection the page catches up on everything it missed, without duplicates', {
+  test('after a lost connection, the page catches up on everything it missed, without duplicates', {
     timeout: 2 * RECONNECT_MILLISECONDS,
   }, async () => {
     const proxy: CuttableProxy = await startCuttableProxy(app.url);

@@ -66,7 +66,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     expect(page.complaints).toEqual([]);
   });
 
-  test('a webhook’s ordering, payload version and rate limit can be set, validated and changed', async () => {
+  test('a webhook’s ordering, payload version, and rate limit can be set, validated, and changed', async () => {
     const page = await open('/webhooks');
     await page.getByRole('button', { name: 'Add webhook' }).first().click();
     await page.getByLabel('URL').fill(`${receiver.url}/ordered`);
@@ -125,7 +125,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     receiver.handle(() => ({}));
   });
 
-  test('disabling a webhook requires confirmation, explains that events are skipped and disables test events', async () => {
+  test('disabling a webhook requires confirmation, explains that events are skipped, and disables test events', async () => {
     const page = await open('/webhooks');
     const { id } = await createWebhook(alice, base, { url: `${receiver.url}/off` });
     await page.reload();
@@ -220,7 +220,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await expectAccessible(page);
   });
 
-  test('the form of a connector matches its type, marks invalid fields and never shows a secret again', async () => {
+  test('the form of a connector matches its type, marks invalid fields, and never shows a secret again', async () => {
     const page = await open('/connectors');
     await page.getByRole('button', { name: 'Add connector' }).first().click();
     await page.getByLabel('Search connectors').fill('slack');

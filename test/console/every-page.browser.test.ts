@@ -64,7 +64,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     await receiver?.close();
   });
 
-  test('this suite covers every link of the navigation', async () => {
+  test('this suite covers every link in the navigation', async () => {
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${projects.empty}`);
     const links = page.getByRole('navigation', { name: 'Project' }).getByRole('link');

@@ -32,7 +32,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     return page;
   }
 
-  test('an endpoint can be created with a buyer preview, disabled and deleted, and its form marks invalid fields', async () => {
+  test('an endpoint can be created with a buyer preview, disabled, and deleted, and its form marks invalid fields', async () => {
     const page = await open('/endpoints');
     await page.getByText('Create your first paid endpoint').waitFor();
     await page.getByRole('button', { name: 'Add endpoint' }).first().click();
@@ -75,7 +75,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await steps.waitFor({ state: 'detached' });
   });
 
-  test('an API key is shown once, works and can be revoked', async () => {
+  test('an API key is shown once, works, and can be revoked', async () => {
     const page = await open('/keys');
     await page.getByRole('button', { name: 'Create API key' }).first().click();
     await page.getByLabel('Name').fill('Deployment');
@@ -95,7 +95,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     expect(await page.content()).not.toContain(key);
   });
 
-  test('a payment appears without a reload, with its amount, customer and transaction', async () => {
+  test('a payment appears without a reload, with its amount, customer, and transaction', async () => {
     const page = await open('/payments');
     await page.getByText('No payments yet').waitFor();
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();

@@ -17,7 +17,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
     await app?.stop();
   });
 
-  test('a user signs in, fixes an invalid project form and opens the new project', async () => {
+  test('a user signs in, fixes an invalid project form, and opens the new project', async () => {
     const page = await openTab(browser);
     await page.goto(`${app.url}/`);
     expect(page.url()).toBe(`${app.url}/console/`);

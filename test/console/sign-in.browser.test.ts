@@ -25,7 +25,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
   const tokenRequests = () =>
     provider.receiver.requests.filter(({ path, method }) => path === '/token' && method === 'POST');
 
-  test('uses an authorization code with PKCE, returns to the requested page and signs out at the provider', async () => {
+  test('uses an authorization code with PKCE, returns to the requested page, and signs out at the provider', async () => {
     const page = await openTab(browser);
     await page.goto(`${app.url}/console/projects/proj_00000000000000000000000000?from=here`);
     await page.getByRole('button', { name: 'Continue' }).waitFor();
@@ -49,7 +49,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     expect(page.complaints).toEqual([]);
   });
 
-  test('renews tokens before they expire and asks to sign in again if renewal fails', async () => {
+  test('renews tokens before they expire, and asks the user to sign in again if renewal fails', async () => {
     const page = await openTab(browser);
     // Tokens are renewed a minute before they expire, so shorter lifetimes start renewal immediately.
     provider.setTokenLifetime(5);
@@ -66,7 +66,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     await page.getByText('Create your first project').waitFor();
   });
 
-  test('the content security policy allows calls to the issuer and scripts from this server only', async () => {
+  test('the content security policy allows calls to the issuer, and scripts only from this server', async () => {
     const response = await fetch(`${app.url}/console/`);
     const policy = response.headers.get('content-security-policy')!;
     expect(policy).toContain(`connect-src 'self' ${provider.issuer};`);

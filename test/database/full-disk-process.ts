@@ -7,8 +7,8 @@ import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { createReadiness } from '../../src/database/readiness.ts';
 
 /**
- * Fills the disk that holds a database, and prints what readiness and a read find before, while it is full and after.
- * Its argument is a directory on a disk that may be filled.
+ * Fills the disk that holds a database. Prints what readiness and a read find before the disk is full, while it is
+ * full, and afterward. The argument is a directory on a disk that may be filled.
  */
 const disk = process.argv[2]!;
 const log = pino({ level: 'silent' });
@@ -30,7 +30,7 @@ const outcome = (promise: Promise<unknown>) =>
     () => 'fine',
     (error: { code?: string }) => error.code ?? String(error),
   );
-// A new one each time, because readiness caches its result for a while.
+// Creates a new readiness check each time, because a check caches its result for a while.
 const found = async () => ({
   written: await outcome(createReadiness(db.pool)()),
   read: await outcome(db.pool.query('SELECT 1')),

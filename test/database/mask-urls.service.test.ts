@@ -40,7 +40,7 @@ const eventData = `{"endpointId":"ep_1","path":"/w","upstreamUrl":${JSON.stringi
 let database: TestDatabase;
 let sql: pg.Client;
 
-/** Stores rows as a version before the migration did. */
+/** Stores rows as a version from before the migration did. */
 async function fill(): Promise<void> {
   await sql.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_1', 'i', 's')`);
   await sql.query(
@@ -76,7 +76,7 @@ async function fill(): Promise<void> {
   ];
   const headers = JSON.stringify({ location: pathname + search, 'x-echo': `"a/b${cores.webhook}"` });
   await attempt(1, deliveries.webhook, webhookUrl, `${echoed.join(' ')} ${eventData}`, headers);
-  // From the time before requests were stored.
+  // An attempt from the time before requests were stored.
   await attempt(2, deliveries.webhook, null, webhookUrl, null);
   await attempt(1, deliveries.connector, 'https://hooks.example.com/services/•/B0?wait=true', eventData, '{"a":"b"}');
   for (const url of [...SHOWN, ...fc.sample(urls, { numRuns: 2_000, seed: 7 })]) {
@@ -120,7 +120,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('the upgrade masks every URL in the audit log as the service does, and nothing else', async () => {
+test('the upgrade masks every URL in the audit log as the service does, and changes nothing else', async () => {
   const { rows } = await sql.query<{ id: string; url: string; description: string }>(
     `SELECT "id", coalesce("changes" ->> 'url', "changes" ->> 'upstreamUrl') AS url, "changes" ->> 'description' AS description FROM "AuditEntry"`,
   );
@@ -141,7 +141,7 @@ test('the upgrade masks URLs in events and leaves the other bytes of their data 
   ]);
 });
 
-test('the upgrade masks the URLs of attempts, and where responses repeat them', async () => {
+test('the upgrade masks the URLs of attempts, including where responses repeat them', async () => {
   const { rows } = await sql.query('SELECT * FROM "Attempt" ORDER BY "deliveryId", "number"');
   const texts = [...rows, ...(await sql.query('SELECT * FROM "Delivery"')).rows].map((row) => ({
     where: row.id,

@@ -52,7 +52,7 @@ async function rowsOf(sql: string): Promise<pg.QueryResultRow[]> {
 
 const apply = () => applyMigrations(pool, directory, log);
 
-test('migrations are applied once each, in the order of their names, including function bodies', async () => {
+test('migrations, including those with function bodies, are applied once each, in the order of their names', async () => {
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
   await writeMigration(FIRST, TWO_STATEMENTS_AND_A_BODY);
   expect(await apply()).toEqual({ applied: [FIRST, SECOND] });
@@ -88,7 +88,7 @@ test('five processes that start at once apply each migration once', async () => 
   expect(await rowsOf('SELECT count(*)::int AS count FROM _prisma_migrations')).toEqual([{ count: 2 }]);
 });
 
-test('a failed migration is rolled back without the earlier ones, and can be fixed and applied', async () => {
+test('only the failed migration is rolled back, and it can be fixed and then applied', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await writeMigration(SECOND, 'INSERT INTO note VALUES (1); SELECT 1 / 0;');
   await expect(apply()).rejects.toThrow(`The migration ${SECOND} failed and was rolled back: division by zero`);
@@ -134,7 +134,7 @@ test('a database that is newer than this version is left unchanged, with a warni
   expect(write.mock.calls.join()).toContain(SECOND);
 });
 
-test('the lock and the settings of a run do not stay on the pool', async () => {
+test('the lock and the settings of a run do not stay on pooled connections', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   const locks = () =>

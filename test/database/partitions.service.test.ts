@@ -104,7 +104,7 @@ async function withPartitionsOf(days: number): Promise<void> {
   await keepPartitions({ pool, log, retentionDays: 3650 });
 }
 
-test('partitions are created three weeks ahead, once, and by one process at a time', async () => {
+test('partitions are created three weeks ahead, only once, and by one process at a time', async () => {
   const rounds = await Promise.all(Array.from({ length: 4 }, () => keepPartitions({ pool, log, retentionDays: 90 })));
   await keepPartitions({ pool, log, retentionDays: 90 });
   const created = rounds.flatMap((round) => round.created);
@@ -132,7 +132,7 @@ test('history older than the retention period is dropped a week at a time, and e
   expect(old).toHaveLength(2);
 });
 
-test('a partition that cannot be dropped does not keep those of other tables', async () => {
+test('a partition that cannot be dropped does not keep partitions of other tables from being dropped', async () => {
   await withPartitionsOf(60);
   await addHistory(58);
   const { eventId } = await addHistory(1);
@@ -175,13 +175,13 @@ test('deliveries created in the week after their event are dropped with it, even
   expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
 });
 
-test('dropping a partition does not block others behind a long read, and finishes after it', async () => {
+test('dropping a partition during a long read does not block other reads, and finishes after the long one', async () => {
   await withPartitionsOf(60);
   await addHistory(50);
   const reader = await pool.connect();
   await reader.query('BEGIN; SELECT count(*) FROM "Attempt"');
   const round = keepPartitions({ pool, log, retentionDays: 30 });
-  // While the drop retries, others wait at most for its lock timeout.
+  // While the drop is retried, other reads wait for its lock timeout at most.
   for (let count = 0; count < 5; count++) {
     await pool.query(`SET statement_timeout = '3s'; SELECT count(*) FROM "Attempt"`);
   }

@@ -22,13 +22,13 @@ const pagesOf = async () => {
 
 test('each readiness check writes a new page and leaves no row', async () => {
   const before = await pagesOf();
-  // A new one each time, because readiness caches its result for a while.
+  // Creates a new check each time, because a check caches its result for a while.
   for (let index = 0; index < 3; index++) await createReadiness(pool)();
   expect(await pagesOf()).toBe(before + 3);
   expect((await pool.query('SELECT 1 FROM "ReadinessProbe"')).rowCount).toBe(0);
 });
 
-test('a hundred readiness checks at once write once', async () => {
+test('a hundred simultaneous readiness checks write only once', async () => {
   const before = await pagesOf();
   const isReady = createReadiness(pool);
   await Promise.all(Array.from({ length: 100 }, isReady));

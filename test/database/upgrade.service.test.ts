@@ -119,7 +119,7 @@ async function migrateTo(url: string, version: string): Promise<void> {
   }
 }
 
-/** Copies the current rows into tables of an older version, without columns it lacks. Returns the rows per table. */
+/** Copies the current rows into tables of an older version, except for columns it lacks. Returns the rows per table. */
 async function copyRows(into: pg.Client): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   // Turns off foreign keys, so that tables can be copied in any order.
@@ -151,7 +151,7 @@ async function tablesOf(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Returns the columns, without generated ones. */
+/** Returns the columns, except for generated ones. */
 async function columnsOf(client: pg.Client, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT column_name AS "name" FROM information_schema.columns

@@ -27,7 +27,7 @@ type LogLine = Record<string, unknown> & { msg: string; level: number };
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Opens a database with one project, and the real bus, egress and secrets that workers use. */
+/** Opens a database with one project, and the real bus, egress, and secrets that workers use. */
 export async function openStage() {
   const database = await createTestDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 10 });

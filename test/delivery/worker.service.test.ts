@@ -162,7 +162,7 @@ describe('a worker wakes', () => {
     await succeeded(1);
   });
 
-  test('at every poll interval, without being notified', async () => {
+  test('at every poll interval, even without being notified', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     start({ pollMilliseconds: 50 });
@@ -172,7 +172,7 @@ describe('a worker wakes', () => {
 });
 
 describe('fairness', () => {
-  test('a destination that never responds does not delay others, no matter how much is due to it', async () => {
+  test('a destination that never responds does not delay other destinations, no matter how much is due to it', async () => {
     const blackHole = await receive(() => undefined);
     const receiver = await receive();
     const dead = await stage.addWebhook(blackHole.url);
@@ -192,7 +192,7 @@ test.each([
   ['is disabled', 410, /"status" = 'SKIPPED'/],
   ['rejects its credential', 401, /"reason" = 'paused'/],
 ])(
-  'a destination that %s does not delay others, no matter how many deliveries wait for it',
+  'a destination that %s does not delay other destinations, no matter how many deliveries wait for it',
   async (_title, statusCode, change) => {
     const receiver = await receive(({ path }) => ({ statusCode: path === '/gone' ? statusCode : 200 }));
     const connector: Partial<ConnectorDefinition> = {

@@ -13,7 +13,7 @@ test('every link and image in the docs points to an existing file and heading', 
   expect(broken).toEqual([]);
 });
 
-test('every page can be reached from the README by links', async () => {
+test('every page can be reached from the README by following links', async () => {
   const reached = new Set(['README.md']);
   for (const page of reached) {
     for (const link of linksOf(await readPage(page))) {

@@ -50,7 +50,7 @@ function named(text: string): string[] {
 const isThere = (name: string) =>
   metrics.has(name) || metrics.get(name.replace(/_(bucket|sum|count)$/, ''))?.type === 'histogram';
 
-test('every metric is documented with its type, labels and description', () => {
+test('every metric is documented with its type, labels, and description', () => {
   const ours = [...metrics].filter(([name]) => !/^(process|nodejs)_/.test(name));
   expect(ours.length).toBeGreaterThan(20);
   expect([...documented.keys()].sort()).toEqual(ours.map(([name]) => name).sort());
@@ -61,7 +61,7 @@ test('every metric is documented with its type, labels and description', () => {
   }
 });
 
-test('metrics in pages, alert rules and the dashboard exist', async () => {
+test('metrics in pages, alert rules, and the dashboard exist', async () => {
   const pages = await Promise.all((await listPages()).filter((path) => path.startsWith('docs/')).map(readPage));
   for (const text of [...pages, alerts, ...expressions])
     for (const name of named(text)) expect(isThere(name), `${name} in ${text.slice(0, 200)}`).toBe(true);

@@ -8,7 +8,7 @@ export type Request = { secret: string; id: string; timestamp: string; signature
 
 /**
  * How to run the program under a heading of docs/verify-webhooks.md. `caller` calls it for every line of its input
- * (secret, ID, timestamp, signature and base64 of the body, separated by tabs) and prints `accepted` or the error.
+ * (secret, ID, timestamp, signature, and base64 of the body, separated by tabs) and prints `accepted` or the error.
  */
 export type Verifier = {
   heading: string;

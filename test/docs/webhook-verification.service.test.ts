@@ -8,7 +8,7 @@ import { type ReceivedRequest, type Receiver, startReceiver } from '../support/r
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { isInstalled, type Request, runVerifier, VERIFIERS, writeVerifier } from './verifiers.ts';
 
-const TOO_OLD = 'The webhook is too old, or from the future.';
+const TOO_OLD = 'The webhook is too old or from the future.';
 const NOT_SIGNED = 'The webhook is not signed with this secret.';
 
 let app: TestApp;
@@ -132,7 +132,7 @@ for (const verifier of VERIFIERS) {
 
   // The first run of a compiler is slow.
   test.skipIf(!isRun)(
-    `the program for ${verifier.heading} accepts signed requests and rejects others`,
+    `the program for ${verifier.heading} accepts correctly signed requests and rejects all others`,
     { timeout: 180_000 },
     async () => {
       const directory = await mkdtemp(join(tmpdir(), 'tollgate-verifier-'));

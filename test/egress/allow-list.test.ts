@@ -75,7 +75,7 @@ describe('parseEgressAllow', () => {
       '[2002::]/16:80',
       '[2001::]/32:80',
     ],
-  ])('never accepts %s, which includes link-local, metadata or translated addresses', (text) => {
+  ])('never accepts %s, which includes link-local, metadata, or translated addresses', (text) => {
     expect(() => parseEgressAllow(text)).toThrow('never allowed');
   });
 });

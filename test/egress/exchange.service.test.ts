@@ -4,7 +4,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createTestEgress, loopback } from './support.ts';
 
 describe('an egress request', () => {
-  test('sends method, path, headers and body as given, and returns status, headers and body', async () => {
+  test('sends the method, path, headers, and body as given, and returns the status, headers, and body', async () => {
     await using receiver = await startReceiver(() => ({
       statusCode: 418,
       headers: { 'x-a': ['1', '2'] },
@@ -100,7 +100,7 @@ describe('an egress request', () => {
     expect(await egress.failureOf(receiver.url)).toMatchObject({ errorClass: 'aborted' });
   });
 
-  test('finishes before closing the egress does', async () => {
+  test('finishes before the egress finishes closing', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using receiver = await startReceiver(async () => {
       await gate.promise;

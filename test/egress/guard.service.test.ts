@@ -7,7 +7,7 @@ import { createTestEgress } from './support.ts';
 const REFUSAL = { errorClass: 'target_not_allowed', message: 'The target address must be public.' };
 
 describe('the egress guard', () => {
-  test('rejects a public address over plain http', async () => {
+  test('rejects a public address over plain HTTP', async () => {
     await using egress = createTestEgress({ allow: '127.0.0.1/32:8080', lookup: async () => ['93.184.216.34'] });
     expect(await egress.failureOf('http://hooks.example.com:8080/')).toMatchObject(REFUSAL);
     expect(egress.lookups).toEqual(['hooks.example.com']);

@@ -22,7 +22,7 @@ export const PUBLIC_ADDRESSES = [
   ...['2001:4860:4860::8888', '2606:4700:4700::1111', '2620:fe::fe', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'],
 ];
 
-/** URLs that parsers, filters and resolvers are known to disagree on. None of them may reach a server. */
+/** URLs that parsers, filters, and resolvers are known to disagree on. None of them may reach a server. */
 export function hostileUrls(port: number): string[] {
   const ipv4 = ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1', '0x7f.1', '127.0.0.1.', '0', '0.1.2.3'];
   const disguised = [

@@ -31,7 +31,7 @@ afterEach(() => {
 
 describe('a hostile target', () => {
   test.each(hostileUrls(4010))(
-    'is rejected before a socket or lookup, always with the same message: %j',
+    'is rejected before any socket or lookup, always with the same message: %j',
     async (url) => {
       await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
       expect(await egress.failureOf(url)).toMatchObject(REFUSAL);
@@ -77,7 +77,7 @@ describe('a hostile target', () => {
 });
 
 describe('a public target', () => {
-  test.each(PUBLIC_ADDRESSES)('is allowed to connect: %s', async (address) => {
+  test.each(PUBLIC_ADDRESSES)('can be connected to: %s', async (address) => {
     await using egress = createTestEgress({ lookup: async () => [address] });
     await egress.failureOf(`${originOf('https', address)}/`);
     await egress.failureOf('https://hooks.example.com/');

@@ -25,7 +25,7 @@ afterAll(async () => {
 const number = expect.any(Number);
 
 describe('the phases of a request', () => {
-  test('include opening the connection, and for later requests on it only the wait for the response', async () => {
+  test('include opening the connection, but for later requests on it, only the wait for the response', async () => {
     const lookup = async () => ['127.0.0.1'];
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup, connectionsPerOrigin: 1 });
     const url = `https://receiver.test:${port}/`;
@@ -69,7 +69,7 @@ describe('the phases of a request', () => {
     expect(all.filter(({ phases }) => phases.connectMs !== null)).toHaveLength(receiver.connectionCount());
   });
 
-  test('of a failed request end where it failed', async () => {
+  test('end where the request failed', async () => {
     await using refused = await startReceiver();
     await using broken = await startReceiver((_request, response) => void response.destroy());
     const allow = `127.0.0.1/32:${port},${loopback(refused, broken)}`;
@@ -95,7 +95,7 @@ describe('the phases of a request', () => {
     expect(failure).toMatchObject({ errorClass: 'timeout', phases: { ...NO_PHASES, connectMs: number } });
   });
 
-  test('of several calls can be added up', () => {
+  test('can be added up over several calls', () => {
     const call = { dnsMs: 1, connectMs: 2, tlsMs: null, firstByteMs: 4 };
     expect(addPhases(NO_PHASES, call)).toEqual(call);
     expect(addPhases(call, { ...NO_PHASES, tlsMs: 3, firstByteMs: 5 })).toEqual({

@@ -8,8 +8,8 @@ export type RawServer = {
 };
 
 /**
- * Starts a TCP server that sends whatever `onConnection` writes, for responses that no HTTP library would send. Without
- * it, the server is a sentinel that only counts connections.
+ * Starts a TCP server that sends whatever `onConnection` writes, for responses that no HTTP library would send. If
+ * `onConnection` is left out, the server is a sentinel that only counts connections.
  */
 export async function startRawServer(
   onConnection: (socket: Socket) => void = () => {},

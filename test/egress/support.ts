@@ -6,7 +6,7 @@ import type { EgressRequest } from '../../src/egress/exchange.ts';
 type LoggedRefusal = { fields: object; message: string };
 
 export type TestEgress = Egress & {
-  /** Sends a GET with generous limits, overridden by `changes`. */
+  /** Sends a GET request with generous limits, which `changes` can override. */
   get: (url: string, changes?: Partial<EgressRequest>) => ReturnType<Egress['send']>;
   /** The error of a request that is expected to fail. */
   failureOf: (url: string, changes?: Partial<EgressRequest>) => Promise<EgressError>;

@@ -62,18 +62,18 @@ describe('a filter matches events as specified', () => {
     ['null does not exist', { 'data.customerId': { exists: false } }, { customerId: null }, true],
     ['a field of another event type does not match any comparison', { 'data.stage': { ne: 'verify' } }, {}, false],
     ['a field of another event type does not exist', { 'data.stage': { exists: false } }, {}, true],
-    ['not of a field of another event type matches', { not: { 'data.stage': 'verify' } }, {}, true],
+    ['not with a field of another event type matches', { not: { 'data.stage': 'verify' } }, {}, true],
   ])('%s', (_name, filter, data, expected) => {
     expect(issuesOf(filter)).toEqual([]);
     expect(matches(filter, data)).toBe(expected);
   });
 
-  test('ignores inherited properties of the event data', () => {
+  test('and ignores inherited properties of the event data', () => {
     const node = { kind: 'condition', field: 'data.toString', operator: 'exists', operand: true } as const;
     expect(matchesFilter(node, settled)).toBe(false);
   });
 
-  test('with a field or operator that no longer exists matches nothing', () => {
+  test('and matches nothing if a field or operator no longer exists', () => {
     expect(matches({ 'data.gone': { ne: 'x' } })).toBe(false);
     expect(matches({ 'data.method': { like: 'G' } })).toBe(false);
   });
@@ -170,7 +170,7 @@ describe('for random values', () => {
     );
   });
 
-  // Few values for few fields, so that conditions often match.
+  // Uses few fields and few values, so that conditions often match.
   const fields: Record<string, fc.Arbitrary<string | number>> = {
     'data.amountUsd': fc.constantFrom('0', '0.01', '0.010', '0.1', '9', '10', '10.50'),
     'data.method': fc.constantFrom('GET', 'POST', 'P', 'get', ''),

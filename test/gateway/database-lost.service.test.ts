@@ -87,7 +87,7 @@ describe('when the database becomes unreachable', () => {
     expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
   });
 
-  test('while the payment is settled, the buyer still gets the response, and the payment is booked later', {
+  test('while the payment is being settled, the buyer still gets the response, and the settlement is recorded later', {
     timeout: 60_000,
   }, async () => {
     rails.facilitator.misbehave('settle', cutting);

@@ -75,7 +75,7 @@ describe('a document with thirty mutations', () => {
     expect(await countOf(token)).toBe(0);
   });
 
-  test('is allowed if the whole limit is left, even if the limit is lower', async () => {
+  test('is allowed if the whole limit is left, even if the limit is less than thirty', async () => {
     const token = await agreed('few', 5);
     expect((await post(token, THIRTY)).status).toBe(200);
     expect((await post(token, '{ viewer { tier } }')).status).toBe(429);

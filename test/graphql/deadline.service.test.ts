@@ -23,7 +23,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Locks a project, so that all writes under it wait. */
+/** Locks a project, so that all writes within it wait. */
 async function lock(projectId: string): Promise<{ release(): Promise<void> }> {
   const client = await sql.connect();
   await client.query('BEGIN');
@@ -88,7 +88,7 @@ describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS
     expect(await webhookIdsOf(held.id)).toEqual([]);
   });
 
-  test('creates nothing after its response over REST either', async () => {
+  test('also creates nothing after its response over REST', async () => {
     const project = await createProject(alice);
     const { release } = await lock(project.id);
     const { status, body, headers } = await alice.rest('POST', `${project.base}/webhooks`, GOOD.webhook);

@@ -56,7 +56,7 @@ test('the explorer is compressed for clients that accept it', async () => {
   expect(await compressed.text()).toBe(await plain.text());
 });
 
-test('the explorer loads nothing from elsewhere', async () => {
+test('the explorer loads nothing from other hosts', async () => {
   const html = await (await open()).text();
   const head = html.slice(0, html.indexOf('<script'));
   const tags = [...html.matchAll(/<(script|link|img|iframe|source|base|meta)\b[^>]{0,300}/gi)].map(([tag]) => tag);

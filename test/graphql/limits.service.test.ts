@@ -65,7 +65,7 @@ describe('a document that is too expensive', () => {
     for (const { extensions } of errors) expect(['GRAPHQL_INVALID', 'GRAPHQL_TOO_COMPLEX']).toContain(extensions.code);
   });
 
-  test('is rejected by its cost, which depends on the page sizes', async () => {
+  test('is rejected because of its cost, which depends on the page sizes', async () => {
     const { errors } = await alice.graphql(HOSTILE['connections of a hundred in connections of a hundred']!);
     expect(errors![0]!.extensions).toMatchObject({ code: 'GRAPHQL_TOO_COMPLEX', retryable: false });
     expect(errors![0]!.message).toContain(String(MAX_COST));
@@ -109,7 +109,7 @@ test.each([
   ['first', 101],
   ['last', 0],
   ['last', 101],
-])('page size %s: %i is rejected with its field', async (name, size) => {
+])('page size %s: %i is rejected with an error that names the field', async (name, size) => {
   const { errors } = await alice.graphql(`{ projects(${name}: ${size}) { nodes { id } } }`);
   expect(errors![0]!.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field: `/${name}` });
 });

@@ -170,7 +170,7 @@ async function subscribeWithoutReading(url: string, count: number) {
   return client;
 }
 
-test('a client that does not read pauses the feed and is disconnected, even if it sends pongs by itself', async () => {
+test('a client that does not read pauses the feed and is disconnected, even if it keeps sending pongs', async () => {
   const { feed, made } = endlessFeed('x'.repeat(10_000));
   const { url, streams, dropped } = await serve(feed, { pingMilliseconds: 1_000 });
   const client = await subscribeWithoutReading(url, 20);
@@ -221,7 +221,7 @@ test('messages count toward the backlog until their operations end', async () =>
   expect(dropped).toEqual(['stream']);
 });
 
-test('once the credential is no longer valid, the next operation is rejected and the socket closed', async () => {
+test('once the credential is no longer valid, the next operation is rejected and the socket is closed', async () => {
   let isGood = true;
   const identify = async () => {
     if (!isGood) throw new AppError('UNAUTHENTICATED');

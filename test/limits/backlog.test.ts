@@ -21,7 +21,7 @@ function start() {
   return { backlogs, open, ends, reasons };
 }
 
-test('held bytes count until they are released once', () => {
+test('held bytes count until they are released, and releasing them twice has no effect', () => {
   const { backlogs, open } = start();
   const stream = open('a', 'a1');
   const release = stream.hold(60);
@@ -57,7 +57,7 @@ test('an account over its limit loses the stream with the most bytes', () => {
   expect(reasons).toEqual(['account']);
 });
 
-test('a process over its limit drops a stream of the account with the most bytes, no matter who came last', () => {
+test('a process over its limit drops a stream of the account with the most bytes, no matter which account came last', () => {
   const { open, ends, reasons } = start();
   for (const name of ['a1', 'a2', 'a3']) open('a', name).hold(80);
   open('b', 'b1').hold(100);

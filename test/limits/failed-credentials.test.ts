@@ -65,7 +65,7 @@ describe('failed credentials', () => {
     expect(new Set(atOnce)).toEqual(new Set([false]));
   });
 
-  test('stay counted even if they are given back afterward', async () => {
+  test('still count even if they are given back afterward', async () => {
     const { reserve, isStopped } = withClock();
     for (let index = 0; index < 30; index++) {
       const attempt = await reserve('203.0.113.5');
@@ -91,7 +91,7 @@ describe('failed credentials', () => {
     ['another spelling', '2001:db8:1:2::1', '2001:0DB8:0001:0002:0:0:0:9', true],
     ['the next /64', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['two texts that are not addresses', 'unknown', 'x', true],
-  ])('of %s count together as expected', async (_what, one, other, isSame) => {
+  ])('of %s count together or separately as expected', async (_what, one, other, isSame) => {
     const { fail, isStopped } = withClock();
     await fail(one, 30);
     expect(await isStopped(other)).toBe(isSame);

@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Simulates that time passes for a key by moving its stored time, because the database's clock cannot be moved. */
+/** Simulates the passing of time for a key by moving its stored time, because the database's clock cannot be moved. */
 async function pass(key: string, seconds: number): Promise<void> {
   await nodes[0]!.pool.query(
     `UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2 * interval '1 second' WHERE key = $1`,
@@ -37,7 +37,7 @@ async function pass(key: string, seconds: number): Promise<void> {
 }
 
 describe('rate limits in the database', () => {
-  test('allow a hundred of a thousand concurrent requests on three processes, plus the refill', async () => {
+  test('allow a hundred of a thousand concurrent requests on three processes, plus what refills in the meantime', async () => {
     const startedAt = performance.now();
     const results = await Promise.all(
       Array.from({ length: 1000 }, (_, index) => limiters[index % limiters.length]!.take('crowd', 100)),
@@ -83,7 +83,7 @@ describe('rate limits in the database', () => {
     expect(await limiters[2]!.take(key, limit, limit)).toMatchObject({ allowed: true });
   });
 
-  test('are deleted by sweeping only once they are fully refilled', async () => {
+  test('are not swept until they are fully refilled', async () => {
     await limiters[0]!.take('finished', 60);
     await limiters[0]!.take('running', 1);
     await pass('finished', 60);
@@ -94,7 +94,7 @@ describe('rate limits in the database', () => {
 });
 
 describe('while the database fails', () => {
-  test('rate limits are counted in memory, and afterward in the database again', async () => {
+  test('requests are counted in memory, and in the database again afterward', async () => {
     const messages: string[] = [];
     const listeningLog = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) });
     const pool = new pg.Pool({ connectionString: database.url, max: 2 });
@@ -115,7 +115,7 @@ describe('while the database fails', () => {
     await pool.end();
   });
 
-  test('rate limits are also counted in memory if the database cannot be reached', async () => {
+  test('requests are also counted in memory if the database cannot be reached', async () => {
     const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
     const limiter = createPostgresRateLimiter({ pool, log, fallback: createMemoryRateLimiter() });
     expect(await limiter.take('a', 60)).toMatchObject({ allowed: true, remaining: 59 });

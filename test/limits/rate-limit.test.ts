@@ -34,7 +34,7 @@ describe('the rate limit', () => {
     expect(await take('a', 60)).toMatchObject({ allowed: true, limit: 60, remaining: 59, resetSeconds: 1 });
   });
 
-  test('is exact for every number, and is fully refilled a minute later', () =>
+  test('is exact for every limit, and is fully refilled a minute later', () =>
     fc.assert(
       fc.asyncProperty(limits, async (limit) => {
         const { takeMany, pass } = limiterWithClock();
@@ -84,7 +84,7 @@ describe('the rate limit', () => {
       { numRuns: 50 },
     ));
 
-  test('reports the correct remaining requests and wait', () =>
+  test('reports the correct number of remaining requests and the correct wait', () =>
     fc.assert(
       fc.asyncProperty(
         limits,
@@ -110,7 +110,7 @@ describe('the rate limit', () => {
       { numRuns: 300 },
     ));
 
-  test('counts a cost as that many requests, and one above the limit as the limit', async () => {
+  test('counts a cost as that many requests, and a cost above the limit as the limit', async () => {
     const { take, takeMany, pass } = limiterWithClock();
     expect(await take('a', 60, 50)).toMatchObject({ allowed: true, remaining: 10 });
     expect(await take('a', 60, 11)).toMatchObject({ allowed: false, remaining: 10, retryAfterSeconds: 1 });

@@ -9,7 +9,7 @@ test.each([
   ['ENTERPRISE', 12_000, 12_000, null, null],
   ['STARTER', 12_000, 60, 0, 10],
 ] as const)(
-  'the tier %s with a custom rate of %s has %s requests per minute, %s connectors and %s webhooks per project',
+  'the tier %s with a custom rate of %s has %s requests per minute, %s connectors, and %s webhooks per project',
   (tier, rate, requestsPerMinute, maxConnectors, maxWebhooksPerProject) => {
     expect(limitsOf(tier, rate)).toEqual({ requestsPerMinute, maxConnectors, maxWebhooksPerProject });
   },

@@ -295,7 +295,7 @@ describe('a feed from a cursor', () => {
   });
 
   test.each(['', 'x', '1.2.3.4.', '\u0000', 'evt_01jc9x2v5qe3w8k4m6n7p9r0st'])(
-    'rejects the cursor %j with its field',
+    'rejects the cursor %j with an error that names the field',
     async (after) => {
       const refused = expect.objectContaining({
         code: 'VALIDATION_FAILED',
@@ -308,7 +308,7 @@ describe('a feed from a cursor', () => {
 });
 
 describe('with concurrent writers', () => {
-  // While any transaction on the server is open, even one that writes nothing, later ones stay in doubt.
+  // While any transaction on the server is open, even one that writes nothing, later transactions stay in doubt.
   test('a client that is cut off repeatedly gets every event once, even if one transaction stays open', async () => {
     const older = await begin();
     await older.query('SELECT pg_current_xact_id()');
@@ -363,7 +363,7 @@ describe('the delivery feed', () => {
     expect(done!.delivery.updatedAt.getTime()).toBeGreaterThanOrEqual(made!.delivery.updatedAt.getTime());
   });
 
-  test('shows results, but not claims and lease extensions', async () => {
+  test('shows results, but not claims or lease extensions', async () => {
     const items = await deliveries();
     const id = await insertDelivery();
     await take(items, 1);
@@ -388,7 +388,7 @@ describe('the delivery feed', () => {
     expect((await take(returned, 1))[0]!.delivery.status).toBe('SUCCEEDED');
   });
 
-  test('shows the latest status of each delivery that changed since the cursor, once', async () => {
+  test('shows each delivery that changed since the cursor once, with its latest status', async () => {
     const first = await deliveries();
     const ids = [await insertDelivery(), await insertDelivery(), await insertDelivery()];
     const cursor = await cursorAfter(first, 3);
@@ -428,7 +428,7 @@ describe('a feed with a filter', () => {
     expect(idsOf(await take(items, 2))).toEqual(wanted);
   });
 
-  test('shows deliveries with the requested statuses, types and age', async () => {
+  test('shows deliveries with the requested statuses, types, and age', async () => {
     const before = await insertDelivery();
     const { rows } = await db.pool.query<{ now: Date }>(`SELECT now() + interval '1 millisecond' AS now`);
     await expect

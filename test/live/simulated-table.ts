@@ -7,7 +7,7 @@ export type SimulatedRow = {
   transaction: bigint;
   /** Counts the changes that the feed shows. */
   version: number;
-  /** Whether the last write is not shown, such as a claim of a delivery. */
+  /** Whether the feed hides the last write, as it hides a claim of a delivery. */
   isQuiet: boolean;
 };
 
@@ -70,7 +70,7 @@ export function createSimulatedTable(pageSize: number) {
         return { ...row, milliseconds: changed, version: row.version + 1, isQuiet: false };
       });
     },
-    /** Writes a row without a change that the feed shows. */
+    /** Writes a row without changing anything that the feed shows. */
     claim(choice: number) {
       write(choice, (row) => row && { ...row, isQuiet: true });
     },

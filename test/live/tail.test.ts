@@ -10,7 +10,7 @@ import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 type Item = { cursor: string; row: SimulatedRow };
 const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
 
-/** Prefetches almost nothing. */
+/** Prefetches only two of anything at a time. */
 const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2, lateCount: () => 2 };
 
 const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
@@ -167,7 +167,7 @@ describe('a tail', () => {
     expect(shown).toEqual([...table.rows.keys()]);
   });
 
-  test('makes progress with frequent cutoffs, even after more transactions were in doubt than a cursor holds', async () => {
+  test('makes progress with frequent cutoffs, even after more transactions were in doubt than a cursor can hold', async () => {
     const table = createSimulatedTable(1_000);
     const start = table.beginning();
     table.begin(0);
@@ -180,7 +180,7 @@ describe('a tail', () => {
       progress = part.progress;
       again.push(...part.ids);
     }
-    // Repeats only those that the cursor could not hold, and each of them once.
+    // Only the rows that the cursor could not hold are repeated, each of them once.
     expect(again).toEqual([...table.rows.keys()].slice(0, 200));
   });
 
@@ -221,7 +221,7 @@ describe('a tail', () => {
 describe('reading the table', () => {
   const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
 
-  test('does not read rows older than the longest possible transaction, and reads no old rows at all if nothing has happened since', async () => {
+  test('reads no rows older than the longest possible transaction, and none before its position if the position is even older', async () => {
     const requests: LookRequest[] = [];
     const position = { milliseconds: 995_000, id: newId('Delivery') };
     const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };
@@ -410,7 +410,7 @@ describe('a cursor', () => {
     [encodeCursor(progress).toUpperCase(), 'another case'],
     [`\u0000${encodeCursor(progress)}`, 'a NUL byte'],
     ['1.2.3.4.5', 'numbers'],
-  ])('is rejected with its field if it is invalid: %j, %s', (cursor) => {
+  ])('is rejected with an error that names the field if it is invalid: %j, %s', (cursor) => {
     expect(() => decodeCursor('Event', cursor)).toThrow(
       expect.objectContaining({ code: 'VALIDATION_FAILED', fields: [expect.objectContaining({ pointer: '/after' })] }),
     );

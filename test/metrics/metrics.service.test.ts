@@ -59,7 +59,7 @@ describe('the metrics count a paid request', () => {
     expect(metricValue(metrics, 'tollgate_payment_step_duration_seconds_count', { step })).toBe(1);
   });
 
-  test('with the calls to the facilitator, and the time until it was settled', () => {
+  test('with the calls to the facilitator, and the time until the payment was settled', () => {
     const name = 'tollgate_facilitator_request_duration_seconds_count';
     expect(metricValue(metrics, name, { operation: 'verify', outcome: 'valid' })).toBe(1);
     expect(metricValue(metrics, name, { operation: 'settle', outcome: 'settled' })).toBe(1);

@@ -174,7 +174,7 @@ let projectId: string;
 let places: Record<Kind, { list: string; item: string; id: string }>;
 
 beforeAll(async () => {
-  // Without loopback destinations, as in production.
+  // Loopback destinations are not allowed, as in production.
   app = await startTestApp({ env: { EGRESS_ALLOW: '' } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
@@ -220,7 +220,7 @@ async function expectRefused(method: 'POST' | 'PATCH', path: string, body: unkno
 type Row = (typeof WRONG)[number];
 const titled = (rows: Row[]) => rows.map((row) => ({ ...row, at: row.pointer ?? `/${row.field}` }));
 
-describe('REST rejects an invalid value with its pointer and writes nothing', () => {
+describe('REST rejects an invalid value with a pointer to it and writes nothing', () => {
   test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('creating a $kind: $field at $at', async (row) => {
     const before = await snapshot();
     for (const value of row.values) {

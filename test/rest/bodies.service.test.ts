@@ -70,7 +70,7 @@ describe('a body that is not a JSON object is rejected', () => {
 
 describe('keys with a special meaning in JavaScript are ordinary fields', () => {
   test.each(['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', '', '\0', 'na~me/x'])(
-    'an unknown field %j is rejected with its pointer',
+    'an unknown field %j is rejected with a pointer to it',
     async (key) => {
       const before = await countProjects();
       const body = `{${JSON.stringify(key)}:{"name":"y"},${good.slice(1)}`;
@@ -82,7 +82,7 @@ describe('keys with a special meaning in JavaScript are ordinary fields', () => 
     },
   );
 
-  test('__proto__ inside a config is rejected with its pointer', async () => {
+  test('__proto__ inside a config is rejected with a pointer to it', async () => {
     const { base } = await createProject(alice);
     const config = JSON.stringify(GOOD.connector.config);
     const body = `{"type":"slack","eventTypes":["*"],"config":{"__proto__":{"webhookUrl":"x"},${config.slice(1)}}`;

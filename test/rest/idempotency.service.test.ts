@@ -227,7 +227,7 @@ describe('an Idempotency-Key is 1 to 255 visible ASCII characters', () => {
     await pool.query('DELETE FROM "IdempotencyKey" WHERE "key" = $1', [key]);
   });
 
-  test('GET, PATCH and DELETE ignore it', async () => {
+  test('GET, PATCH, and DELETE ignore it', async () => {
     const headers = { 'idempotency-key': 'not a key' };
     expect((await rest.send(alice, 'PATCH', base, { body: { name: 'x' }, headers })).status).toBe(200);
     expect((await rest.send(alice, 'GET', base, { headers })).status).toBe(200);
@@ -265,7 +265,7 @@ describe('a stored response', () => {
     expect(await sweepIdempotencyKeys(pool)).toBe(0);
     expectReplay(await post(`${base}/webhooks`, GOOD.webhook, key), first);
     await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = "expiresAt" - interval '1 minute'`);
-    // It also expires before it is swept, and for another request.
+    // An expired response isn't used even before it is swept, so the key accepts a different request.
     const second = await post(`${base}/webhooks`, { ...GOOD.webhook, description: 'second' }, key);
     expect(second.status).toBe(201);
     expect(second.body.id).not.toBe(first.body.id);

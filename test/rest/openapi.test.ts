@@ -98,7 +98,7 @@ test('the OpenAPI document has the version of the service', () => {
   expect(document.info).toMatchObject({ version: VERSION });
 });
 
-test('the request schemas accept valid bodies and reject others', () => {
+test('the request schemas accept valid bodies and reject invalid ones', () => {
   const ajv = new Ajv2020({ strict: false });
   for (const [name, item] of Object.entries(document.components.schemas)) {
     ajv.addSchema(item, `#/components/schemas/${name}`);

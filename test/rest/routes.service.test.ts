@@ -138,7 +138,7 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
   },
 };
 
-/** Fields that are shown only in the response to the creation. */
+/** Fields that are shown only once, in the response to the request that creates the resource. */
 const ONCE = new Set(['key', 'secret']);
 
 let app: TestApp;
@@ -190,7 +190,7 @@ describe('a documented route works as documented', () => {
     expect(answer.headers.get('link')).toBeNull();
   });
 
-  test.each(ofMethod('POST'))('%s creates and returns the location', async (route) => {
+  test.each(ofMethod('POST'))('%s creates a resource and returns its location', async (route) => {
     const path = pathOf(split(route)[1]);
     const { body, becomes } = BODIES[route]!;
     const created = await rest.send<Resource>(alice, 'POST', path, { body });
@@ -218,7 +218,7 @@ describe('a documented route works as documented', () => {
     expect((await rest.send(alice, 'GET', path)).body).toEqual(changed.body);
   });
 
-  test.each(ofMethod('DELETE'))('%s deletes once', async (route) => {
+  test.each(ofMethod('DELETE'))('%s deletes the resource, and only once', async (route) => {
     const path = pathOf(split(route)[1]);
     const deleted = await rest.send(alice, 'DELETE', path);
     expect(deleted).toMatchObject({ status: 204, text: '' });

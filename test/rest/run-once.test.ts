@@ -28,7 +28,7 @@ test('a rejected request frees its Idempotency-Key', async () => {
 });
 
 test.each([new AppError('INTERNAL'), new AppError('UNAVAILABLE'), new Error('unexpected')])(
-  'after %s the Idempotency-Key stays taken, because the change may have been made',
+  'after %s, the Idempotency-Key stays taken, because the change may have been made',
   async (error) => {
     const { calls, run } = open();
     await expect(run(fail(error))).rejects.toBe(error);

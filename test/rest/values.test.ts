@@ -78,7 +78,7 @@ test.each<[unknown, boolean]>([
   ['', false],
   [0, false],
   [{}, false],
-])('whether %j is accepted as a time: %j', (value, accepted) => {
+])('%j is accepted as a time: %j', (value, accepted) => {
   const type = schema.getType('DeliveryFilter') as GraphQLInputObjectType;
   const { errors } = convert(type, { since: value });
   expect(errors.map(({ pointer }) => pointer)).toEqual(accepted ? [] : ['/since']);

@@ -84,7 +84,7 @@ describe('a connection', () => {
     ['after: "nonsense"', '/after'],
     ['before: "\\u0000"', '/before'],
     ['after: "ep_01jc9x2v5qe3w8k4m6n7p9r0st"', '/after'],
-  ])('rejects %s with its field', async (args, field) => {
+  ])('rejects %s with an error that names the field', async (args, field) => {
     const { errors } = await alice.graphql(`{ projects(${args}) { nodes { id } } }`);
     expect(errors![0]!.extensions).toMatchObject({ code: 'VALIDATION_FAILED', field });
   });

@@ -38,7 +38,7 @@ describe('a masked URL', () => {
     fc.assert(fc.property(texts, (url) => void expect(maskUrl(maskUrl(url))).toBe(maskUrl(url))));
   });
 
-  test('keeps the origin, the number of segments and the number of parameters', () => {
+  test('keeps the origin, the number of segments, and the number of parameters', () => {
     const shape = (url: string) => {
       const [path, query = ''] = url.split('#')[0]!.split(/\?(.*)/s);
       return [new URL(url).origin, path!.split('/').length, query.split('&').length];
@@ -47,7 +47,7 @@ describe('a masked URL', () => {
     fc.assert(fc.property(readable, (url) => void expect(shape(maskUrl(url))).toEqual(shape(url))));
   });
 
-  test('never has query values, user names, passwords or segments that are not plain words', () => {
+  test('never has query values, user names, passwords, or segments that are not plain words', () => {
     const token = fc.stringMatching(/^[A-Za-z0-9%~._-]{0,20}#[A-Za-z0-9]{8}$/).map((text) => text.replace('#', 'Q7'));
     const name = fc.stringMatching(/^[a-z]{1,8}$/);
     fc.assert(
@@ -81,7 +81,7 @@ describe('the hidden parts of a URL', () => {
     expect(scrub(`before ${text} after`, [url])).toMatch(/^before "?••••"? after$/);
   });
 
-  test('do not include common words and short pieces, or anything if nothing is hidden', () => {
+  test('do not include common words or short pieces, and are empty if nothing is hidden', () => {
     expect(scrub('Tell tollgate at example.com about xyz: hooks.', [url])).toBe(
       'Tell tollgate at example.com about xyz: hooks.',
     );

@@ -32,7 +32,7 @@ describe('scrub', () => {
   test.each([
     ['unchanged', SECRET],
     ['URL-encoded', encodeURIComponent(SECRET)],
-    ['URL-encoded in lower case', encodeURIComponent(SECRET).replace(/%../g, (octet) => octet.toLowerCase())],
+    ['URL-encoded in lowercase', encodeURIComponent(SECRET).replace(/%../g, (octet) => octet.toLowerCase())],
     ['form-encoded', new URLSearchParams({ key: SECRET }).toString()],
     ['as JSON', JSON.stringify({ key: SECRET })],
     ['as JSON in ASCII with escaped slashes', JSON.stringify(SECRET).replaceAll('/', '\\/').replaceAll('ü', '\\u00fc')],
@@ -84,7 +84,7 @@ describe('scrub', () => {
     }
   });
 
-  test('masks the path, token and signature of a secret URL, even without the host', () => {
+  test('masks the path, token, and signature of a secret URL, even without the host', () => {
     const url = 'https://hooks.example.com/services/T0000000/B0000000/AbCdEfGhIjKlMnOpQrStUvWx?sig=0123456789abcdef%3D';
     const texts = [
       url,

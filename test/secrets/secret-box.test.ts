@@ -34,7 +34,7 @@ describe('the secret box', () => {
     );
   });
 
-  test('does not open ciphertexts that were swapped between rows, columns or projects', () => {
+  test('does not open ciphertexts that were swapped between rows, columns, or projects', () => {
     const neighbours: SealContext[] = [
       { ...CONTEXT, rowId: 'wh_2' },
       { ...CONTEXT, column: 'previousSecret' },

@@ -6,7 +6,7 @@ import { describeLeftOut, REQUIREMENTS } from '../support/left-out.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 describe('the end of a test run', () => {
-  test('lists each missing requirement with how to get it and the skipped tests', () => {
+  test('lists each missing requirement, how to meet it, and the skipped tests', () => {
     const lines = describeLeftOut([
       { file: 'test/console/projects.browser.test.ts', title: 'creates a project' },
       { file: 'test/console/projects.browser.test.ts', title: 'deletes a project' },

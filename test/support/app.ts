@@ -31,7 +31,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
  * send requests to any loopback port.
  *
  * @param options `databaseUrl` shares the database of another app, `env` sets environment variables, `config` changes the
- *   configuration made from them. All others are overrides.
+ *   configuration made from them. All other options are overrides.
  */
 export async function startTestApp(
   options: Overrides & {

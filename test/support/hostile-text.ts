@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Texts that often break programs: control characters, lone surrogates, lookalikes, bidirectional text, code. */
+/** Texts that often break programs: control characters, lone surrogates, lookalikes, bidirectional text, and code. */
 const KNOWN = [
   '\0',
   '\ud800',

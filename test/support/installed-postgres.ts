@@ -13,8 +13,8 @@ const LIBRARY = '/usr/lib/postgresql';
 export type InstalledServer = { url: string; stop(): Promise<void> };
 
 /**
- * Returns the directory of the server, `pg_dump` and `pg_restore` of Debian's `postgresql` package, version 15 or
- * later, or undefined if it is not installed. The embedded PostgreSQL only includes the server.
+ * Returns the directory of the server, `pg_dump`, and `pg_restore` of Debian's `postgresql` package, version 15 or
+ * later, or undefined if it is not installed. The embedded PostgreSQL includes only the server.
  */
 export async function findInstalledPostgres(): Promise<string | undefined> {
   const versions = await readdir(LIBRARY).catch(() => []);

@@ -1,7 +1,7 @@
 export type Metric = {
   type: string;
   help: string;
-  /** One for each line, with its labels. */
+  /** One sample for each line, with its labels. */
   samples: { name: string; labels: Record<string, string>; value: number }[];
 };
 

@@ -54,7 +54,7 @@ export async function loadOpenApi(url: string) {
     templateOf: (path: string) => templates.find(({ pattern }) => pattern.test(path.split('?')[0]!))?.template,
 
     /**
-     * Checks the status, media type and body of a response.
+     * Checks the status, media type, and body of a response.
      *
      * @throws Error that describes what is not as documented.
      */
@@ -97,7 +97,7 @@ export async function loadOpenApi(url: string) {
         const problem = JSON.parse(text) as { status: number; code: ErrorCode; requestId: string; instance: string };
         validate(['components', 'schemas', 'Problem'], problem, label);
         const wrong = [
-          problem.status !== status && 'status differs from that of the answer',
+          problem.status !== status && 'status differs from that of the response',
           ERRORS[problem.code].status !== status && `${problem.code} does not belong to this status`,
           problem.requestId !== headers.get('x-request-id') && 'requestId differs from x-request-id',
           problem.instance !== path && `instance is ${problem.instance}`,

@@ -10,7 +10,7 @@ export type Answer = { statusCode?: number; headers?: Record<string, string | st
 
 /**
  * Returns the response to a request. `index` counts requests from 0. A handler that returns nothing has taken over
- * `response`, and sends, stalls or destroys it itself.
+ * `response`, and sends, stalls, or destroys it itself.
  */
 export type ReceiverHandler = (
   request: ReceivedRequest,

@@ -1,5 +1,5 @@
 /**
- * Loaded before every unit test file. Fails tests that listen, connect or start a process, even if the code under test
+ * Loaded before every unit test file. Fails tests that listen, connect, or start a process, even if the code under test
  * catches the error.
  */
 import childProcess, { ChildProcess } from 'node:child_process';

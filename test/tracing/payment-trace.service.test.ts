@@ -36,7 +36,7 @@ const spanIdOf = (traceparent: unknown) => {
   return spanId!;
 };
 
-test('one trace covers a paid request, the upstream call, the settlement and the webhook deliveries', async () => {
+test('one trace covers a paid request, the upstream call, the settlement, and the webhook deliveries', async () => {
   await using upstream = await startReceiver();
   await using receiver = await startReceiver();
   const owner = await gateway.user('alice');

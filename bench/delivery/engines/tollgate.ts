@@ -132,7 +132,7 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
   };
 }
 
-/** Adds a claim to the list when its callback is called, as the pool calls it. */
+/** Wraps the callback that the pool passes, to add a claim to the list when the statement has finished. */
 function noteClaim(claims: Claim[], args: readonly unknown[]): readonly unknown[] {
   const { name, values } = (args[0] ?? {}) as pg.QueryConfig;
   const callback = args.at(-1);

@@ -15,11 +15,11 @@ import { STATUSES, statusOf } from '../statuses.ts';
 type FilterOptions = { status?: string; eventType?: string; since?: string };
 type ShownDelivery = Extract<NonNullable<CliDeliveryQuery['node']>, { __typename: 'Delivery' }>;
 
-/** Responses slower than this get an explanation. */
+/** `show` points out the slowest phase if it took at least this long. */
 const SLOW_MILLISECONDS = 1000;
 
 export function addDeliveries(program: Command): void {
-  const deliveries = program.command('deliveries').description('watch, inspect and resend deliveries');
+  const deliveries = program.command('deliveries').description('watch, inspect, and resend deliveries');
 
   addServiceOptions(deliveries.command('tail'))
     .description('print deliveries as they change')
@@ -33,8 +33,8 @@ export function addDeliveries(program: Command): void {
 
   addServiceOptions(deliveries.command('show'))
     .argument('<id>', 'dlv_…')
-    .description('print a delivery with its attempts, why it has its status, and what to do about it')
-    .option('--curl', 'print only curl commands that resend its request')
+    .description('print a delivery, its attempts, why it has its status, and what to do about it')
+    .option('--curl', 'print only the curl commands that resend the request')
     .action((id: string, _options, command: Command) =>
       show(openSession(command), id, command.opts<{ curl?: boolean }>().curl === true),
     );
@@ -88,7 +88,7 @@ function explanationLines(explanation: ShownDelivery['explanation']): string[] {
   ];
 }
 
-/** Prints the commands to standard output so that you can save them, and explains their variables on stderr. */
+/** Prints the commands to standard output so that you can save them, and explains their variables on standard error. */
 function printCurl({ id, explanation: { curl, curlVariables } }: ShownDelivery): void {
   if (curl === null) throw new Failure('refused', `The request for ${id} cannot be shown without exposing secrets.`);
   for (const { name, description } of curlVariables) note(`${name}: ${description}`);

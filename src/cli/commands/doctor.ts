@@ -5,7 +5,7 @@ import { print, printJson } from '../output.ts';
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check everything the service needs; run it on the same machine, with the same environment')
+    .description('check everything the service needs; run this where the service runs, with the same environment')
     .option('--json', 'print one JSON value per line')
     .action(async (options: { json?: boolean }) => {
       // Loads most of the service. Other commands shouldn't have to wait for that.

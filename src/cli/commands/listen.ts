@@ -61,7 +61,7 @@ async function listen(session: Session, options: Options): Promise<void> {
   if (target) note(`${counts.forwarded} forwarded, ${counts.failed} failed.`);
 }
 
-/** Sends an event the way the service sends webhooks: same body, same headers. It doesn't retry; failures are shown. */
+/** Sends an event with the same body and headers that the service sends to webhooks. A failure isn't retried. */
 async function forward(event: CliEventFragment, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
   const { id, version, test, timestamp, projectId, data } = event;
   const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
@@ -82,7 +82,7 @@ async function forward(event: CliEventFragment, url: URL, secret: string, signal
   }
 }
 
-/** Depends only on the credential and the project, so you only configure it once. It doesn't reveal the credential. */
+/** Depends only on the credential and project, so users need to set it only once. It doesn't reveal the credential. */
 function sessionSecret(credential: string, projectId: string): string {
   return `whsec_${createHmac('sha256', credential).update(`tollgate listen v1 ${projectId}`).digest('base64')}`;
 }

@@ -33,7 +33,7 @@ const PATIENCE_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
   addServiceOptions(program.command('replay'))
-    .description('count matching deliveries, then confirm to resend them and follow the progress; Ctrl-C cancels')
+    .description('count the matching deliveries, ask for confirmation, and resend them; Ctrl-C cancels')
     .option('--status <list>', `only deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
     .option('--event-type <list>', 'only these event types, such as payment.settled')
     .option(
@@ -43,7 +43,7 @@ export function addReplay(program: Command): void {
     .option('--until <time>', 'only deliveries created before this time: a duration or a timestamp')
     .option('--webhook <id>', 'only deliveries to this webhook')
     .option('--connector <id>', 'only deliveries to this connector')
-    .option('--max-per-second <number>', 'deliveries to queue per second, 1 to 1,000', '50')
+    .option('--max-per-second <number>', 'deliveries to queue per second, from 1 to 1,000', '50')
     .option('--dry-run', 'count the deliveries without resending them')
     .option('--yes', 'skip the confirmation')
     .action((_options, command: Command) => replay(openSession(command), command.opts<ReplayOptions>()));
@@ -63,7 +63,7 @@ async function replay(session: Session, options: ReplayOptions): Promise<void> {
   if (total === 0) return isJson ? printJson({ total }) : note('No deliveries match.');
   if (!options.yes) await confirm(`Resend ${deliveries(total)}, up to ${maxPerSecond} per second?`, signal);
 
-  // Not interruptible, because a started replay can only be canceled by its ID.
+  // Not interruptible, because a replay that has started can be canceled only by its ID.
   const created = await client.run(CliCreateReplayDocument, { input }, AbortSignal.timeout(PATIENCE_MILLISECONDS));
   const ended = await watch(session, created.createReplay!.replay!);
   if (isJson) printJson(ended);
@@ -105,7 +105,7 @@ async function watch({ client, signal }: Session, started: CliReplayFragment): P
       const { node } = await client.run(CliReplayProgressDocument, { id }, signal);
       if (node?.__typename === 'Replay') return node;
     } catch (error) {
-      // The replay continues whether or not we can watch it.
+      // The replay continues even if we can't watch it.
       if (signal.aborted || (error instanceof Failure && error.isTransient)) return replay;
       throw error;
     }

@@ -14,13 +14,13 @@ export function addToken(program: Command): void {
   program
     .command('token')
     .description('print a token from the local dev issuer; the server must use the same DATA_DIR')
-    .option('--sub <name>', 'user name; created on first use', 'dev')
+    .option('--sub <name>', 'user name; the user is created on first use', 'dev')
     .option('--tier <tier>', `move the user to this tier: ${tierNames()} (default: unchanged; starter for new users)`)
     .option(
       '--requests-per-minute <n>',
       `rate limit for an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`,
     )
-    .option('--expires <time>', 'lifetime, such as 90s, 30m, 8h, 7d', '8h')
+    .option('--expires <time>', 'lifetime, such as 90s, 30m, 8h, or 7d', '8h')
     .action(async (_options, command: Command) => print(await makeToken(command.opts<Options>())));
 }
 
@@ -33,7 +33,7 @@ async function makeToken({ sub, tier, requestsPerMinute, expires }: Options): Pr
     expiresInSeconds: readLifetime(expires),
   };
   if (claims.requestsPerMinute !== undefined && (claims.tier ?? 'ENTERPRISE') !== 'ENTERPRISE') {
-    throw new Failure('usage', '--requests-per-minute applies to the enterprise tier only.');
+    throw new Failure('usage', '--requests-per-minute applies only to the enterprise tier.');
   }
   const issuer = await openDevIssuer({ dataDir: process.env.DATA_DIR || '.data' });
   return issuer.sign(claims);
@@ -59,7 +59,7 @@ function readLifetime(text: string): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text);
   const seconds = match ? Number(match[1]) * UNIT_SECONDS[match[2]!]! : 0;
   if (seconds < 1 || seconds > MAX_LIFETIME_SECONDS) {
-    throw new Failure('usage', '--expires must be a duration such as 90s, 30m, 8h or 7d, at most 366d.');
+    throw new Failure('usage', '--expires must be a duration such as 90s, 30m, 8h, or 7d, and at most 366d.');
   }
   return seconds;
 }

@@ -30,7 +30,7 @@ export async function checkMigrations({ db }: Patient): Promise<Finding> {
   if (unknown.length > 0) {
     return warning(
       `The database was upgraded by a newer version. Migrations this version doesn't have: ${unknown.join(', ')}.`,
-      'Upgrade this process.',
+      'Upgrade Tollgate on this machine.',
     );
   }
   if (pending.length > 0) {
@@ -64,8 +64,8 @@ export async function checkNotifications({ db }: Patient): Promise<Finding> {
     await db.pool.query('SELECT pg_notify($1, $2)', [channel, '']);
     if (await arrived.promise) return ok('notifications arrive');
     return failed(
-      `A notification did not arrive within ${NOTIFY_MILLISECONDS / 1000} s.`,
-      'Point DATABASE_URL at the primary server, not a pooler in transaction mode. Otherwise deliveries start late.',
+      `No notification arrived within ${NOTIFY_MILLISECONDS / 1000} s.`,
+      'Point DATABASE_URL at the primary server, not a pooler in transaction mode. Otherwise, deliveries start late.',
     );
   } finally {
     clearTimeout(timer);

@@ -20,7 +20,7 @@ const DATABASE_CHECKS: readonly Check<Patient>[] = [
 ];
 const quiet = pino({ level: 'silent' });
 
-/** Checks what a service with this environment needs, and yields findings as it goes. */
+/** Checks everything that a service with this environment needs, and yields each finding as soon as it is known. */
 export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   let config: Config;
   try {
@@ -29,7 +29,7 @@ export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> 
     if (!(error instanceof ConfigError)) throw error;
     const { failed } = findingsOf('configuration');
     for (const problem of error.problems)
-      yield failed(problem, 'See docs/configuration.md. Other checks were skipped.');
+      yield failed(problem, 'See docs/configuration.md. The other checks were skipped.');
     return;
   }
   const mode = config.production ? 'production' : 'development';
@@ -97,7 +97,10 @@ function checkEgressAllow({ egressAllow, production }: Config): Finding {
   if (privateEntries.length === 0) return ok('allows public addresses only');
   const wide = privateEntries.filter((entry) => entry.endsWith(':*') || Number(/\/(\d+):/.exec(entry)![1]) < 24);
   if (wide.length > 0) {
-    return warning(`${wide.join(', ')} allows a whole network or every port.`, 'List individual addresses and ports.');
+    return warning(
+      `It opens a whole network or every port: ${wide.join(', ')}.`,
+      'List individual addresses and ports.',
+    );
   }
-  return ok(`allows ${privateEntries.join(', ')}${production ? '' : ', for development'}`);
+  return ok(`allows ${privateEntries.join(', ')}${production ? '' : ' for development'}`);
 }

@@ -9,7 +9,7 @@ import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
-/** Destinations reject webhooks if the clock is off by more than this (Standard Webhooks). */
+/** Destinations reject webhooks if the clock is off by more than 300 seconds (Standard Webhooks). */
 const MAX_SKEW_SECONDS = { ok: 30, warning: 300 };
 const quiet = pino({ level: 'silent' });
 
@@ -46,7 +46,7 @@ async function checkKeys({ issuer, jwksUri, jwks, algorithms }: IssuerConfig, eg
     const keyType = KEY_TYPES.find(([pattern]) => pattern.test(algorithm))![1];
     return keys.some(({ kty, alg }) => kty === keyType && (alg === undefined || alg === algorithm));
   });
-  if (usable.length > 0) return ok(`${keys.length} keys, for ${usable.join(', ')}`);
+  if (usable.length > 0) return ok(`${keys.length} keys for ${usable.join(', ')}`);
   const published = [...new Set(keys.map(({ alg, kty }) => alg ?? kty))].join(', ') || 'none';
   return failed(
     `No published key matches ${algorithms.join(', ')}. The provider publishes: ${published}.`,
@@ -71,7 +71,7 @@ async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroun
   if (found.issuer !== issuer) {
     return failed(
       `The provider’s issuer is ${found.issuer}, so its tokens are rejected.`,
-      'Use exactly that value for `issuer` in AUTH_ISSUERS, including or omitting the trailing slash.',
+      'Use exactly that value for `issuer` in AUTH_ISSUERS, with or without a trailing slash, as shown.',
     );
   }
   if (jwksUri && found.jwks_uri !== jwksUri) {
@@ -110,7 +110,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
   }
   return [ok(`settles "exact" on ${network.id}`), await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
 
-  /** Many facilitators list what they support without credentials, but `/verify` needs them. An empty request is harmless. */
+  /** Many facilitators list what they support without credentials, but `/verify` requires them. `{}` is harmless. */
   async function checkCredentials(verifyUrl: string): Promise<Finding> {
     const credentials = findingsOf('facilitator credentials');
     try {
@@ -141,7 +141,7 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
     if (chainId === network.chainId) return ok(`${network.title}, chain ${chainId}`);
     return failed(
       `The node at RPC_URL is on chain ${chainId}, but NETWORK ${network.id} is chain ${network.chainId}.`,
-      'Change RPC_URL or NETWORK. Otherwise payments with an unclear outcome cannot be resolved.',
+      'Change RPC_URL or NETWORK. Otherwise, payments with an unclear outcome cannot be resolved.',
     );
   } catch (error) {
     return failed(
@@ -176,7 +176,7 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
 
 const ADVICE: Readonly<Record<string, string>> = {
   dns_error: "Check the host name and this machine's DNS resolver (/etc/resolv.conf).",
-  target_not_allowed: 'It resolves to a non-public address. In development, add that to EGRESS_ALLOW.',
+  target_not_allowed: 'It resolves to a non-public address. In development, add the address to EGRESS_ALLOW.',
   tls_error:
     'Its certificate is invalid. Check its host name and expiration date, or set NODE_EXTRA_CA_CERTS for your own CA.',
 };
@@ -189,7 +189,7 @@ function skewOf({ headers }: EgressResponse): Finding {
   if (seconds <= MAX_SKEW_SECONDS.ok) return ok('matches the external server');
   const message = `It differs from the external server's clock by ${seconds} s.`;
   const advice =
-    'Synchronize this machine with NTP. Otherwise tokens are rejected, and destinations reject webhooks that are off by more than 300 s.';
+    'Synchronize this machine with NTP. Otherwise, tokens are rejected, and destinations reject webhooks if the clock is off by more than 300 s.';
   return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 

@@ -7,7 +7,7 @@ import { type Finding, findingsOf, type Patient } from './finding.ts';
 export async function checkSecretKeys({ config, db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('secret keys');
   const { secretKeys, dataDir } = config;
-  // Without the variable, the service creates a file with the keys when it first starts. Checking must not create it.
+  // Without the variable, the service creates a file with the keys when it first starts. This check must not create it.
   const file = join(dataDir, 'secret-keys');
   const isFile = await access(file).then(
     () => true,

@@ -5,8 +5,9 @@ import { describeEvent } from './message.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
 /**
- * Code shared by on-call tools: one alert per endpoint, opened by failures that the seller or this service must fix,
- * and closed by the next settled payment. With one alert per event, every failed request would wake someone up.
+ * Code shared by the connectors for on-call tools: one alert per endpoint, opened by failures that the seller or this
+ * service must fix, and closed by the next settled payment. With one alert per event, every failed request would wake
+ * someone up.
  */
 export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'payment.settled' }>;
 
@@ -30,7 +31,7 @@ export const UPSTREAM_FAULTS: readonly string[] = [
 export const alertFields = {
   upstreamFailureCount: textField({
     title: 'Upstream failures before an alert',
-    description: `How many 5xx responses and timeouts from an endpoint's upstream open an alert. Default: ${UPSTREAM_FAILURE_COUNT}.`,
+    description: `The number of 5xx responses and timeouts from an endpoint's upstream that opens an alert. Default: ${UPSTREAM_FAILURE_COUNT}.`,
     example: String(UPSTREAM_FAILURE_COUNT),
     pattern: /^[1-9]\d{0,2}$/,
     hint: 'Must be a whole number from 1 to 999.',
@@ -46,31 +47,35 @@ export const alertFields = {
 
 type AlertSettings = { upstreamFailureCount?: string | undefined; upstreamFailureMinutes?: string | undefined };
 
-/** Failed payments open alerts and settled payments close them, so settled payments alone would have nothing to do. */
+/**
+ * Failed payments open alerts, and settled payments close them. Without failed payments, there would be nothing to
+ * close.
+ */
 export function carriesAlert(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
   return kind === 'payment.failed' || (kind === 'payment.settled' && selected.has('payment.failed'));
 }
 
-/** Whether a failed payment opens an alert depends on the endpoint's other payments. */
+/** What to look up for an event: whether a failed payment opens an alert depends on the endpoint's other payments. */
 export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): HistoryQuestion | undefined {
   if (event.test || event.type !== 'payment.failed' || !faultOf(event)) return undefined;
   return { endpointId: event.data.endpointId, minutes: minutesOf(settings) };
 }
 
-/** What to do about a failed payment: skip it with a reason, open the alert, or close it again. */
+/** What to do about a failed payment: skip it with a reason, open the alert, or close the alert. */
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
- * Whether a failed payment opens the endpoint's alert. An alert is announced before it is sent, so a payment that
- * settles in the meantime knows that there is one to close. Whichever request reaches the vendor last closes it.
+ * Decides whether a failed payment opens the endpoint's alert. An alert is announced before it is sent, so that a
+ * payment that settles in the meantime closes it. In either order, the last request that reaches the vendor closes the
+ * alert.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber } = context;
   const fault = faultOf(event);
-  if (!fault) return { skip: 'No alert opened: the buyer caused this failure.' };
+  if (!fault) return { skip: 'No alert was opened: the buyer caused this failure.' };
   if (history?.settledAt) {
     // An earlier attempt that got no response may have opened the alert.
-    return attemptNumber > 1 ? 'close' : { skip: 'No alert opened: a later payment at this endpoint settled.' };
+    return attemptNumber > 1 ? 'close' : { skip: 'No alert was opened: a later payment at this endpoint settled.' };
   }
   const openedBy = memory[memoryKey(event)] ?? '';
   if (fault === 'upstream' && !openedBy) {
@@ -80,14 +85,17 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
     const count = mostAround(event.timestamp, faults, minutesOf(settings));
     if (count < wanted) {
       return {
-        skip: `No alert opened yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
+        skip: `No alert was opened yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
       };
     }
   }
   return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
 }
 
-/** Who is at fault: the seller's upstream (its failures are counted) or settlement. Undefined for the buyer. */
+/**
+ * What is at fault: the seller's upstream (whose failures are counted) or settlement. Undefined if the buyer is at
+ * fault.
+ */
 function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
   const { stage, reason, upstreamStatusCode = 0 } = data;
   if (stage === 'settle' || reason.startsWith('facilitator_')) return 'settlement';
@@ -96,7 +104,7 @@ function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
     : undefined;
 }
 
-/** The largest number of these times, including `at`, that fits within a window of `minutes`. */
+/** The largest number of these times, including `at`, that fall within one window of `minutes`. */
 function mostAround(at: string, timestamps: readonly string[], minutes: number): number {
   const times = timestamps.map((timestamp) => Date.parse(timestamp));
   const own = Date.parse(at);
@@ -120,9 +128,9 @@ export function testAlertKey(connectorId: string): string {
 }
 
 /**
- * What to remember once the vendor has accepted the event. For an open alert, the time of its newest failure. For a
- * closed alert, an empty string (meaning forget) and the time it was closed, because failures before then don't open
- * another alert.
+ * What to remember once the vendor has accepted the event. For an open alert, that is the time of its newest failure.
+ * For a closed alert, it is an empty string, which means "forget", and the time when the alert was closed, because
+ * failures before then don't open another alert.
  *
  * @param closedAt when the payment that closed the alert settled.
  */
@@ -158,7 +166,7 @@ export function alertSummary(event: ConnectorEvent, context: BuildContext, maxLe
   return shorten(title + path, maxLength);
 }
 
-/** The event's facts and ids under fixed names. Values are at most 200 UTF-16 units long. */
+/** The event's facts and IDs under fixed names. Values are at most 200 UTF-16 units long. */
 export function alertDetails(event: ConnectorEvent, context: BuildContext): Record<string, string> {
   const { facts } = describeEvent(event, context);
   return {

@@ -16,8 +16,8 @@ const EVENT_NAMES: Record<EventKind, string> = {
 
 /**
  * The properties to send, and their names. Amounts are left out, because only settled payments count as revenue. Prices
- * and milestones stay as text, so no report adds them up. No property may be called `token`, which Mixpanel would read
- * as the project token.
+ * and milestones remain text, so that no report adds them up. No property may be called `token`, which Mixpanel would
+ * read as the project token.
  */
 const PROPERTY_NAMES: Readonly<Record<string, string>> = {
   paymentId: 'payment_id',
@@ -65,9 +65,9 @@ export function eventProperties(
 }
 
 /**
- * The user behind an event: the payer's wallet in lowercase, or else the customer. A payment by an unknown payer
- * counts as its own user, so strangers aren't merged into one busy user. Undefined for events that the seller
- * caused and for test events.
+ * The user behind an event: the payer's wallet in lowercase, or else the customer. A payment by an unknown payer counts
+ * as its own user, so that strangers aren't merged into one busy user. Undefined for test events and for events that no
+ * payer caused.
  */
 export function actorOf(event: ConnectorEvent): string | undefined {
   if (event.test) return undefined;
@@ -76,7 +76,8 @@ export function actorOf(event: ConnectorEvent): string | undefined {
 }
 
 /**
- * The US dollars of a settled payment, the only event that counts as revenue. Undefined for all others and for tests.
+ * A settled payment's amount in US dollars. Undefined for test events and for all other types, because only settled
+ * payments count as revenue.
  */
 export function revenueUsd(event: ConnectorEvent): number | undefined {
   return event.type === 'payment.settled' && !event.test ? Number(event.data.amountUsd) : undefined;

@@ -11,26 +11,26 @@ export type Booking = {
   /** US dollars, rounded to cents. */
   amountUsd: number;
   description: string;
-  /** The event id, which marks a booking as ours. */
+  /** The event ID, which marks an entry as ours. */
   reference: string;
   /**
-   * The document's number, at most 21 characters (the limit of QuickBooks). It is derived from the project and the day
-   * or payment, not the connector, so a second connector or a replay gets the same number.
+   * The document's number, which has at most 21 characters (the limit in QuickBooks). It is derived from the project
+   * and the day or payment, not the connector, so a second connector or a replay gets the same number.
    */
   number: string;
-  /** The number of the document with the day's total. Once that is booked, the day's payments must not be booked. */
+  /** The number of the document with the day's total. Once that document is booked, the day's payments must not be. */
   dayNumber: string;
   isDayTotal: boolean;
 };
 
 const MAX_DESCRIPTION_LENGTH = 400;
 
-/** A daily summary includes the day's payments, so individual payments are booked only if summaries aren't. */
+/** A daily summary includes the day's payments, so individual payments are booked only if summaries aren't selected. */
 export function booksKind(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
   return kind === 'revenue.daily_summary' || (kind === 'payment.settled' && !selected.has('revenue.daily_summary'));
 }
 
-/** The booking for an event, or the reason that nothing is booked. */
+/** What to book for an event, or the reason why nothing is booked. */
 export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
   if (event.test) return { skip: "Test events aren't booked. Use the connection test to check access." };
   if (event.type === 'revenue.daily_summary') {
@@ -48,9 +48,9 @@ export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
 }
 
 /**
- * The outcome if documents already in the books prevent a booking, or undefined if none do. Nothing is booked twice:
- * not by a replay, not by a second connector, and not on a day with payments that were booked individually before daily
- * summaries were selected.
+ * The outcome if documents that are already in the books rule out this booking, or undefined if none do. Nothing is
+ * booked twice, even by a replay, by a second connector, or for a day with payments that were booked individually
+ * before daily summaries were selected.
  */
 export function judgeBooked(
   booking: Booking,

@@ -11,14 +11,15 @@ export type StatusOptions = {
   expected?: readonly number[];
   /** The vendor's error message, passed through `vendorText`. It is appended to the reason. */
   detail?: string;
-  /** The current time, used to read a date in `Retry-After` if the response has no `Date`. */
+  /** The current time, used to read a date in `Retry-After` if the response has no `Date` header. */
   now?: Date;
 };
 
 /**
- * What a status means by itself. An expected 2xx is delivered; 408, 429 and 5xx are retried (not before `Retry-After`);
- * 401 and 403 pause, because the credentials were rejected; 404 and 410 disable, because the destination no longer
- * exists. Everything else is dropped, including redirects, which are never followed.
+ * What a status means by itself. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
+ * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected. 404 and
+ * 410 disable it, because whatever it sent events to no longer exists. After any other status, the event is dropped.
+ * That includes redirects, which are never followed.
  *
  * @param service the vendor's name, for the reason.
  */
@@ -38,7 +39,7 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
   if (statusCode === 404 || statusCode === 410) {
     return {
       kind: 'disable',
-      reason: because(`${service} can't find this connector's destination; check its settings`),
+      reason: because(`${service} can't find what this connector sends events to; check the connector's settings`),
     };
   }
   return { kind: 'drop', reason: because(`${service} rejected the event`) };
@@ -51,12 +52,12 @@ export function retry(text: string, afterSeconds?: number): Outcome {
   return { kind: 'retry', reason: reason(text), afterSeconds: whole };
 }
 
-/** A response's `Retry-After` in seconds; undefined if missing or invalid. */
+/** A response's `Retry-After` in seconds, or undefined if it is missing or invalid. */
 export function retryAfterSeconds(response: ConnectorResponse, now?: Date): number | undefined {
   return parseRetryAfter(response.headers, now?.getTime());
 }
 
-/** A failed probe's result, with the same reason as for a delivery. */
+/** A failed probe's result, with the reason that a delivery would have. */
 export function failedProbe(service: string, outcome: Outcome): ProbeOutcome {
   return { ok: false, message: 'reason' in outcome ? outcome.reason : `Unexpected response from ${service}.` };
 }
@@ -75,7 +76,10 @@ export function looksLikeJson(body: string): boolean {
   return /^\s*[[{]/.test(body);
 }
 
-/** The value at a path of keys and indexes in parsed JSON, or undefined: `valueAt(json, 'errors', 0, 'message')`. */
+/**
+ * The value at a path of keys and indexes in parsed JSON, such as `valueAt(json, 'errors', 0, 'message')`, or
+ * undefined.
+ */
 export function valueAt(json: unknown, ...path: readonly (string | number)[]): unknown {
   let value = json;
   for (const key of path) {
@@ -86,8 +90,9 @@ export function valueAt(json: unknown, ...path: readonly (string | number)[]): u
 }
 
 /**
- * A vendor's message made safe for a reason: one line, capped, without control or invisible characters, and with the
- * `secrets` masked, because some vendors quote the credentials back. Anything but a string or a number becomes ''.
+ * A vendor's message, made safe to use in a reason: one line, capped, without control or invisible characters, and with
+ * the `secrets` masked, because some vendors quote the credentials back. Anything other than a string or a number
+ * becomes ''.
  */
 export function vendorText(text: unknown, secrets: readonly string[] = [], maxLength = 120): string {
   if (typeof text !== 'string' && typeof text !== 'number') return '';

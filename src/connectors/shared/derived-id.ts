@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The vendor's id for an event: 32 lowercase hex characters, the same on every attempt, so the vendor can drop
- * duplicates. It includes the connector because some vendors (such as Segment) deduplicate across all their customers,
- * and two connectors must each deliver their own copy.
+ * An event's ID at the vendor: 32 lowercase hex characters. It is the same on every attempt, so that the vendor can
+ * drop duplicates. It depends on the connector too, because some vendors (such as Segment) deduplicate across all their
+ * customers, and two connectors must each deliver their own copy.
  */
 export function derivedId(eventId: string, connectorId: string): string {
   return createHash('sha256').update(`${eventId}:${connectorId}`).digest('hex').slice(0, 32);

@@ -22,9 +22,9 @@ const TONE_COLORS: Readonly<Record<Tone, string>> = {
 };
 
 /**
- * Reads `a@b.example`, `Name <a@b.example>` or `"Doe, Jane" <a@b.example>` (RFC 5322 mailboxes without comments).
+ * Reads `a@b.example`, `Name <a@b.example>`, or `"Doe, Jane" <a@b.example>` (RFC 5322 mailboxes without comments).
  *
- * @returns undefined for anything else, or if it could inject a second header or address.
+ * @returns undefined for anything else, including text that could inject a second header or address.
  */
 export function parseMailbox(text: string): Mailbox | undefined {
   const trimmed = text.trim();
@@ -59,7 +59,7 @@ export function mailboxListField(meta: FieldMeta, maxRecipients: number) {
     .register(fieldMeta, meta);
 }
 
-/** A message as an email. The HTML part adds layout to the facts of the text part. */
+/** A message as an email. The HTML part has the same content as the text part, but with layout. */
 export function renderMail(message: Message): Mail {
   return { subject: message.title, text: renderText(message), html: renderHtml(message) };
 }

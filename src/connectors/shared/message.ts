@@ -2,15 +2,16 @@ import type { EventPayload } from '../../events/kinds.ts';
 import type { BuildContext, ConnectorEvent } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
-/** Whether the event is good or bad news. Each connector type shows it in its own color. */
+/** Whether the event is good or bad news. Each connector type has its own colors or labels for this. */
 export type Tone = 'info' | 'success' | 'warning' | 'danger';
 
-/** `label` is ours, `value` is data. */
+/** `label` is our own text, and `value` is data. */
 export type Fact = { label: string; value: string };
 
 /**
- * An event as a message for people. `heading` and the labels are fixed; `detail` and the values may come from a payer or
- * the seller: one line, at most 200 UTF-16 units, not escaped. Each connector type escapes them for its own markup.
+ * An event as a message for people. `heading` and the labels are fixed. `detail` and the values may come from a payer
+ * or the seller: each is a single line of at most 200 UTF-16 units and isn't escaped. Each connector type escapes them
+ * for its own markup.
  */
 export type Message = {
   heading: string;
@@ -18,7 +19,7 @@ export type Message = {
   /** Heading and detail on one line, at most 150 UTF-16 units. */
   title: string;
   tone: Tone;
-  /** At most 8, without empty values. */
+  /** At most 8, none of them with an empty value. */
   facts: readonly Fact[];
   /** The amount, for connector types that show little else. */
   amount?: string;

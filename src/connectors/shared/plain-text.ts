@@ -1,7 +1,7 @@
 /**
- * Makes untrusted text safe to show: one line, without control characters, invisible characters or direction overrides
- * (which make readers see something other than what was sent). The two joiners stay, because several scripts and emoji
- * need them.
+ * Makes untrusted text safe to show: one line, without control characters, invisible characters, or direction overrides
+ * (which make readers see something other than what was sent). The two zero-width joiners stay, because several scripts
+ * and emoji need them.
  */
 export function oneLine(text: string): string {
   return text
@@ -11,15 +11,15 @@ export function oneLine(text: string): string {
     .trim();
 }
 
-/** Cuts to `maxLength` UTF-16 units with an ellipsis at the end, never in the middle of a character. */
+/** Cuts text to `maxLength` UTF-16 units, including an ellipsis at the end, but never in the middle of a character. */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /**
- * Escapes character by character, and cuts the text when the escaped form would exceed `maxLength` UTF-16 units.
- * Cutting after escaping could leave half an escape behind.
+ * Escapes text character by character, and cuts it where the escaped form would exceed `maxLength` UTF-16 units.
+ * Cutting it after escaping could leave half an escape sequence behind.
  */
 export function escapeWithin(text: string, escapeCharacter: (character: string) => string, maxLength: number): string {
   const escaped = Array.from(text, escapeCharacter);

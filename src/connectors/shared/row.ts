@@ -1,21 +1,22 @@
 import type { ConnectorEvent } from '../definition.ts';
 
 /**
- * An event as a table row. The keys are the column names that sellers create (see docs/connectors), so every data
- * connector uses the same names.
+ * An event as a table row. The keys are the names of the columns that sellers create (see docs/connectors), so every
+ * data connector uses the same names.
  */
 export type EventRow = {
   event_id: string;
-  /** The event type, prefixed with `test.` for test events, so no sum over a type counts them. */
+  /** The event type, prefixed with `test.` for test events, so that no sum over a type includes them. */
   kind: string;
-  /** ISO 8601 UTC. A daily summary gets the end of its day, so it lands in the partition for that day. */
+  /** ISO 8601 UTC. A daily summary gets the end of its day, so that it lands in the partition for that day. */
   occurred_at: string;
   payment_id: string | null;
   endpoint_id: string | null;
   /** The payer's address in lowercase, because databases compare text byte by byte. */
   customer: string | null;
   /**
-   * Only for `payment.*`. A payment has one row for `verified` and one for `settled`, so sums must filter on one type.
+   * Set only for `payment.*`. A payment has one row for `verified` and one for `settled`, so sums must filter on one
+   * type.
    */
   amount_usd: string | null;
   amount_atomic: string | null;
@@ -60,7 +61,7 @@ export function payloadJson(payload: Record<string, unknown>, maxLength = Number
   return '{"truncated":true}';
 }
 
-// PostgreSQL rejects NUL and half surrogate pairs, and one such row would block a whole batch.
+// PostgreSQL rejects NUL characters and lone surrogates, and one row with them would block a whole batch.
 function storable<T>(value: T): T {
   if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed() as T;
   if (Array.isArray(value)) return value.map(storable) as T;

@@ -74,7 +74,7 @@ export const amplitude = defineConnector({
         return { kind: 'drop', reason: 'Amplitude returned 200 but ingested no event.' };
       }
       case 400:
-        // An invalid key and a rejected event both return 400.
+        // Amplitude returns 400 both for an invalid key and for a rejected event.
         if (/api.?key/i.test(detail) || valueAt(json, 'missing_field') === 'api_key') {
           return { kind: 'pause', reason: 'Amplitude rejected the API key (HTTP 400). Replace it.' };
         }
@@ -94,7 +94,7 @@ export const amplitude = defineConnector({
   },
 });
 
-/** Amplitude computes revenue as `price` times `quantity` and ignores a `revenue` field next to them. */
+/** Amplitude computes revenue as `price` times `quantity` and ignores a `revenue` field alongside them. */
 function revenueProperties(event: ConnectorEvent) {
   const price = revenueUsd(event);
   if (price === undefined || event.type !== 'payment.settled') return {};

@@ -6,7 +6,7 @@ import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../s
 import { eventRow, payloadJson } from '../shared/row.ts';
 import { classifyGoogleError } from './google-error.ts';
 
-/** BigQuery returns 404 for a few minutes after a table is created, so the first attempts wait for it. */
+/** BigQuery may return 404 for a few minutes after a table is created, so the first 404s are retried after a wait. */
 const NEW_TABLE_ATTEMPTS = 3;
 const NEW_TABLE_WAIT_SECONDS = 300;
 const TRANSIENT_ROW_REASONS: ReadonlySet<string> = new Set([
@@ -46,7 +46,7 @@ const config = z.strictObject({
     description: 'The dataset, without the project ID.',
     example: 'payments',
     pattern: /^\w{1,1024}$/,
-    hint: 'Use letters, digits and underscores only.',
+    hint: 'Use letters, digits, and underscores only.',
   }),
   tableId: textField({
     title: 'Table ID',
@@ -54,7 +54,7 @@ const config = z.strictObject({
       'The table that receives one row per event. Create it first with the SQL statement in the documentation.',
     example: 'events',
     pattern: /^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd} ]{1,1024}$/u,
-    hint: "Can't contain dots, quotes or slashes.",
+    hint: "Can't contain dots, quotes, or slashes.",
   }),
   accessToken: headerSecretField({
     title: 'Access token',
@@ -63,7 +63,7 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** One row per event through `tabledata.insertAll` (https://cloud.google.com/bigquery/docs/reference/rest/v2/tabledata/insertAll). */
+/** Inserts one row per event through `tabledata.insertAll` (https://cloud.google.com/bigquery/docs/reference/rest/v2/tabledata/insertAll). */
 export const bigquery = defineConnector<Config>({
   type: 'bigquery',
   title: 'BigQuery',
@@ -87,7 +87,7 @@ export const bigquery = defineConnector<Config>({
   classify(response, { config, attemptNumber, now }) {
     if (response.statusCode === 404 && attemptNumber <= NEW_TABLE_ATTEMPTS) {
       return retry(
-        "BigQuery can't find the table. Check the project, dataset and table IDs, or create the table.",
+        "BigQuery can't find the table. Check the project, dataset, and table IDs, or create the table.",
         NEW_TABLE_WAIT_SECONDS,
       );
     }

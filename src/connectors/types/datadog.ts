@@ -21,7 +21,8 @@ const ALERT_TYPES: Record<Tone, string> = { success: 'success', danger: 'error',
 const MAX_TITLE_LENGTH = 200;
 const MAX_TEXT_LENGTH = 4000;
 const MAX_KEY_LENGTH = 100;
-// Datadog rejects a `date_happened` that is more than 18 hours old. The spare hour allows for clock skew and transit.
+// Datadog rejects a `date_happened` that is more than 18 hours old. The spare hour allows for clock skew and transit
+// time.
 const MAX_AGE_MILLISECONDS = 17 * 60 * 60 * 1000;
 
 const config = z.strictObject({
@@ -29,7 +30,7 @@ const config = z.strictObject({
     title: 'API key',
     description: 'In Datadog: Organization Settings > API Keys. Use an API key, not an application key.',
     pattern: /^[A-Za-z0-9_-]{16,128}$/,
-    hint: 'Must be an API key: letters and digits only.',
+    hint: 'Must be an API key: letters, digits, -, and _ only.',
   }),
   site: choiceField(SITES, {
     title: 'Site',
@@ -43,7 +44,7 @@ export const datadog = defineConnector({
   type: 'datadog',
   title: 'Datadog',
   category: 'Monitoring',
-  description: 'Posts every event to the Events Explorer, tagged by type, endpoint and network.',
+  description: 'Posts every event to the Events Explorer, tagged by type, endpoint, and network.',
   documentationUrl: 'https://docs.datadoghq.com/account_management/api-app-keys/',
   config,
   carries: () => true,
@@ -110,7 +111,7 @@ export const datadog = defineConnector({
   },
 });
 
-/** Only tags with few distinct values, so no wallets: Datadog charges by the number of values. */
+/** Includes only tags with few distinct values, and so no wallets, because Datadog charges by the number of values. */
 function tags(event: ConnectorEvent): string[] {
   const { endpointId, network } = event.data as Readonly<Record<string, string | undefined>>;
   return [

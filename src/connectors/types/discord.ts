@@ -94,7 +94,7 @@ function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute:
     url: url.href,
     headers: {
       ...(execute && { 'content-type': 'application/json' }),
-      // Discord may block clients if their user agent has a different format.
+      // Discord may block clients whose user agent has a different format.
       'user-agent': 'DiscordBot (https://tollgate.example, 1.0)',
     },
   };
@@ -121,7 +121,7 @@ function classify(response: ConnectorResponse, now?: Date): Outcome {
   return classifyByStatus('Discord', response, { detail, now });
 }
 
-/** Discord names the rejected field as a tree, `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */
+/** Discord reports the rejected field as a tree, such as `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */
 function rejectedField(json: unknown): string {
   const path: string[] = [];
   let node = valueAt(json, 'errors');
@@ -156,7 +156,7 @@ function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Messa
   };
 }
 
-/** Escapes Markdown so that data shows up unchanged, without formatting, links or lists. */
+/** Escapes Markdown so that data shows up unchanged, without formatting, links, or lists. */
 function markdown(text: string, maxLength: number): string {
   return escapeWithin(text, escapeMarkdown, maxLength)
     .replace(/^([-+])(?=\s)/, '\\$1')

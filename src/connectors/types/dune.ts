@@ -47,17 +47,17 @@ const config = z.strictObject({
     description: `The table that receives one row per event. It is created if it doesn't exist. Default: ${DEFAULT_TABLE}.`,
     example: DEFAULT_TABLE,
     pattern: NAME,
-    hint: 'Use letters, digits and underscores only, starting with a letter.',
+    hint: 'Use letters, digits, and underscores only, and start with a letter.',
   }).optional(),
   visibility: choiceField(['private', 'public'], {
     title: 'Visibility',
     description:
-      "Who can query the table. Applies when the table is created. Default: private, which some Dune plans don't offer.",
+      "Who can query the table. Takes effect when the table is created. Default: private, which some Dune plans don't offer.",
   }).optional(),
 });
 type Config = z.infer<typeof config>;
 
-/** Batches of rows through the uploads API (https://docs.dune.com/api-reference/tables/endpoint/overview). */
+/** Inserts batches of rows through the uploads API (https://docs.dune.com/api-reference/tables/endpoint/overview). */
 export const dune = defineConnector<Config>({
   type: 'dune',
   title: 'Dune',
@@ -108,7 +108,7 @@ export const dune = defineConnector<Config>({
 });
 
 const NAMESPACE_NEEDED =
-  "Dune couldn't determine the namespace, because the account has no uploads yet. Enter it in the connector's settings.";
+  "The namespace is unknown, because your Dune account has no uploads yet. Enter it in the connector's settings.";
 
 function findNamespace(config: Config): ConnectorRequest {
   return { method: 'GET', url: `${API_URL}/uploads?limit=1`, headers: authorization(config), step: 'namespace' };
@@ -171,14 +171,14 @@ function isCreated(response: ConnectorResponse): boolean {
   return [400, 409, 422].includes(response.statusCode) && /already.?exist/i.test(response.body);
 }
 
-/** A free plan may not include private tables. A table is made public only if the seller chose that. */
+/** A free plan may not include private tables, but a table is made public only if the seller chose that. */
 function classifyCreateFailure(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const isAboutPrivacy = config.visibility !== 'public' && /private/i.test(response.body);
   if (isAboutPrivacy && response.statusCode >= 400 && response.statusCode < 500) {
     return {
       kind: 'pause',
       reason:
-        "Dune didn't create a private table. Your plan may not include private tables: set visibility to public or upgrade.",
+        "Dune didn't create the table. Your plan may not include private tables: upgrade it, or set visibility to public.",
     };
   }
   return classifyFailure(response, config, now);
@@ -195,7 +195,7 @@ function classifyFailure(response: ConnectorResponse, { apiKey }: Config, now: D
       reason: 'Dune rejected the API key. Save a key with the Read/Write scope for this namespace.',
     };
   }
-  // Dune stores all rows or none, so a conflict with another writer means nothing was stored.
+  // Dune stores all rows or none, so a conflict with another writer means that nothing was stored.
   if (statusCode === 409) return retry('Another write to the Dune table was in progress.', 30);
   const detail = vendorText(valueAt(parseJson(response.body), 'error'), [apiKey]);
   return classifyByStatus('Dune', response, { expected: [200], ...(detail && { detail }), now });

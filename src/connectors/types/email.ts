@@ -51,7 +51,7 @@ export const email = defineConnector({
       url: `${HOSTS[region]}/v3/mail/send`,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        // One personalization per recipient, so recipients don't see each other's addresses.
+        // One personalization per recipient, so that recipients don't see each other's addresses.
         personalizations: to.map((recipient) => ({ to: [parseMailbox(recipient)] })),
         from: parseMailbox(from),
         subject: mail.subject,
@@ -105,7 +105,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   // SendGrid returns 401 for a valid key once the plan's emails are used up.
   if (statusCode === 401 && /credits exceeded/i.test(detail)) {
     return retry(
-      'Your SendGrid plan has no emails left. Upgrade the plan or wait for it to reset.',
+      'Your SendGrid plan has no emails left. Upgrade the plan, or wait until its quota resets.',
       CREDITS_RETRY_SECONDS,
     );
   }

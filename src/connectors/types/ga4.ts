@@ -13,7 +13,7 @@ const MAX_PARAM_LENGTH = 100;
 const MAX_AGE_MILLISECONDS = 72 * 60 * 60 * 1000;
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Google only accepts letters, digits and underscores. `purchase` is one of its standard events. */
+/** Google accepts only letters, digits, and underscores in names. `purchase` is one of its standard events. */
 const EVENT_NAMES: Record<EventKind, string> = {
   'payment.verified': 'payment_verified',
   'payment.settled': 'purchase',
@@ -38,7 +38,7 @@ const config = z.strictObject({
     title: 'API secret',
     description: 'On the same page: Measurement Protocol API secrets > Create.',
     pattern: /^[\w-]{8,128}$/,
-    hint: 'Must be the secret value: letters, digits, - and _ only.',
+    hint: 'Must be the secret value: letters, digits, -, and _ only.',
   }),
   region: choiceField(['global', 'eu'], {
     title: 'Region',
@@ -117,7 +117,8 @@ function request(path: string, event: ConnectorEvent, settings: Config, options:
     url: `https://${HOSTS[region]}${path}?${query}`,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      // The format of the ids in Google's cookies. Google forbids personal data such as wallets, so only a hash is sent.
+      // The format of the IDs in Google's cookies. Google forbids personal data such as wallets, so only a hash is
+      // sent.
       client_id: `${hash.readUInt32BE(0)}.${hash.readUInt32BE(4)}`,
       ...(actorOf(event) ? { user_id: hash.toString('hex').slice(0, 32) } : {}),
       ...(options.validated
@@ -131,7 +132,7 @@ function request(path: string, event: ConnectorEvent, settings: Config, options:
 function params(event: ConnectorEvent) {
   const seconds = Math.floor(Date.parse(event.timestamp) / 1000);
   return {
-    // Without these two, Google leaves the user out of most reports. A session is one UTC day.
+    // Without the next two parameters, Google leaves the user out of most reports. A session is one UTC day.
     session_id: String(seconds - (seconds % DAY_SECONDS)),
     engagement_time_msec: 1,
     ...(event.test ? { debug_mode: 1 } : {}),

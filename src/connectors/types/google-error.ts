@@ -9,7 +9,7 @@ import {
   vendorText,
 } from '../shared/classify.ts';
 
-/** Google's API quotas are per minute, and retrying sooner uses up more of them. */
+/** Google's API quotas are per minute, and retrying sooner uses up more of the quota. */
 const QUOTA_WAIT_SECONDS = 60;
 const QUOTA_REASONS: ReadonlySet<string> = new Set([
   'rateLimitExceeded',
@@ -36,7 +36,10 @@ export function googleError(body: string, secrets: readonly string[]): GoogleErr
   };
 }
 
-/** What a response other than 200 from a Google API means: an expired token, a missing permission, a quota, or its status. */
+/**
+ * What a Google API response with a status other than 200 means: an expired token, a missing permission, a used-up
+ * quota, or whatever the status means by itself.
+ */
 export function classifyGoogleError(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
   const { reasons, message } = googleError(response.body, [accessToken]);
   const detail = message ? { detail: message } : {};

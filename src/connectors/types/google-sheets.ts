@@ -17,8 +17,8 @@ import { classifyGoogleError, googleError } from './google-error.ts';
 const DEFAULT_SHEET = 'Sheet1';
 /**
  * The read-back starts this many rows above the last row we wrote, in case rows were deleted. If that row is unknown,
- * it reads the end of the grid, where a new sheet has 1,000 blank rows. It never reads the whole column, because
- * response size is limited.
+ * it reads the end of the grid, where a new sheet has 1,000 blank rows. It never reads the whole column, because the
+ * size of a response is limited.
  */
 const ROWS_ABOVE_LAST_WRITTEN = 1000;
 const ROWS_ABOVE_END_OF_GRID = 1900;
@@ -45,7 +45,7 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** Rows through `values.append` (https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values/append). */
+/** Appends rows through `values.append` (https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values/append). */
 export const googleSheets = defineConnector<Config>({
   type: 'google-sheets',
   title: 'Google Sheets',
@@ -60,7 +60,7 @@ export const googleSheets = defineConnector<Config>({
 
   build(events, config, context) {
     const { previousAttemptAmbiguous, attemptNumber, memory } = context;
-    // Even a 5xx may come after the rows were written, so every retry reads first.
+    // Google may have written the rows even if it returned a 5xx, so every retry reads the sheet first.
     if (!previousAttemptAmbiguous && attemptNumber === 1) return append(events, config, context);
     const lastRow = Number(memory[memoryKey(config)] ?? 0);
     return lastRow > 0 ? readBack(config, lastRow - ROWS_ABOVE_LAST_WRITTEN) : findTabs(config, 'grid');
@@ -184,7 +184,7 @@ function classifyError(response: ConnectorResponse, config: Config, now: Date): 
 }
 
 function noSuchTab(config: Config): string {
-  return `The spreadsheet has no sheet named "${vendorText(sheetName(config))}". Add it or correct the sheet name.`;
+  return `The spreadsheet has no sheet named "${vendorText(sheetName(config))}". Add it, or change the sheet name.`;
 }
 
 function sheetName({ sheetName = DEFAULT_SHEET }: Config): string {

@@ -1,4 +1,4 @@
-/** Characters of the GSM 7-bit extension table, which count as two (3GPP TS 23.038 §6.2.1.1). */
+/** Characters of the GSM 7-bit extension table, each of which counts as two (3GPP TS 23.038 §6.2.1.1). */
 const DOUBLE_WIDTH = /[\^{}[\]~|\\]/;
 
 const REPLACEMENTS: Readonly<Record<string, string>> = {
@@ -17,8 +17,9 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reduces text to ASCII in the GSM 7-bit alphabet. A single other character would switch the whole SMS to UCS-2, which
- * fits 70 characters instead of 160. Accents are dropped, and characters with no equivalent become `?`.
+ * Reduces text to the ASCII characters in the GSM 7-bit alphabet. A single character outside it would switch the whole
+ * SMS to UCS-2, which has room for 70 characters instead of 160. Accents are dropped, and characters with no equivalent
+ * become `?`.
  */
 export function toGsmText(text: string): string {
   const plain = text.replace(/[‘’`“”–—…→ß₿€]/g, (character) => REPLACEMENTS[character]!);
@@ -28,7 +29,7 @@ export function toGsmText(text: string): string {
     .replace(/[^\x20-\x5f\x61-\x7e\n]+/gu, '?');
 }
 
-/** How many of the 160 characters a piece of ASCII text uses. */
+/** How many of the 160 characters a piece of ASCII text takes up. */
 export function gsmLength(text: string): number {
   return Array.from(text).reduce((length, character) => length + (DOUBLE_WIDTH.test(character) ? 2 : 1), 0);
 }

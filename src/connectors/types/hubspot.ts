@@ -35,13 +35,13 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** One contact per paying wallet, kept up to date (https://developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/batch/upsert-contacts). */
+/** Keeps one contact per paying wallet up to date (https://developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/batch/upsert-contacts). */
 export const hubspot = defineConnector<Config>({
   type: 'hubspot',
   title: 'HubSpot',
   category: 'CRM',
   description:
-    'Maintains a contact for each paying customer, with their first payment, total spend and latest milestone.',
+    'Maintains a contact for each paying customer, with their first payment, total spend, and latest milestone.',
   documentationUrl:
     'https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/account-service-keys',
   config,
@@ -78,10 +78,10 @@ export const hubspot = defineConnector<Config>({
   },
 });
 
-/** Totals, never increments, so writing the same event twice changes nothing. */
+/** The values are totals, never increments, so writing the same event twice changes nothing. */
 function contactProperties(event: ConnectorEvent): Record<string, string> | undefined {
   if (event.type === 'customer.first_payment') {
-    // Not a total: if this event arrives late, the contact already has a higher one.
+    // No total: if this event arrives late, the contact already has a higher one.
     return { [WALLET]: event.data.payer.toLowerCase(), x402_first_payment_at: event.timestamp };
   }
   if (event.type !== 'customer.milestone') return undefined;
@@ -151,7 +151,7 @@ function classifyUpsert(response: ConnectorResponse, config: Config, attemptNumb
   if (isUnknownProperty(response)) {
     return {
       kind: 'pause',
-      reason: 'The x402 contact properties are missing in HubSpot. Create them as described in the documentation.',
+      reason: 'The x402 contact properties are missing from HubSpot. Create them as described in the documentation.',
     };
   }
   if (statusCode === 429) {
@@ -166,7 +166,7 @@ function classifyUpsert(response: ConnectorResponse, config: Config, attemptNumb
       reason: reason(`HubSpot rejected the token. Check the token and its scopes${detail ? `: ${detail}` : '.'}`),
     };
   }
-  // 423: a bulk job has locked the account. 477: it is being moved to another data center.
+  // 423: a bulk job has locked the account. 477: the account is being moved to another data center.
   if (statusCode === 423 || statusCode === 477) return retry('The HubSpot account is locked by another job.', 60);
   if (statusCode === 409 || (isPartial && category === 'CONFLICT')) {
     if (attemptNumber === 1) return retry('HubSpot was already updating this contact.', BURST_WAIT_SECONDS);

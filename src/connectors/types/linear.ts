@@ -53,7 +53,7 @@ export const linear = defineConnector<Config>({
   title: 'Linear',
   category: 'Project Management',
   description:
-    'Opens issues for failed payments (one per endpoint, reason and day), customer milestones and price changes.',
+    'Opens issues for failed payments (one per endpoint, reason, and day), customer milestones, and price changes.',
   documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
   config,
   carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone' || kind === 'endpoint.pricing_changed',
@@ -91,7 +91,7 @@ export const linear = defineConnector<Config>({
   },
 });
 
-/** A broken endpoint fails for every payer, so failures on the same day for the same reason share one issue. */
+/** A broken endpoint fails for every payer, so its failures on the same day for the same reason share one issue. */
 function issueKey(event: ConnectorEvent): string {
   if (event.type !== 'payment.failed' || event.test) return event.id;
   return `payment.failed:${event.data.endpointId}:${event.data.reason}:${event.timestamp.slice(0, 10)}`;
@@ -113,7 +113,7 @@ function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
   if (event.type === 'payment.failed') {
     lines.push(
       '',
-      "This is today's first failure for this reason at this endpoint. Later ones won't open another issue today.",
+      "This is the day's first failure for this reason at this endpoint. Later ones on the same UTC day won't open another issue.",
     );
   }
   if (message.url) lines.push('', `[Open the event](<${message.url}>)`);
@@ -129,7 +129,7 @@ function graphql(config: Config, query: string, variables: Record<string, unknow
     method: 'POST',
     url: API_URL,
     headers: {
-      // A personal key is sent without the prefix that OAuth tokens have.
+      // A personal key is sent without the prefix that OAuth tokens need.
       authorization: config.apiKey.startsWith('lin_api_') ? config.apiKey : `Bearer ${config.apiKey}`,
       'content-type': 'application/json',
     },
@@ -137,7 +137,10 @@ function graphql(config: Config, query: string, variables: Record<string, unknow
   };
 }
 
-/** The error in a response, if any. Linear returns errors with 200 as well as 400, so the body decides. */
+/**
+ * The error in a response, if any. Linear returns errors with status 200 as well as 400, so the body decides what the
+ * response means.
+ */
 function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome | undefined {
   const errors = valueAt(parseJson(response.body), 'errors');
   const error = Array.isArray(errors) && errors.length > 0 ? errors[0] : undefined;

@@ -12,7 +12,7 @@ const config = z.strictObject({
     example: 'https://hook.eu2.make.com/abcdefghijklmnopqrstuvwxyz012345',
     host: /^hook\.((eu1|eu2|us1|us2)\.make\.com|(eu1|us1)\.make\.celonis\.com)$/,
     path: /^\/[a-z0-9]{20,64}$/,
-    hint: 'Must be the URL of a custom webhook, https://hook.eu2.make.com/…, without a query string.',
+    hint: 'Must be the URL of a custom webhook, such as https://hook.eu2.make.com/…, without a query string.',
   }),
 });
 
@@ -30,7 +30,7 @@ export const make = defineConnector({
   documentationUrl: 'https://apps.make.com/gateway',
   config,
   carries: () => true,
-  // A scenario with a Webhook response module keeps the connection open until it finishes.
+  // A scenario with a Webhook response module keeps the connection open until that module responds.
   timeoutSeconds: 30,
 
   build([event], { webhookUrl }) {

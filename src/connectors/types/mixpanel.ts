@@ -18,7 +18,7 @@ const config = z.strictObject({
   }),
   region: choiceField(['us', 'eu', 'in'], {
     title: 'Region',
-    description: 'The data residency of your Mixpanel project: us (default), eu or in (India).',
+    description: 'The data residency of your Mixpanel project: us (default), eu, or in (India).',
     decidesAddress: true,
   }).optional(),
 });
@@ -44,11 +44,11 @@ export const mixpanel = defineConnector({
         {
           event: eventName(event),
           properties: {
-            // Mixpanel deduplicates events only if the name, user, time and this id are all the same.
+            // Mixpanel deduplicates events only if they have the same name, user, time, and `$insert_id`.
             time: Date.parse(event.timestamp),
             distinct_id: actorOf(event) ?? '',
             $insert_id: derivedId(event.id, connectorId),
-            // Keeps Mixpanel from using this server's location for every payer.
+            // Keeps Mixpanel from using this server's location as that of every payer.
             ip: 0,
             ...eventProperties(event, MAX_TEXT_LENGTH),
             ...(amount === undefined ? {} : { amount, currency: 'USD' }),

@@ -16,10 +16,10 @@ const config = z.strictObject({
     description: 'The Production URL of a Webhook node that accepts POST, in an active workflow.',
     secret: true,
     example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
-    // n8n is often self-hosted, so any public host, port and path are allowed.
+    // n8n is often self-hosted, so any public host, port, and path are allowed.
     host: /./,
     path: /^\/(?!.*webhook-test(\/|$))./,
-    hint: 'Must be an https Production URL. The Test URL (/webhook-test/) only works once.',
+    hint: 'Must be an https Production URL. The Test URL (/webhook-test/) works only once.',
     allowPort: true,
     allowQuery: true,
   }),
@@ -40,7 +40,7 @@ const config = z.strictObject({
   signingSecret: secretField({
     title: 'Signing secret',
     description:
-      'A secret of your choice. If set, requests have an X-Event-Signature header with the HMAC-SHA256 of the body.',
+      'A secret of your choice. If it is set, requests have an X-Event-Signature header with the HMAC-SHA256 of the body.',
     pattern: /^.{16,}$/u,
     hint: 'Must be at least 16 characters.',
   }).optional(),
@@ -58,7 +58,7 @@ export const n8n = defineConnector({
   documentationUrl: 'https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/',
   config,
   carries: () => true,
-  // A node set to respond when the last node finishes keeps the connection open until the workflow ends.
+  // A node that responds when the last node finishes keeps the connection open until the workflow ends.
   timeoutSeconds: 30,
 
   build([event], { webhookUrl, authHeaderName = 'authorization', authHeaderValue, signingSecret }) {
@@ -99,7 +99,7 @@ export const n8n = defineConnector({
   },
 });
 
-/** n8n quotes the webhook's path in errors, and anyone who knows the path can call it. */
+/** n8n quotes the webhook's path in errors, and anyone who knows the path can call the webhook. */
 function longPathSegments(url: string): string[] {
   return new URL(url).pathname.split('/').filter((segment) => segment.length >= 8);
 }

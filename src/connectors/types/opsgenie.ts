@@ -47,7 +47,7 @@ const config = z.strictObject({
     description:
       'In Opsgenie: your team > Integrations > API. In Jira Service Management: Operations > your team > Integrations > API.',
     pattern: /^[A-Za-z0-9-]{20,128}$/,
-    hint: 'Must be the key of an API integration: letters, digits and - only.',
+    hint: 'Must be the key of an API integration: letters, digits, and - only.',
   }),
   region: choiceField(['us', 'eu', 'jsm'], {
     title: 'Service',
@@ -91,12 +91,12 @@ export const opsgenie = defineConnector<Config>({
         const request = close(testAlertKey(connectorId), settings, region);
         return { kind: 'next', request: { ...request, step: `test-close:${region}` } };
       }
-      // The payment that settled may have reached Opsgenie before this alert.
+      // The request to close the alert may have reached Opsgenie before this one opened it.
       if (event?.type === 'payment.failed' && !event.test && action !== 'close' && history?.settledAt) {
         const request = close(alertKey(event), settings, region);
         return { kind: 'next', request: { ...request, step: `close:${region}` } };
       }
-      return { kind: 'delivered', note: 'Opsgenie accepted the request and processes it in the background.', remember };
+      return { kind: 'delivered', note: 'Opsgenie accepted the request and is still processing it.', remember };
     }
     const isClose = action === 'close' || event?.type === 'payment.settled';
     if (statusCode === 404 && (event?.test ? action === 'test-close' : isClose)) {
@@ -206,7 +206,7 @@ function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
   };
 }
 
-/** The region to call first, and the one to try if that one rejects the key. */
+/** The region to call first and, if any, the other region to try if the first one rejects the key. */
 function regions({ region }: Config, memory: ConnectorMemory): [Region, Region?] {
   if (region) return [region];
   return memory.region === 'eu' ? ['eu', 'us'] : ['us', 'eu'];

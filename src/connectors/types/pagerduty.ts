@@ -29,7 +29,7 @@ const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as c
 const CHANGES: ReadonlySet<EventKind> = new Set(['endpoint.created', 'endpoint.pricing_changed']);
 const MAX_SUMMARY_LENGTH = 1024;
 const MAX_SOURCE_LENGTH = 255;
-/** The step that resolves a failed payment's alert, because another payment has settled since. */
+/** The step that resolves a failed payment's alert, because another payment has settled since then. */
 const CLOSE = 'close';
 
 const config = z.strictObject({
@@ -90,7 +90,7 @@ export const pagerduty = defineConnector<Config>({
       if (step === 'test-trigger') {
         return { kind: 'next', request: { ...resolve(testAlertKey(connectorId), settings), step: 'test-resolve' } };
       }
-      // The payment that settled may have reached PagerDuty before this trigger.
+      // The request to resolve the alert may have reached PagerDuty before this one opened it.
       if (event?.type === 'payment.failed' && !event.test && step !== CLOSE && history?.settledAt) {
         return { kind: 'next', request: { ...resolve(alertKey(event), settings), step: CLOSE } };
       }
@@ -185,7 +185,7 @@ function links({ consoleUrl }: BuildContext) {
   return consoleUrl ? { links: [{ href: consoleUrl, text: 'Open in the console' }] } : {};
 }
 
-/** Keys of global rulesets start with R; others are hexadecimal. */
+/** Keys of global rulesets start with R. All other keys are hexadecimal. */
 function isRulesetKey({ routingKey }: Config): boolean {
   return routingKey.startsWith('R');
 }

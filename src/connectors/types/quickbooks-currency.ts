@@ -1,13 +1,13 @@
 import type { ConnectorResponse, Outcome } from '../definition.ts';
 import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 
-/** The currency for all our amounts. */
+/** The currency of all our amounts. */
 export const BOOKED_CURRENCY = 'USD';
 const CURRENCY_CODE = /^[A-Z]{3}$/;
 
 /**
- * The company's home currency, from its preferences, or why US dollars can't be booked there. It is never assumed,
- * because QuickBooks books a receipt without a currency in the home currency.
+ * The company's home currency, from its preferences, or the outcome if US dollars can't be booked there. The currency
+ * is never assumed, because QuickBooks books a receipt that has no currency in the home currency.
  */
 export function homeCurrencyOf(response: ConnectorResponse, accessToken: string): string | Outcome {
   const preferences = valueAt(parseJson(response.body), 'Preferences');
@@ -30,7 +30,7 @@ export function homeCurrencyOf(response: ConnectorResponse, accessToken: string)
 }
 
 /**
- * QuickBooks' exchange rate for a day, in units of the home currency per US dollar, or the reason that it is missing.
+ * QuickBooks' exchange rate for a day, in units of the home currency per US dollar, or the outcome if there is none.
  *
  * @param day the day as shown in messages.
  */
@@ -44,7 +44,7 @@ export function rateOf(response: ConnectorResponse, home: string, day: string): 
   return isAsked && typeof rate === 'number' && Number.isFinite(rate) && rate > 0 ? rate : withoutRate(home, day);
 }
 
-/** Without a rate, QuickBooks would assume 1, so nothing is booked until there is one. */
+/** Without a rate, QuickBooks would assume a rate of 1, so nothing is booked until there is one. */
 export function withoutRate(home: string, day: string): Outcome {
   const reason = `QuickBooks has no exchange rate from ${BOOKED_CURRENCY} to ${home} for ${day}. Enter one in QuickBooks under Currencies, then save this connector.`;
   return { kind: 'pause', reason };

@@ -11,7 +11,7 @@ import {
 
 /** Codes: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/error-codes */
 export const DUPLICATE_NUMBER = '6140';
-/** The referenced object is unknown, deleted or inactive. */
+/** The referenced object is unknown, deleted, or inactive. */
 export const MISSING_REFERENCE: ReadonlySet<string> = new Set(['2500', '610']);
 const THROTTLED = '3001';
 const THROTTLE_WAIT_SECONDS = 60;

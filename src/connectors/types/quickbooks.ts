@@ -18,7 +18,7 @@ import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE }
 const HOSTS = { production: 'quickbooks.api.intuit.com', sandbox: 'sandbox-quickbooks.api.intuit.com' } as const;
 const MINOR_VERSION = '75';
 const ITEM_NAME = 'x402 API revenue';
-const ITEM_NEEDED = `Create a service item named "${ITEM_NAME}" with its income account in QuickBooks, then save this connector.`;
+const ITEM_NEEDED = `In QuickBooks, create a service item named "${ITEM_NAME}" with an income account, then save this connector.`;
 
 const config = z.strictObject({
   accessToken: headerSecretField({
@@ -46,12 +46,13 @@ const FOUND = {
   message: `The token works. Make sure the company has a service item named "${ITEM_NAME}".`,
 };
 
-/** Sales receipts (https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/salesreceipt). */
+/** Creates sales receipts (https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/salesreceipt). */
 export const quickbooks = defineConnector<Config>({
   type: 'quickbooks',
   title: 'QuickBooks Online',
   category: 'Accounting',
-  description: "Books a sales receipt for each day's revenue, or for each payment if daily summaries aren't selected.",
+  description:
+    "Creates a sales receipt for each day's revenue, or for each payment if daily summaries aren't selected.",
   documentationUrl: 'https://developer.intuit.com/app/developer/qbo/docs/develop/authentication-and-authorization',
   config,
   carries: booksKind,
@@ -115,14 +116,14 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** The next lookup that is still needed, or the receipt once everything is known. */
+/** The request for the next lookup that is needed or, once everything is known, for the receipt. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
   const { booking, config } = context;
   const home = memory[currencyKey(config)];
   if (!isCurrency(home)) return getPreferences(config);
   if (!memory[itemKey(config)]) return findItem(config);
   if (home === BOOKED_CURRENCY) return createReceipt(context, memory);
-  // The rate is read each time, because the company may correct it.
+  // The rate is read each time, because the company may change it.
   if (rate === undefined) return getRate(config, home, booking.date);
   return createReceipt(context, memory, { CurrencyRef: { value: BOOKED_CURRENCY }, ExchangeRate: rate });
 }
@@ -150,7 +151,7 @@ function afterItem(response: ConnectorResponse, context: Context): Outcome {
 function createReceipt(context: Context, memory: ConnectorMemory, currency: object = {}): ConnectorRequest {
   const { booking, config, connectorId } = context;
   const { amountUsd, date, description, number, reference } = booking;
-  // Without ItemRef, QuickBooks treats the line as a comment and the receipt is zero.
+  // Without ItemRef, QuickBooks treats the line as a comment, and the receipt's total is zero.
   const detail = { ItemRef: { value: memory[itemKey(config)] }, Qty: 1, UnitPrice: amountUsd };
   const line = {
     DetailType: 'SalesItemLineDetail',
@@ -159,7 +160,7 @@ function createReceipt(context: Context, memory: ConnectorMemory, currency: obje
     SalesItemLineDetail: detail,
   };
   const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks returns its original response for an id it has seen, so a different item needs a different id.
+  // QuickBooks returns its original response for an ID it has seen, so a different item needs a different ID.
   url.searchParams.set('requestid', derivedUuid(`${reference}:${memory[itemKey(config)]}`, connectorId));
   return {
     method: 'POST',
@@ -191,7 +192,7 @@ function getRate(config: Config, home: string, date?: string): ConnectorRequest 
   return { ...request, url: `${request.url}&sourcecurrencycode=${BOOKED_CURRENCY}${day}` };
 }
 
-/** Splits a step's name, because the name of the exchange rate step includes the currency. */
+/** Splits a step's name, because the name of the exchange-rate step includes the currency. */
 function partsOf(name: string): { step: string; home: string } {
   const [step = '', home = ''] = name.split(':');
   return { step, home };
@@ -224,7 +225,7 @@ function afterFault(response: ConnectorResponse, context: Context): Outcome {
     };
   }
   const outcome = classifyFault(response, config.accessToken, now);
-  // While the currency or its rate is unknown, bookings wait, because no other event would succeed either.
+  // While the currency or its rate is unknown, deliveries are held, because no other event would succeed either.
   const isFinal = outcome.kind === 'drop' || outcome.kind === 'disable';
   if (isFinal && step === 'rate') return withoutRate(home, booking.date);
   return isFinal && step === 'preferences' ? { kind: 'pause', reason: outcome.reason } : outcome;

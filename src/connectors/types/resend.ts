@@ -20,7 +20,7 @@ const MONTHLY_QUOTA_RETRY_SECONDS = 24 * 60 * 60;
 
 const toMeta = {
   title: 'To',
-  description: 'One or more recipients, as a list or separated by commas. They can see each other’s addresses.',
+  description: "One or more recipients, as a list or separated by commas. They can see each other's addresses.",
   example: 'team@example.com',
 };
 
@@ -113,7 +113,7 @@ export const resend = defineConnector({
     }),
     classify: (response) => {
       const name = valueAt(parseJson(response.body), 'name');
-      // Other calls return this name for a key that only has sending access.
+      // Calls other than sending return this name if the key has only sending access.
       const isListed = response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'data'));
       if (isListed || name === 'restricted_api_key') {
         return {

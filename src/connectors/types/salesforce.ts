@@ -39,11 +39,11 @@ const LOCK_WAIT_SECONDS = 30;
 const PASSING: Readonly<Record<string, number>> = {
   REQUEST_LIMIT_EXCEEDED: DAILY_QUOTA_WAIT_SECONDS,
   UNABLE_TO_LOCK_ROW: LOCK_WAIT_SECONDS,
-  // Another attempt is inserting the same event id. A retry updates that record.
+  // Another attempt is inserting the same event ID. A retry updates that record.
   DUPLICATE_VALUE: LOCK_WAIT_SECONDS,
   SERVER_UNAVAILABLE: LOCK_WAIT_SECONDS,
 };
-/** Codes for an object that isn't set up as documented, or an org that is full: every event would fail. */
+/** Codes for an object that isn't set up as documented, or for an org whose storage is full: every event would fail. */
 const HOLDING: ReadonlySet<string> = new Set([
   'INVALID_FIELD',
   'INVALID_FIELD_FOR_INSERT_UPDATE',
@@ -67,7 +67,7 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** One record per event, upserted by its id (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/dome_upsert.htm). */
+/** Upserts one record per event by the event's ID (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/dome_upsert.htm). */
 export const salesforce = defineConnector<Config>({
   type: 'salesforce',
   title: 'Salesforce',
@@ -146,7 +146,7 @@ function classify(response: ConnectorResponse, { accessToken }: Config, now: Dat
   if (isSuccess && valueAt(json, 'success') === false) {
     return { kind: 'drop', reason: reason(`Salesforce rejected the event: ${detail}`) };
   }
-  // Such as a sign-in page.
+  // The response may be a sign-in page, for example.
   if (isSuccess) return retry('Salesforce responded without confirming the event.');
   return classifyByStatus('Salesforce', response, { expected: [], ...(detail && { detail }), now });
 }

@@ -24,7 +24,7 @@ const config = z.strictObject({
     title: 'Write key',
     description: 'In Segment: Connections > Sources > your HTTP API source > Settings > API Keys.',
     pattern: /^[\w-]{8,128}$/,
-    hint: "Must be the source's write key: letters, digits, - and _ only.",
+    hint: "Must be the source's write key: letters, digits, -, and _ only.",
   }),
   region: choiceField(['us', 'eu'], {
     title: 'Region',
@@ -36,7 +36,7 @@ const config = z.strictObject({
 
 // Segment limits an event to 32 KB.
 const MAX_TEXT_LENGTH = 500;
-// Statuses that Segment's own library retries in addition to 408, 429 and 5xx, and server errors that it doesn't retry.
+// Segment's own library retries these statuses in addition to 408, 429, and 5xx, but not the server errors below.
 const ALSO_RETRIED: ReadonlySet<number> = new Set([410, 460]);
 const FINAL_SERVER_ERRORS: ReadonlySet<number> = new Set([501, 505, 511]);
 const DEFAULT_THROTTLE_SECONDS = 60;

@@ -22,7 +22,7 @@ const config = z.strictObject({
 });
 
 /**
- * Slack's plain-text error codes and what they mean. They mean failure even if the status is 200.
+ * Slack's plain-text error codes and the outcomes they lead to. They are failures even if the status is 200.
  * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks#handling_errors
  */
 const ERROR_WORDS: Readonly<Record<string, Outcome>> = {
@@ -93,7 +93,7 @@ function classify(response: ConnectorResponse, now?: Date): Outcome {
 
 /**
  * Labels and values go in two columns. Slack has no way to escape its `*bold*` markup, so data goes into `plain_text`
- * objects, which have no markup, mentions or links.
+ * objects, which have no markup, mentions, or links.
  */
 function renderMessage({ title, facts, url, eventId, at }: Message) {
   const context = [
@@ -115,7 +115,7 @@ function renderMessage({ title, facts, url, eventId, at }: Message) {
           plainText(value, MAX_FIELD_LENGTH),
         ]),
       })),
-      // Not a button: Slack sends clicks on buttons to the app and shows a warning if it doesn't respond.
+      // Not a button: Slack sends clicks on buttons to the app and shows a warning if the app doesn't respond.
       { type: 'context', elements: [{ type: 'mrkdwn', text: context.join('  ·  '), verbatim: true }] },
     ],
   };

@@ -5,7 +5,7 @@ import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt, vendo
 import { eventRow } from '../shared/row.ts';
 
 const DEFAULT_TABLE = 'payment_events';
-/** PostgREST sees a new table once its schema cache is reloaded, so the first attempts wait for it. */
+/** PostgREST doesn't see a new table until its schema cache is reloaded, so the first 404s are retried after a wait. */
 const NEW_TABLE_ATTEMPTS = 3;
 const NEW_TABLE_WAIT_SECONDS = 60;
 /** PostgreSQL and PostgREST codes for a table that isn't set up as documented: every event would fail. */
@@ -33,12 +33,12 @@ const config = z.strictObject({
     description: `The table in the public schema that receives one row per event. Default: ${DEFAULT_TABLE}.`,
     example: DEFAULT_TABLE,
     pattern: /^[A-Za-z_]\w{0,62}$/,
-    hint: 'Use letters, digits and underscores only.',
+    hint: 'Use letters, digits, and underscores only.',
   }).optional(),
 });
 type Config = z.infer<typeof config>;
 
-/** One row per event through PostgREST (https://docs.postgrest.org/en/stable/references/api/tables_views.html#upsert). */
+/** Inserts one row per event through PostgREST (https://docs.postgrest.org/en/stable/references/api/tables_views.html#upsert). */
 export const supabase = defineConnector<Config>({
   type: 'supabase',
   title: 'Supabase',
@@ -140,7 +140,7 @@ function tableUrl({ url, table = DEFAULT_TABLE }: Config): string {
   return `${new URL(url).origin}/rest/v1/${table}`;
 }
 
-/** Only a legacy key is a JWT and goes into `authorization`. Supabase rejects a secret key there. */
+/** Only a legacy key is a JWT and also goes into `authorization`, where Supabase would reject a secret key. */
 function authorization({ apiKey }: Config): Record<string, string> {
   return { apikey: apiKey, ...(apiKey.startsWith('eyJ') && { authorization: `Bearer ${apiKey}` }) };
 }

@@ -21,7 +21,7 @@ const config = z.strictObject({
   }),
   chatId: textField({
     title: 'Chat ID',
-    description: "The chat's numeric ID (groups and channels start with -100), or a public chat's @name.",
+    description: "The chat's numeric ID (which starts with -100 for groups and channels), or a public chat's @name.",
     example: '-1001234567890',
     pattern: /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/,
     hint: 'Must be a number such as -1001234567890 or a public name such as @my_channel.',
@@ -58,7 +58,7 @@ export const telegram = defineConnector({
   type: 'telegram',
   title: 'Telegram',
   category: 'Communication',
-  description: 'Sends every event to a Telegram chat, group or channel.',
+  description: 'Sends every event to a Telegram chat, group, or channel.',
   documentationUrl: 'https://core.telegram.org/bots/features#botfather',
   config,
   carries: () => true,
@@ -84,8 +84,8 @@ export const telegram = defineConnector({
 });
 
 /**
- * A group that becomes a supergroup gets a new id. Telegram returns it with the error, so this message and later ones go
- * to the new id.
+ * A group that becomes a supergroup gets a new ID. Telegram returns the ID with the error, so this message and later
+ * ones go there.
  */
 function classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   const json = parseJson(response.body);
@@ -145,8 +145,8 @@ function sendMessage(botToken: string, chatId: string, message: Message): Connec
 }
 
 /**
- * Telegram turns `@names`, `#tags`, `/commands` and URLs in plain text into links, and notifies members by name. It
- * doesn't do so inside `<code>`, so all data goes there.
+ * Telegram turns `@names`, `#tags`, `/commands`, and URLs in plain text into links, and notifies the members whose
+ * names appear. It doesn't do so inside `<code>`, so all data goes there.
  */
 function renderText({ heading, detail, facts, url, eventId, at }: Message): string {
   return [

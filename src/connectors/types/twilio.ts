@@ -46,14 +46,14 @@ const config = z.strictObject({
   }),
   region: choiceField(['us1', 'ie1'], {
     title: 'Region',
-    description: 'The Twilio region for the account and its auth token: us1 (default) or ie1.',
+    description: 'The Twilio region of the account and its auth token: us1 (default) or ie1.',
     example: 'us1',
     decidesAddress: true,
   }).optional(),
 });
 type Config = z.infer<typeof config>;
 
-/** https://www.twilio.com/docs/api/errors. Errors and messages that failed immediately have the same codes. */
+/** https://www.twilio.com/docs/api/errors. Errors use the same codes as messages that failed immediately. */
 const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   20003: pause('Twilio rejected the account SID and auth token. Check both, and the region.'),
   20008: pause("These are test credentials, which can't send to this number. Use live credentials."),
@@ -76,8 +76,8 @@ export const twilio = defineConnector({
   documentationUrl: 'https://www.twilio.com/docs/messaging/quickstart',
   config,
   carries: () => true,
-  // Twilio has no idempotency key and charges for duplicates, so if the last attempt may have arrived, look for its
-  // message first.
+  // Twilio has no idempotency key and charges for duplicates, so if the last attempt's request may have arrived, look
+  // for its message first.
   build: ([event], settings, context) =>
     context.previousAttemptAmbiguous
       ? listMessages(settings, 'look')
@@ -181,8 +181,8 @@ function listMessages(settings: Config, step: string): ConnectorRequest {
 }
 
 /**
- * One SMS with the title, amount, link and event id. If it is too long, the link is dropped first, then the title is
- * cut.
+ * One SMS with the title, amount, link, and event ID. If it is too long, the link is dropped first, and then the title
+ * is cut.
  */
 function renderSms({ title, amount, url, eventId }: Message): string {
   const headline = toGsmText(amount && !title.includes(amount) ? `${title}, ${amount}` : title);

@@ -38,7 +38,7 @@ const config = z.strictObject({
 });
 type Config = z.infer<typeof config>;
 
-/** Draft sales invoices (https://developer.xero.com/documentation/api/accounting/invoices), which a person approves. */
+/** Creates draft sales invoices (https://developer.xero.com/documentation/api/accounting/invoices) for a person to approve. */
 export const xero = defineConnector<Config>({
   type: 'xero',
   title: 'Xero',
@@ -53,7 +53,8 @@ export const xero = defineConnector<Config>({
     const booking = bookingOf(event);
     if ('skip' in booking) return booking;
     if (booking.isDayTotal) return findDay(booking, config);
-    // A daily total can't exist before the day ends, so a payment booked that day doesn't have to look for it.
+    // A daily total can't exist before the day ends, so there is nothing to look for when a payment is booked the same
+    // day.
     const isLate = now.toISOString().slice(0, 10) > booking.date;
     return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, connectorId);
   },
@@ -184,7 +185,7 @@ function classifyError(response: ConnectorResponse, { accessToken }: Config, now
     const isDaily = headers['x-rate-limit-problem']?.toLowerCase().startsWith('day');
     const wait = isDaily ? DAY_WAIT_SECONDS : MINUTE_WAIT_SECONDS;
     return retry(
-      `Xero's ${isDaily ? 'daily' : 'per-minute'} rate limit is used up.`,
+      `Xero's ${isDaily ? 'daily' : 'per-minute'} rate limit has been reached.`,
       retryAfterSeconds(response, now) ?? wait,
     );
   }

@@ -7,13 +7,13 @@ import { eventEnvelope } from '../shared/envelope.ts';
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The URL of a Zap with the Webhooks by Zapier > Catch Hook trigger.',
+    description: 'The webhook URL of a Zap with the Webhooks by Zapier > Catch Hook trigger.',
     secret: true,
     example: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/',
     host: /^hooks\.zapier\.com$/,
-    // The oldest hooks have no user id. `silent` asks for an empty response.
+    // The URLs of the oldest hooks have no user ID. `silent` asks for an empty response.
     path: /^\/hooks\/catch\/(\d+\/)?[A-Za-z0-9_-]{4,64}(\/silent)?\/?$/,
-    hint: 'Must be the URL of a Catch Hook, https://hooks.zapier.com/hooks/catch/…, without a query string.',
+    hint: 'Must be the URL of a Catch Hook, such as https://hooks.zapier.com/hooks/catch/…, without a query string.',
   }),
 });
 

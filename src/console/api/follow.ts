@@ -17,8 +17,8 @@ const FIRST_WAIT_MILLISECONDS = 500;
 const LONGEST_WAIT_MILLISECONDS = 5_000;
 
 /**
- * Follows a subscription until it is stopped. After a lost connection it continues from the last cursor, so no update is
- * missed; the same update can arrive twice.
+ * Follows a subscription until it is stopped. After a lost connection, it continues from the last cursor, so no update
+ * is missed, but the same update can arrive twice.
  *
  * @returns a function that stops it.
  */
@@ -67,7 +67,7 @@ export function follow<Data, Variables extends { after?: string | null | undefin
   function reconnect(): void {
     if (isStopped || timer !== undefined) return;
     onState('offline');
-    // With jitter: after a server restart, all clients reconnect at the same time.
+    // With jitter, because otherwise all clients would reconnect at the same time after a server restart.
     timer = setTimeout(connect, wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, LONGEST_WAIT_MILLISECONDS);
   }

@@ -38,7 +38,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   FORBIDDEN: 'Sign in as the project owner. API keys can’t do this.',
   CONNECTOR_LIMIT_REACHED: 'Open “Limits & usage” to see what your tier includes.',
   WEBHOOK_LIMIT_REACHED: 'Open “Limits & usage” to see what your tier includes.',
-  RATE_LIMITED: 'Your account reached its rate limit. Wait a moment, then try again.',
+  RATE_LIMITED: 'Your account has reached its rate limit. Wait a moment, then try again.',
   VALIDATION_FAILED: 'Fix the highlighted fields, then try again.',
   CONFLICT: 'Reload the page to see the latest version, then try again.',
   INTERNAL: 'Try again. If the error persists, send the request ID to your operator.',

@@ -16,7 +16,7 @@ export async function runDocument(api: Api, request: DocumentRequest): Promise<u
  * Runs a subscription.
  *
  * @param onResult is called with each result.
- * @param onEnd is called with the reason when it ends, or with nothing when the server completed it.
+ * @param onEnd is called when the subscription ends, with a reason if the connection was lost.
  * @returns a function that stops it.
  */
 export function followDocument(

@@ -7,7 +7,7 @@ import { type FollowState, follow } from './follow.ts';
  * Follows a subscription while the component is shown.
  *
  * @param onData handles an update and returns its cursor.
- * @param onLive is called each time the connection is established. Fetch earlier changes with a query.
+ * @param onLive is called each time the connection is established. Use it to fetch earlier changes with a query.
  */
 export function useFollow<Data, Variables extends { after?: string | null | undefined }>(options: {
   document: TypedDocumentNode<Data, Variables>;

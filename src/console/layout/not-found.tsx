@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Page } from '../parts/page.tsx';
 
-/** Shown for resources that don't exist or belong to someone else, without saying which. */
+/** Shown for resources that don't exist or belong to someone else. It doesn't say which of the two is true. */
 export function NotFound({ what = 'Page' }: { what?: 'Page' | 'Project' }) {
   return (
     <Page title="Not found">

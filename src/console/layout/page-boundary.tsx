@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 
 /**
- * Keeps the navigation usable when a page crashes or can't be loaded, which happens after a new version is deployed.
+ * Keeps the navigation usable when a page crashes or can't be loaded, which can happen after a new version is deployed.
  */
 export class PageBoundary extends Component<{ children: ReactNode }, { failure?: Error }> {
   override state: { failure?: Error } = {};

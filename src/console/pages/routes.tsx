@@ -22,7 +22,7 @@ import { lazyPart } from '../parts/lazy-part.ts';
 export type PageRoute = {
   /** Relative to `/projects/{projectId}`, as a wouter pattern: `/deliveries/:deliveryId?`. */
   path: string;
-  /** The text of its link, which goes to the path without parameters. */
+  /** The text of the page's link, which goes to the path without parameters. */
   label: string;
   icon: Icon;
   group: 'Project' | 'Revenue' | 'Delivery' | 'Developers';

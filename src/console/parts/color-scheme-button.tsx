@@ -7,7 +7,7 @@ const SCHEMES = [
   { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ] as const;
 
-/** Switches between light, dark and the system's color scheme. The browser remembers the choice. */
+/** Switches between light, dark, and the system's color scheme. The browser remembers the choice. */
 export function ColorSchemeButton() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { icon: CurrentIcon, label } = SCHEMES.find(({ value }) => value === colorScheme)!;

@@ -6,7 +6,7 @@ import { ProblemNotice } from './problem-notice.tsx';
 /**
  * Asks for confirmation before a risky action.
  *
- * @param typed texts that the user has to type first, each in its own field. For the riskiest actions.
+ * @param typed for the riskiest actions: texts that the user has to type first, each in its own field.
  */
 export function ConfirmDialog(props: {
   isOpen: boolean;

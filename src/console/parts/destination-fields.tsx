@@ -25,7 +25,7 @@ export function DestinationFields<Values extends DestinationValues>({ form }: { 
       />
       <NumberInput
         label="Rate limit (requests per second)"
-        description="Leave empty for no limit. Deliveries above the limit wait, which doesn’t count as a retry."
+        description="Leave empty for no limit. Deliveries over the limit wait; waiting doesn’t count as a retry."
         placeholder="No limit"
         min={1}
         max={MAX_PER_SECOND}

@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'Disabled after five days of failures. Fix the cause, then enable it.',
 };
 
-const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay skipped deliveries.';
+const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay the skipped deliveries.';
 
 /** Whether a webhook or connector gets its events and, if not, why. */
 export function DestinationStatusBadge({ destination }: { destination: Destination }) {

@@ -22,7 +22,7 @@ export function DisableDialog(props: {
   return (
     <ConfirmDialog isOpen title={`Disable ${what}`} action="Disable" {...rest}>
       Events that happen while it’s disabled are skipped, and so are deliveries that are waiting now. They stay in the
-      history, but aren’t sent automatically later. To send them, enable the {what}, then replay skipped deliveries.
+      history, but aren’t sent automatically later. To send them, enable the {what}, then replay the skipped deliveries.
     </ConfirmDialog>
   );
 }

@@ -6,7 +6,7 @@ import { type FollowState, follow } from '../api/follow.ts';
 const SETTLE_MILLISECONDS = 400;
 
 /**
- * Calls `onChange` when a subscription delivers updates, once per burst. For lists that are refetched rather than patched.
+ * Calls `onChange` once per burst of updates from a subscription. For lists that are refetched rather than patched.
  *
  * @param settleMilliseconds how long to collect updates into one call.
  * @param variables must be the same object until a value changes.

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent } from 'react';
 import { errorsByField, type Problem } from '../api/problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 
-/** Shows the server's validation errors next to the fields they belong to. Pass it the `problem` of `useSubmit`. */
+/** Shows the server's validation errors next to the fields they belong to. Pass it the `problem` from `useSubmit`. */
 export function useServerErrors<Values>(
   { setErrors }: Pick<UseFormReturnType<Values>, 'setErrors'>,
   problem: Problem | undefined,

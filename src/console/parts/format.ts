@@ -24,7 +24,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString(LOCALE);
 }
 
-/** A share as a percentage. Never shows 100% unless it is complete. */
+/** A share as a percentage. Shows 100% only if the share is complete. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (part / whole) * 100;
@@ -87,7 +87,7 @@ export function formatEnum(name: string): string {
   return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');
 }
 
-/** Every event type, in the order of the menus. */
+/** Every event type, in menu order. */
 export const EVENT_TYPES = [
   'PAYMENT_SETTLED',
   'PAYMENT_VERIFIED',

@@ -1,6 +1,6 @@
 import { Code } from '@mantine/core';
 
-/** Text with backticks around code. */
+/** Text in which backticks mark code. */
 export function Marked({ children }: { children: string }) {
   return children.split('`').map((part, index) => {
     // The parts have no identity of their own and never move.

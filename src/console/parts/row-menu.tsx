@@ -22,7 +22,7 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
         {actions.map(({ label, onClick, isDangerous, obstacle }) => (
           <Menu.Item
             key={label}
-            // Not `disabled`, because the reason must be reachable by keyboard, and Escape only works while focus is
+            // Not `disabled`, because the reason must be reachable by keyboard, and Escape works only while focus is
             // inside the menu.
             {...(obstacle === undefined
               ? { onClick }

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { Command } from './command.tsx';
 
 /**
- * Shows a secret the only time it is visible. It closes only after the user confirms that they have stored the secret.
+ * Shows a secret that can be seen only this once. It closes only after the user confirms that they stored the secret.
  */
 export function SecretDialog(props: {
   secret: string | undefined;

@@ -13,7 +13,7 @@ const CALLBACK = '/console/callback';
  * Opens a session with OpenID Connect: authorization code with PKCE (RFC 7636). Tokens are kept in this tab and renewed
  * with a refresh token if the provider issues one.
  *
- * @throws Error with the provider's message when it returns an error.
+ * @throws Error with the provider's message if the provider returns an error.
  */
 export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>): Promise<OidcSession> {
   const origin = window.location.origin;

@@ -7,7 +7,7 @@ export type SessionState =
 export type Session = {
   read(): SessionState;
   subscribe(listener: () => void): () => void;
-  /** Called when the server rejects the credential. The URL stays the same, so signing in returns to the same page. */
+  /** Called when the server rejects the credential. The URL doesn't change, so users return to this page on sign-in. */
   end(): void;
   signOut(): Promise<void>;
 };

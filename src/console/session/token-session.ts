@@ -4,7 +4,7 @@ const KEY = 'tollgate.token';
 
 export type TokenSession = Session & { accept(token: string): void };
 
-/** A session with a token from the dev issuer or pasted by the user, kept in this tab. */
+/** A session with a token that the dev issuer created or the user pasted. The token is kept in this tab. */
 export function createTokenSession(storage: Storage = sessionStorage): TokenSession {
   const kept = storage.getItem(KEY);
   const store = createSessionStore(

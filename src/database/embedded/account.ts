@@ -13,8 +13,8 @@ export function isRoot(): boolean {
 }
 
 /**
- * An account for PostgreSQL if this process is root. It must be in `/etc/passwd`, because initdb looks up its own name. It
- * uses an existing account and creates none.
+ * Finds an account for PostgreSQL if this process is root. The account must be in `/etc/passwd`, because initdb looks
+ * up its own name. No account is created.
  */
 export async function unprivilegedAccount(): Promise<Account> {
   const accounts = (await readFile('/etc/passwd', 'utf8'))

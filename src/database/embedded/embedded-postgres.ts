@@ -14,7 +14,7 @@ export type EmbeddedPostgres = {
   url: string;
   /** The database's directory. */
   dataDir: string;
-  /** Stops using the server. The last process shuts it down and waits for it. */
+  /** Stops using the server. The last process to do so shuts it down and waits for it. */
   stop(): Promise<void>;
 };
 

@@ -8,7 +8,7 @@ import { providePostgresBinaries } from './binaries.ts';
 export type Place = {
   /** The directory that holds everything for this database. */
   home: string;
-  /** Whether `home` is outside the data directory, because PostgreSQL's account can't enter that. */
+  /** Whether `home` is outside the data directory, because PostgreSQL's account can't enter the data directory. */
   isRelocated: boolean;
   /** The directory with `bin/initdb` and `bin/postgres`. */
   binaries: string;
@@ -45,7 +45,7 @@ export async function choosePlace(dataDir: string): Promise<Place> {
   };
 }
 
-/** Existing files decide: another user may have created them before root did, or under another account. */
+/** The owner of existing files decides, because another user, or root with another account, may have created them. */
 async function accountFor(owner: Account | undefined): Promise<Account> {
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   return unprivilegedAccount();
@@ -60,7 +60,7 @@ async function makeHome(base: string, entry: string, account: Account | undefine
   const home = join(await sharedDirectory(account), randomBytes(8).toString('hex'));
   await makePrivateDirectory(home, account);
   await symlink(home, entry).catch(async (error: NodeJS.ErrnoException) => {
-    // Another process created the link at the same time: use its directory.
+    // Another process created the link at the same time, so use its directory.
     await rm(home, { recursive: true });
     if (error.code !== 'EEXIST') throw error;
   });

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 /**
  * Reads `postmaster.pid`: process ID, cluster directory, start time, port, socket directory, listen address, shared
- * memory key and status, one per line (https://www.postgresql.org/docs/18/storage-file-layout.html).
+ * memory key, and status, one per line (https://www.postgresql.org/docs/18/storage-file-layout.html).
  *
  * @returns undefined unless the process is running and is this cluster's server: after a crash, its ID may be reused
  */

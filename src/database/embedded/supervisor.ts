@@ -9,13 +9,14 @@ import { isAlive } from './process.ts';
 
 /**
  * The shell that PostgreSQL runs under. Every process that uses the database keeps the named pipe `control` open for
- * writing and announces itself with a line, which the shell acknowledges with a file in `users/`. However a process ends,
- * the kernel closes its pipe. After the last one, the shell reads end of file and sends PostgreSQL SIGINT for a fast
- * shutdown. The pipe has a reader only while the shell runs, so opening the pipe shows whether the shell is running.
+ * writing and announces itself with a line, which the shell acknowledges with a file in `users/`. No matter how a
+ * process ends, the kernel closes its end of the pipe. After the last one is closed, the shell reads end of file and
+ * sends PostgreSQL SIGINT for a fast shutdown. The pipe has a reader only while the shell runs, so opening the pipe
+ * shows whether the shell is running.
  *
  * The shell restarts a server killed by a signal (for example, by the kernel's out-of-memory killer). It doesn't
- * restart one that exited, except after a crash, when children of the old server may keep the directory busy for a few
- * seconds.
+ * restart a server that exited, except after such a crash, when children of the old server may keep the directory busy
+ * for a few seconds.
  */
 const SUPERVISOR = `
 trap '' HUP INT TERM
@@ -123,7 +124,7 @@ function attach(home: string, pipe: number): Attachment {
   try {
     writeSync(pipe, `${name}\n`);
   } catch (error) {
-    // EPIPE: the shell has just ended and won't acknowledge it.
+    // EPIPE: the shell has just ended and won't acknowledge this line.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
   return {

@@ -46,7 +46,7 @@ export type AdmissionOptions = {
 
 /**
  * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be room
- * for the destination, its account and its origin. Each job then needs a closed circuit, a slot within the
+ * for the destination, its account, and its origin. Each job then needs a closed circuit, a slot within the
  * destination's rate limit, and its turn at the gate.
  */
 export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
@@ -123,7 +123,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return { kind: 'wait', afterSeconds: circuits.openSeconds(destinationOf(job)), reason: 'circuit_open' };
   }
 
-  /** Whether the destination has asked for fewer requests, perhaps while the job waited. Manual deliveries go anyway. */
+  /** Whether the destination is throttled, which may change while a job waits. Manual deliveries are sent anyway. */
   function isThrottled(job: Job): boolean {
     return !job.deliveries.every(isManual) && throttles.closedSeconds(destinationOf(job)) > 0;
   }
@@ -132,7 +132,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return { kind: 'wait', afterSeconds: throttles.closedSeconds(destinationOf(job)), reason: 'rate_limited' };
   }
 
-  /** Reserves the slots of each destination with one statement. */
+  /** Reserves slots with one statement per destination. */
   function reserveSlots(jobs: readonly Job[]): Map<Job, Promise<Slot>> {
     const slots = new Map<Job, Promise<Slot>>();
     for (const [destination, group] of Map.groupBy(jobs, destinationOf)) {
@@ -156,7 +156,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     free(job.deliveries);
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
     if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
-    // A batch counts as one: its members succeed and fail together.
+    // A batch counts as one request, because its members succeed and fail together.
     if (effects.has('healthy')) {
       circuits.onHealthy(destination);
       throttles.onHealthy(destination);
@@ -183,8 +183,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     take,
 
     /**
-     * Decides about each job, either immediately or when it's the job's turn. Call `leave` for each one that isn't
-     * `closed`.
+     * Decides whether each job may be sent, either immediately or when it's the job's turn. Call `leave` for every job
+     * whose admission isn't `closed`.
      */
     admit,
 

@@ -13,8 +13,8 @@ type Circuit = { failures: number; openSeconds: number; openUntil: number };
 /**
  * A circuit breaker per destination. It opens after several failures in a row. While it is open, deliveries stay in the
  * queue and cost nothing. After that, it is half open and lets one delivery through. A success closes it; a failure
- * opens it for twice as long, up to a minute. Each process has its own and shares it through the destination's
- * `circuitOpenUntil`.
+ * opens it for twice as long, up to a minute. Each process has its own breaker and shares its state through the
+ * destination's `circuitOpenUntil`.
  *
  * @param now milliseconds of a monotonic clock.
  */
@@ -34,20 +34,20 @@ export function createCircuits(now: () => number = () => performance.now()) {
   }
 
   return {
-    /** Whether it is open or half open. */
+    /** Whether the circuit is open or half open. */
     isBroken: (id: string): boolean => isBroken(circuits.get(id)),
 
     brokenCount: (): number => [...circuits.values()].filter(isBroken).length,
 
-    /** How many more seconds it stays open; 0 when it is closed. */
+    /** How many more seconds the circuit stays open; 0 when it is closed. */
     openSeconds(id: string): number {
       const circuit = circuits.get(id);
       return isBroken(circuit) ? Math.max((circuit.openUntil - now()) / 1000, 0) : 0;
     },
 
     /**
-     * The maximum number of deliveries in flight to each broken destination. A negative number allows only that many
-     * manual ones.
+     * The maximum number of deliveries in flight to each broken destination. A negative number allows only manual
+     * deliveries, up to that many.
      */
     slots(): Map<string, number> {
       for (const [id, { openUntil }] of circuits)
@@ -63,7 +63,7 @@ export function createCircuits(now: () => number = () => performance.now()) {
     onFailure(id: string): void {
       const circuit = circuitOf(id);
       circuit.failures++;
-      // Failures of requests that were in flight when it opened don't count.
+      // Failures of requests that were in flight when the circuit opened don't count.
       if (!isBroken(circuit) || circuit.openUntil > now()) return;
       circuit.openSeconds = Math.min(Math.max(circuit.openSeconds * 2, MIN_OPEN_SECONDS), MAX_OPEN_SECONDS);
       circuit.openUntil = now() + circuit.openSeconds * 1000;

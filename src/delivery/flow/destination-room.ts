@@ -12,19 +12,19 @@ export type DestinationLimits = {
   maxPerDestination: number;
 };
 
-/** Limits for individual destinations. A negative number allows only that many manual deliveries. */
+/** Limits for individual destinations. A negative number allows only manual deliveries, up to that many. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
 /** The part of an account's share that is reserved for first attempts, so retries never hold up new events. */
 const FIRST_ATTEMPTS_SHARE = 1 / 4;
 
 /**
- * Shares the worker's slots among destinations. Each may always have `perDestination` in flight. While few others are
- * busy, it may have more: an equal share of all slots, with one share left free for a newcomer. If several limits
- * apply, the lowest counts.
+ * Shares the worker's slots among destinations. Each may always have `perDestination` deliveries in flight. While few
+ * other destinations are busy, it may have more: an equal share of all slots, with one share left free for a newcomer.
+ * If several limits apply, the lowest counts.
  *
- * @param restrictions the most that destinations may have in flight, because of open circuits.
- * @param paces the most that destinations may get on top of what they have in flight, because of rate limits.
+ * @param restrictions the most deliveries that destinations may have in flight, because of open circuits or throttling.
+ * @param paces the most deliveries that destinations may get on top of those in flight, because of rate limits.
  */
 export function createDestinationRoom(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
@@ -37,7 +37,7 @@ export function createDestinationRoom(
   let retriesInFlight = 0;
 
   return {
-    /** A destination's share, without its own limits. */
+    /** A destination's share, before its own limits apply. */
     share(): number {
       const equal = Math.floor(maxInFlight / Math.max(inFlight.size + 1, 2));
       return Math.min(Math.max(perDestination, equal), maxPerDestination);

@@ -1,6 +1,6 @@
 import type { Job } from '../send/jobs.ts';
 
-/** How waiting at the gate ends: it's the job's turn, it goes back to the queue, or the process is stopping. */
+/** How waiting at the gate ends: the job gets its turn, it goes back to the queue, or the process is stopping. */
 export type Turn = 'go' | 'put_back' | 'closed';
 
 type Waiting = { job: Job; resolve: (turn: Turn) => void };
@@ -15,7 +15,7 @@ export function createGate(most: number) {
   const waiting = new Map<string, Waiting[]>();
 
   return {
-    /** Resolves when it is the job's turn, or when it was cleared. */
+    /** Resolves when it is the job's turn, or when the job is cleared. */
     enter(job: Job): Promise<Turn> {
       const { destination } = job.deliveries[0]!;
       const count = counts.get(destination) ?? 0;

@@ -3,10 +3,10 @@ import type { Queryable } from '../../database/client.ts';
 /**
  * An ordered webhook's deliveries that share a key are sent one after the other, in the order of their events' ids. A
  * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes
- * due when the one before it changes, so waiting never depends on the retry schedule.
+ * due when the delivery before it changes, so waiting never depends on the retry schedule.
  */
 
-/** Whether a delivery holds up another: it has the same key, is earlier and unfinished, and hasn't failed too often. */
+/** A delivery holds up a later one with the same key as long as it is unfinished and hasn't failed too often. */
 const isBefore = (earlier: string, later: string) => `
   ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
   AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL
@@ -18,10 +18,10 @@ const isBefore = (earlier: string, later: string) => `
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
- * `waiting` are the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. Setting one aside
- * needs a lock on the earlier delivery. That way, the earlier one can't finish unnoticed, and the transaction that
- * finishes it sees which ones are waiting. If the lock isn't available immediately, the delivery is left unchanged for
- * the next claim.
+ * `waiting` lists the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. Setting a delivery
+ * aside needs a lock on the earlier delivery. That way, the earlier one can't finish unnoticed, and the transaction
+ * that finishes it sees which deliveries are waiting. If the lock isn't available immediately, the delivery is left
+ * unchanged for the next claim.
  */
 export const WAITING = `
   waiting AS MATERIALIZED (
@@ -40,13 +40,13 @@ export const WAITING = `
 export type OrderingKey = { webhookId: string; key: string };
 
 /**
- * Makes deliveries due if they waited for others with these keys and no longer have to. Call it in the
- * transaction that changes those others, in a statement after the change.
+ * Makes deliveries due if they were waiting for earlier deliveries with these keys and no longer have to. Call it in
+ * the transaction that changes the earlier deliveries, in a statement after the change.
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
   const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
-  // If two finish at once after a manual resend, each would see the other as unfinished. The lock makes the second one
-  // check after the first has committed.
+  // If two deliveries finish at once after a manual resend, each would see the other as unfinished. The lock makes the
+  // second transaction check after the first has committed.
   await db.query({
     name: 'delivery_lock_keys',
     text: `SELECT pg_advisory_xact_lock(hash) FROM (
@@ -72,7 +72,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes all deliveries due that are waiting for their turn at a webhook, so claims decide again. Publish
+ * Makes all deliveries due that are waiting for their turn at a webhook, so claims recheck them. Publish
  * `topics.deliveriesDue` afterward.
  *
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.

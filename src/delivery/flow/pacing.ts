@@ -20,7 +20,7 @@ const RESERVE = `
 type Limit = { maxPerSecond: number; closedUntil: number };
 
 /**
- * Enforces the `maxPerSecond` of destinations. Each request has its own slot, and the database hands out the slots
+ * Enforces the `maxPerSecond` of each destination. Each request has its own slot, and the database hands out the slots
  * (GCRA without a burst), so all processes together stay within the limit.
  */
 export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
@@ -44,7 +44,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
      * Reserves slots for requests.
      *
      * @returns `delays`: for each request, the seconds until its slot. Requests after the first `granted` have no slot:
-     *   put them back for about that time. `reopensInSeconds`: when to ask again.
+     *   put them back for about that long. `reopensInSeconds`: how long to wait before asking again.
      */
     async reserve(id: string, maxPerSecond: number, count: number) {
       const wanted = Math.min(count, portion(maxPerSecond));

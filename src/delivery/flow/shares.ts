@@ -2,10 +2,10 @@ import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 
 type Claimed = Pick<ClaimedDelivery, 'account' | 'origin'>;
 
-/** How many more deliveries each account or origin may have. `known` lists those with some in flight. */
+/** How many more deliveries each account or origin may have. `known` lists those with deliveries in flight. */
 export type Room = { known: ReadonlyMap<string, number>; others: number };
 
-/** An account may have this many times the free slots. For a single account, that is three-quarters of all slots. */
+/** An account may use this many times the free slots. For a single account, that is three-quarters of all slots. */
 const TIMES_THE_FREE = 3;
 
 /** The largest share of all slots that a single account can have. */
@@ -15,10 +15,10 @@ export const MOST_OF_ONE_ACCOUNT = TIMES_THE_FREE / (TIMES_THE_FREE + 1);
  * Shares the worker's slots among accounts and origins.
  *
  * An account may have three times as many deliveries in flight as there are free slots. That lends it the slots that
- * others aren't using. The more accounts are busy, the fewer slots each one gets. Some slots always stay free for the
- * next account, because a slot can't be taken back before its request ends.
+ * other accounts aren't using. The more accounts are busy, the fewer slots each one gets. Some slots always stay free
+ * for the next account, because a slot can't be taken back before its request ends.
  *
- * An origin (scheme, host and port) has a fixed limit across all accounts, so no host is flooded.
+ * An origin (scheme, host, and port) has a fixed limit across all accounts, so no host is flooded.
  */
 export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
   const accounts = new Map<string, number>();
@@ -28,7 +28,7 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
     /** How much may be claimed at once: only some of the free slots, so the rest are left for other accounts. */
     mostAtOnce: (freeSlots: number): number => Math.ceil(freeSlots / (TIMES_THE_FREE + 1)),
 
-    /** The most the account can claim and still have at most three times the slots that are then free. At least one. */
+    /** The most an account can claim and still use at most three times the slots that are then free, rounded up. */
     accountRoom(freeSlots: number): Room {
       const roomFor = (count: number) =>
         Math.max(Math.ceil((freeSlots * TIMES_THE_FREE - count) / (TIMES_THE_FREE + 1)), 0);

@@ -1,4 +1,4 @@
-/** A destination that accepts this many at once again is forgotten. */
+/** A destination that is back to this many requests at once is forgotten. */
 const RECOVERED_SLOTS = 64;
 /** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;
@@ -7,19 +7,19 @@ const MAX_REMEMBERED = 5_000;
 type Throttle = { slots: number; closedUntil: number };
 
 /**
- * Slows down for destinations that ask for fewer requests (429). Such a destination gets nothing for as long as it asked for,
- * then one request at a time, and twice as many after each success, until it asks again.
+ * Slows down for destinations that ask for fewer requests (429). Such a destination gets nothing for as long as it
+ * asked for, then one request at a time. Each success doubles that number until the destination asks again.
  *
- * @param now milliseconds of a clock that never steps back.
+ * @param now milliseconds of a monotonic clock.
  */
 export function createThrottles(now: () => number = () => performance.now()) {
   const throttles = new Map<string, Throttle>();
 
   return {
-    /** For how many more seconds it gets nothing. */
+    /** How many more seconds the destination gets nothing. */
     closedSeconds: (id: string): number => Math.max(((throttles.get(id)?.closedUntil ?? 0) - now()) / 1000, 0),
 
-    /** What each of these destinations may have in flight. */
+    /** The maximum number of deliveries in flight to each of these destinations. */
     slots(): Map<string, number> {
       for (const [id, { closedUntil }] of throttles) {
         if (closedUntil < now() - FORGET_MILLISECONDS) throttles.delete(id);
@@ -35,7 +35,7 @@ export function createThrottles(now: () => number = () => performance.now()) {
 
     onHealthy(id: string): void {
       const throttle = throttles.get(id);
-      // Successes of requests that were in flight before it asked don't count.
+      // Successes of requests that were in flight before the destination asked don't count.
       if (!throttle || throttle.closedUntil > now()) return;
       throttle.slots *= 2;
       if (throttle.slots >= RECOVERED_SLOTS) throttles.delete(id);

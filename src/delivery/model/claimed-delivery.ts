@@ -24,7 +24,7 @@ export type ClaimedDelivery = {
   destination: string;
   /** The id of the user who owns the project. */
   account: string;
-  /** Scheme, host and port of the destination, or its id if these aren't known before a request is built. */
+  /** The destination's scheme, host, and port, or its id if these aren't known before a request is built. */
   origin: string;
   /** The destination's rate limit in requests per second. */
   maxPerSecond: number | null;
@@ -102,7 +102,7 @@ export type Verdict =
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
   /**
-   * Not sent now, but not a failure. `wait` is due after this time, and `hold` once the connector is no longer paused.
+   * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the connector is resumed.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'hold' };
@@ -111,6 +111,6 @@ export type Verdict =
 export type SendResult = {
   attempts: AttemptRecord[];
   verdict: Verdict;
-  /** Facts to keep for the connector's next deliveries. An empty string removes one. */
+  /** Facts to keep for the connector's next deliveries. An empty string removes a fact. */
   remember?: Record<string, string>;
 };

@@ -13,7 +13,7 @@ export type DeliveryMetrics = {
   onAttempt(facts: AttemptFacts): void;
   /** A claimed delivery moved to its next status. `kind` is `webhook` or the connector's type. */
   onResult(kind: string, status: DeliveryOutcome['status']): void;
-  /** Due deliveries were claimed in this many seconds. */
+  /** A claim of due deliveries took this many seconds. */
   onClaim(seconds: number): void;
   /** A statement on the queue failed and will be retried. */
   onQueueError(operation: 'claim' | 'record'): void;

@@ -4,7 +4,7 @@ import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
-  /** It asked for fewer requests (429). That isn't a failure, but it gets nothing for this long. */
+  /** The destination asked for fewer requests (429). That isn't a failure, but it gets nothing for `afterSeconds`. */
   | { kind: 'limited'; afterSeconds: number }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
@@ -19,7 +19,7 @@ export type DeliveryOutcome = {
   retryStep: number;
   attempts: AttemptRecord[];
   health: HealthEffect | null;
-  /** Whether and why the connector's vendor rejected it, as returned by `rejectionOf`. */
+  /** Whether and why the connector's vendor rejected the delivery, as returned by `rejectionOf`. */
   rejection: string | null;
   remember: Record<string, string>;
 };

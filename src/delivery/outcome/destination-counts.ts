@@ -7,7 +7,7 @@ export type DestinationCount = {
   count: number;
 };
 
-/** Counts the destinations that need attention. Leaves out those that the seller disabled. */
+/** Counts the destinations that need attention, except those that the seller disabled. */
 export async function readDestinationCounts(db: Queryable): Promise<DestinationCount[]> {
   const { rows } = await db.query<DestinationCount>(
     `SELECT 'webhook' AS "kind", state AS "state", count

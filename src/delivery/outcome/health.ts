@@ -11,8 +11,8 @@ const PORTION = 5_000;
 type Kind = 'webhook' | 'connector';
 
 /**
- * The table and columns for each kind. `address` shows whether the destination is still the one the delivery was sent
- * to.
+ * The table and columns for each kind. `address` shows whether the destination's address has changed since a delivery
+ * was sent.
  */
 const KINDS = {
   webhook: { table: '"Webhook"', column: '"webhookId"', address: '"url"' },
@@ -41,7 +41,7 @@ export function createHealth({
 }: HealthOptions) {
   // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't reflect that.
   const marked = new Set<string>();
-  // One change at a time, so enough connections are left for claims and results.
+  // One change at a time, so that enough connections are left for claims and results.
   let changes: Promise<void> = Promise.resolve();
 
   /** Applies a batch of outcomes. Safe to retry. */
@@ -64,7 +64,7 @@ export function createHealth({
     const healthy = groups.filter((group) => has(group, 'healthy'));
     await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
-    // Even if this process has already marked it: its failures may have been cleared manually.
+    // Even if this process has already marked a destination, because its failures may have been cleared manually.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
@@ -116,7 +116,7 @@ export function createHealth({
 
   async function disable(kind: Kind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     const { table, address } = KINDS[kind];
-    // Unless its address has changed: the response was from the old one.
+    // Not if the destination's address has changed, because the response came from the old one.
     const { rowCount } = await db.query(
       `UPDATE ${table} SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
        WHERE "id" = $1 AND "isActive" AND ${address} = $3`,

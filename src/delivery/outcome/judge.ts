@@ -6,7 +6,7 @@ import { rejectionOf } from './rejections.ts';
 type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
   Partial<Pick<DeliveryOutcome, 'dueInSeconds' | 'retryStep' | 'health'>>;
 
-/** After this many attempts, a 429 counts like any failure. Otherwise a destination could cause attempts without end. */
+/** After this many attempts, a 429 counts as a failure. Otherwise, a destination could cause endless attempts. */
 const MAX_LIMITED_ATTEMPTS = 50;
 
 type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
@@ -17,7 +17,7 @@ type RuleContext = {
   schedule: readonly number[];
   random: number;
   isOurFault: boolean;
-  /** Whether the destination asked for fewer requests, and hasn't done so for too long or too often. */
+  /** Whether the destination asked for fewer requests and hasn't done so for too long or too often. */
   isLimited: boolean;
 };
 
@@ -26,7 +26,7 @@ const RULES: Rules = {
   retry: ({ reason = null, afterSeconds }, { step, attemptCount, schedule, random, isOurFault, isLimited }) => {
     if (isLimited) {
       const dueInSeconds = limitedDelaySeconds(attemptCount, afterSeconds, random);
-      // The destination waits only as long as it asked for, however often this delivery has been delayed.
+      // The destination gets nothing only for as long as it asked, no matter how often this delivery has been delayed.
       const health = { kind: 'limited', afterSeconds: limitedDelaySeconds(0, afterSeconds, random) } as const;
       return { status: 'PENDING', reason: reason ?? 'rate_limited', dueInSeconds, retryStep: step, health };
     }
@@ -68,7 +68,7 @@ export function judge(
   return { delivery, attempts, remember, rejection, ...unchanged, ...change };
 }
 
-/** The same for deliveries that were sent together. */
+/** Judges deliveries that were sent together, so that any retries also happen together. */
 export function judgeTogether(
   deliveries: readonly ClaimedDelivery[],
   results: readonly SendResult[],

@@ -3,7 +3,7 @@ import { firstIdAt } from '../../ids.ts';
 
 /** A destination without a success for this long may be disabled… */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
-/** … when this many deliveries ran out of retries within that time. Fewer may be caused by one bad hour. */
+/** … when this many deliveries ran out of retries within that time. One bad hour may cause fewer than that. */
 const GIVEN_UP_LIMIT = 3;
 
 // The delivery that failed first was created before the failures began.
@@ -22,9 +22,9 @@ type Kind = { table: string; column: string };
 /**
  * Disables a destination that keeps failing. Three conditions must be met, because a rare event can cause any one of
  * them: no success for days, several deliveries that ran out of retries during that time, and the last of them just
- * now.
+ * now. Safe to retry.
  *
- * @param givenUp deliveries to it that just ran out of retries and aren't recorded yet. Safe to retry.
+ * @param givenUp deliveries to the destination that just ran out of retries and aren't recorded yet.
  * @returns the project if the destination was disabled.
  */
 export async function disableLastingFailure(

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
-/** What to change in a connector's memory. A forgotten fact stays if it is no longer the known one. */
+/** What to change in a connector's memory. A fact to forget stays if its stored value is no longer the known one. */
 type Patch = {
   id: string;
   secretConfig: string;
@@ -9,7 +9,7 @@ type Patch = {
   forgotten: Map<string, string | null>;
 };
 
-// A value that another process has changed since is kept.
+// A value that another process has changed in the meantime is kept.
 const REMEMBER = `
   UPDATE "Connector" c SET "memory" = (c."memory" || patch.kept) - ARRAY(
     SELECT name FROM json_to_recordset(patch.forgotten) AS forgotten(name text, known text)

@@ -13,8 +13,8 @@ const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN
 
 /**
  * Writes a batch in one statement, all or nothing. If a delivery's lease token has changed, the delivery and its
- * attempts are skipped, because another process has it now. A delivery to hold is due immediately if the pause is
- * already over. Only the first attempt of a claim can be a manual one.
+ * attempts are skipped, because another process has claimed it. A delivery that should be held is due immediately if
+ * the pause is already over. Only the first attempt of a claim can be manual.
  */
 const RECORD = `
   WITH result AS (
@@ -75,7 +75,7 @@ const RECORD = `
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
 
 export type Recorded = {
-  /** The ids of the deliveries that were written. The others had lost their lease, so their results are discarded. */
+  /** The ids of the deliveries that were written. The leases of the rest were lost, so their results are discarded. */
   written: Set<string>;
   /** Connectors that are now paused, because their vendor rejected several deliveries in a row. */
   paused: PausedConnector[];
@@ -83,7 +83,7 @@ export type Recorded = {
 
 /**
  * Writes outcomes: each delivery's next status, its attempts, and the rejections counted for its connector. Deliveries
- * that waited for these become due in the same commit.
+ * that were waiting for these become due in the same transaction.
  */
 export async function recordOutcomes(
   pool: Pick<pg.Pool, 'query' | 'connect'>,

@@ -24,13 +24,13 @@ const BATCH_SIZE = 256;
 // The first result after a pause is written soon. While more keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-// Short, so results are written soon after the database is back. They are lost if the process is killed first.
+// Short, so results are written soon after the database is back. Unwritten results are lost if the process is killed.
 const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
 /**
  * Collects outcomes and writes them in batches, one after the other. While the database is unavailable, they are kept.
- * The worker doesn't claim anything in the meantime, so there are never more of them than it may have in flight.
+ * The worker can't claim anything in the meantime, so the outcomes never exceed its limit for deliveries in flight.
  */
 export function createRecorder({ pool, health, log, metrics }: RecorderOptions) {
   let waiting: Entry[] = [];
@@ -103,7 +103,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
     else for (const project of projects) await write(project);
   }
 
-  /** One result that the database rejects must not hold up the others. Its text matters less than its status. */
+  /** A result that the database rejects must not hold up the others. If necessary, it is written without its texts. */
   async function writeApart(batch: readonly Entry[], error: unknown): Promise<void> {
     const [first] = batch;
     if (batch.length > 1) {
@@ -128,7 +128,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
      * Resolves once the outcomes are written or discarded. They are written in the order in which they were recorded.
      */
     record,
-    /** Forgets unwritten outcomes. Another process will send those deliveries again. Their `record` never resolves. */
+    /** Forgets unwritten outcomes. Another process will resend the deliveries. Pending `record` calls never resolve. */
     abandon(): void {
       isAbandoned = true;
       waiting = [];
@@ -158,7 +158,7 @@ function isPermanent(error: unknown): boolean {
   return typeof code === 'string' && code.length === 5 && PERMANENT_CLASSES.has(code.slice(0, 2));
 }
 
-/** lock_not_available. It comes after the lock timeout, so retrying immediately is cheap. */
+/** lock_not_available. It is raised only after the lock timeout, so retrying immediately is cheap. */
 const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
 
 function codeOf(error: unknown): unknown {

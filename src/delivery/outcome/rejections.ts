@@ -8,18 +8,18 @@ export const REJECTIONS_LIMIT = 5;
 /** Used instead of a reason for a successful delivery. The count starts over. */
 const ACCEPTED = '';
 const MAX_KEY_LENGTH = 120;
-// Ids, amounts and times. A code is kept, because it identifies the problem.
+// Ids, amounts, and times. A code is kept, because it identifies the problem.
 const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
 
-/** Reasons with the same key count as the same, no matter which ids, amounts and times the vendor quotes. */
+/** Reasons with the same key count as the same reason, no matter which ids, amounts, and times the vendor quotes. */
 export function rejectionKey(statusCode: number | null, reason: string): string {
   const kept = reason.replaceAll(VARYING, (text, code?: string) => (code ? text : '#'));
   return `${statusCode ?? ''} ${kept}`.slice(0, MAX_KEY_LENGTH);
 }
 
 /**
- * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`. Null if it counts as neither. Manual
- * resends aren't counted: someone is watching them, and may resend the same event several times.
+ * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`. Null if the result counts as neither. A
+ * rejected manual resend doesn't count, because someone is watching and may resend the same event several times.
  */
 export function rejectionOf(
   { connector, event, trigger }: ClaimedDelivery,
@@ -36,7 +36,7 @@ export type PausedConnector = { id: string; projectId: string; reason: string };
 /** One connector's run of equal results at the end of a batch. */
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
-/** Each connector's last equal results. */
+/** The run of each connector in a batch. */
 function runsOf(outcomes: readonly DeliveryOutcome[]): Run[] {
   const counting = outcomes.filter(({ rejection }) => rejection !== null);
   return [...Map.groupBy(counting, ({ delivery }) => delivery.destination).values()].map((group) => {
@@ -64,11 +64,11 @@ export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] 
 }
 
 /**
- * Counts rejections within the statement that records the deliveries, so each counts once across all processes. These
- * are queries in a WITH clause, after `updated`. `noted` has the connectors that were changed, including those that are
- * now paused. Deliveries that were sent with a config that has since been replaced don't count.
+ * Counts rejections within the statement that records the deliveries, so each rejection counts once across all
+ * processes. These are queries in a WITH clause, after `updated`. `noted` lists the connectors that were changed,
+ * including those that are now paused. Deliveries sent with a config that has since been replaced don't count.
  *
- * @param first number of the first of six parameters.
+ * @param first the number of the first of six parameters.
  */
 export const countRejections = (first: number) => `
   run AS (

@@ -23,18 +23,18 @@ export type ClaimLoopOptions = {
 
 /** How long to wait for free slots before the next claim when more deliveries are due than fit. */
 const GATHER_MILLISECONDS = 20;
-/** When to check for what was announced to another worker, in case that one is full or gone. */
+/** How soon to check for deliveries announced to another worker, in case that worker is full or gone. */
 const OTHERS_TURN_MILLISECONDS = 250;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
-/** What the claims of one round have found together. */
+/** The combined results of one round of claims. */
 type Round = Pick<ClaimResult, 'hasMore' | 'nextDueInMilliseconds'> & { count: number };
 
 const NOTHING: ClaimResult = { deliveries: [], hasMore: false, nextDueInMilliseconds: null };
 
-/** Keeps the worker's slots filled. Claims on a signal, when a delivery is due, and periodically. */
+/** Keeps the worker's slots filled. Claims when signaled, when a delivery is due, and periodically. */
 export function createClaimLoop(options: ClaimLoopOptions) {
   const { pool, log, admission, leases, signal, metrics, settings } = options;
   const { maxInFlight, claimBatch, leaseSeconds, pollMilliseconds } = settings;
@@ -59,7 +59,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     return { ...result, hasMore: result.hasMore || !parking.isDone() };
   }
 
-  /** Claims from the queue. What it finds without room is parked afterward. */
+  /** Claims from the queue. Deliveries that are in the way because they have no room are parked afterward. */
   async function claimQueued(): Promise<ClaimResult> {
     const room = admission.claimRoom();
     if (room.limit === 0) return { ...NOTHING, hasMore: true };
@@ -70,7 +70,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       mayMove: parking.isDone(),
       limits: [room.limit, Math.min(room.limit, room.retryLimit)],
     };
-    // Before the claim, because a hint that comes while it runs may announce something else.
+    // Reset before the claim, because a hint that arrives during the claim may announce something else.
     isHinted = false;
     const result = await mark.claim(run, options);
     parking.add(result.leftOut);
@@ -87,7 +87,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
   async function tryClaim(claim: () => Promise<ClaimResult>): Promise<ClaimResult | undefined> {
     try {
-      // If this process was suspended for a while, its own deliveries would look abandoned.
+      // Otherwise, if this process was suspended for a while, its own deliveries would look abandoned.
       await leases.prolong();
       const result = await claim();
       backoff = MIN_BACKOFF_MILLISECONDS;
@@ -102,7 +102,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     }
   }
 
-  /** Milliseconds until the next round, unless the signal comes before. */
+  /** Milliseconds until the next round, unless a signal comes first. */
   function pauseAfter({ count, hasMore, nextDueInMilliseconds }: Round): number {
     const freeSlots = admission.freeSlots();
     if (hasMore && count > 0 && freeSlots >= enough) return 0;
@@ -150,7 +150,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /** Call it when a hint announces due deliveries. If another worker acts on it, this one checks a little later. */
+    /** Call this when a hint announces due deliveries. If another worker acts on it, this one checks a little later. */
     onHint(turn?: number): void {
       if (options.isOwnTurn(turn)) {
         isHinted = true;

@@ -2,9 +2,9 @@ import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_FREE, IS_QUEUED, LANE } from './queue.ts';
 
 /**
- * The statements of a claim. Parameters of both: $1 the most deliveries, $2 seconds of the lease, $3 and $4 the
- * destinations with known room and that room, $5 the room of all others, $6 the most retries; $7, $8 and $9 like $3, $4
- * and $5 for accounts; $10, $11 and $12 for origins.
+ * The statements of a claim. Both take these parameters: $1 the maximum number of deliveries, $2 the lease in seconds,
+ * $3 and $4 the destinations with known room and that room, $5 the room of all other destinations, $6 the maximum
+ * number of retries. $7, $8, and $9 are like $3, $4, and $5, but for accounts, and $10, $11, and $12 are for origins.
  */
 
 // The same expression as in the indexes "Delivery_parked" and "Delivery_by_hand".
@@ -13,15 +13,15 @@ const DESTINATION = `coalesce("webhookId", "connectorId")`;
 // Stored times are rounded to milliseconds, so a delivery that was just made due may be slightly in the future.
 const DUE = `now() + interval '1 millisecond'`;
 
-/** The room for each destination, account and origin, as tables. */
+/** The room for each destination, account, and origin, as tables. */
 const ROOM = `
   room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots)),
   account_room AS (SELECT * FROM unnest($7::text[], $8::int[]) AS room(account, slots)),
   origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
 
 /**
- * Each destination's account and origin, with the room for both. A connector is its own origin. They are looked up
- * one by one, because a planner that expects many would read whole tables.
+ * Each destination's account and origin, with the room for both. A connector is its own origin. Destinations are looked
+ * up one by one, because a planner that expects many of them would read whole tables.
  */
 const placesOf = (destinations: string) => `
   SELECT
@@ -70,9 +70,9 @@ const CONNECTORS = destinationsOf(
 
 /**
  * Claims the deliveries in `picked`, except those that have to wait, and reads everything needed to send them: one row
- * for the whole claim, then one for each delivery. Deliveries that are set aside took slots from others, so more are
- * due. The ids go through an array, and each event is looked up separately, because a planner that doesn't know how few
- * they are might read the whole table.
+ * for the whole claim, then one for each delivery. Deliveries that are set aside took slots from other due deliveries,
+ * so there may be more to claim. The ids go through an array, and each event is looked up separately, because a planner
+ * that doesn't know how few there are might read the whole table.
  */
 const TAKE = `
   ${WAITING},
@@ -115,7 +115,7 @@ const META_TIMES = `
   extract(epoch FROM now())::float8 * 1000 AS "databaseTime",
   extract(epoch FROM ${earliestDue(`> ${DUE}`)} - now())::float8 * 1000 AS "nextDueInMilliseconds"`;
 
-/** Due deliveries in the order they fell due, locked. */
+/** Locks due deliveries, in the order they fell due. */
 const oldestOf = (condition: string, most: string) => `
   SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane FROM "Delivery"
   WHERE "nextAttemptAt" <= ${DUE} AND ${condition}
@@ -127,19 +127,19 @@ const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id
 /** Where to start in a lane. */
 const markOf = (lane: string, marks: string) => `to_timestamp((${marks}::float8[])[${lane} + 1] / 1000)`;
 
-/** What is due in the queue, from the low-water mark of the lane on, except for the destinations in $13. */
+/** The deliveries in the queue from the lane's low-water mark onward, except for those to the destinations in $13. */
 const queuedIn = (lane: string) => `
   ${IS_QUEUED} AND ${LANE} = ${lane} AND "nextAttemptAt" >= ${markOf(lane, '$14')} AND ${DESTINATION} <> ALL($13::text[])`;
 
-/** If less than this part of what is due has room, the rest is in the way of others. */
+/** If fewer than one in this many due deliveries have room, the rest are in the way of other deliveries. */
 const MUCH_LEFT_OUT = 8;
 
 /**
- * Claims the oldest due deliveries of the queue, alternating between first attempts and retries. Also takes $13, the
- * destinations to pass over, and $14, for each lane the time in milliseconds to start from.
+ * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $13, the
+ * destinations to pass over, and $14, the time in milliseconds to start from in each lane.
  *
- * `leftOut` are destinations without room whose deliveries are in the way: they should be parked. `lowestDue` is the
- * earliest due time found in each lane.
+ * `leftOut` lists the destinations without room whose deliveries are in the way and should be parked. `lowestDue` is
+ * the earliest due time found in each lane.
  */
 export const CLAIM_DUE = `
   WITH ${ROOM},
@@ -177,8 +177,8 @@ export const CLAIM_DUE = `
   ${TAKE}`;
 
 /**
- * Parks due deliveries of destinations without room. Parameters: $1 the destinations, $2 the most deliveries per lane,
- * and $3 for each lane the time in milliseconds to start from.
+ * Parks due deliveries of destinations without room. Parameters: $1 the destinations, $2 the maximum number of
+ * deliveries per lane, and $3 the time in milliseconds to start from in each lane.
  */
 export const PARK = `
   UPDATE "Delivery" SET "isParked" = true WHERE "id" = ANY(ARRAY(
@@ -197,11 +197,11 @@ const NEXT_DESTINATION = (after: string) => `
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**
- * Goes through the destinations with parked deliveries by index and takes what each has room for. Also takes $13, the
- * destination to continue after, and $14, the most destinations to visit. Takes only manual deliveries for destinations
- * with negative room, parked or not.
+ * Goes through the destinations with parked deliveries by index and claims as many as each has room for. The other
+ * parameters are $13, the destination to continue after, and $14, the maximum number of destinations to visit. For
+ * destinations with negative room, claims only manual deliveries, parked or not.
  *
- * `waiting` are the visited destinations that may have more parked deliveries.
+ * `waiting` lists the visited destinations that may have more parked deliveries.
  */
 export const CLAIM_PARKED = `
   WITH RECURSIVE ${ROOM},

@@ -12,7 +12,7 @@ export type ClaimRequest = {
   room: ReadonlyMap<string, number>;
   /** The room for every other destination. */
   defaultRoom: number;
-  /** The same for accounts and origins. Default: no limit. */
+  /** The room for accounts and origins. Default: no limit. */
   accountRoom?: Room;
   originRoom?: Room;
 };
@@ -26,16 +26,16 @@ export type ClaimResult = {
 };
 
 export type DueResult = ClaimResult & {
-  /** Destinations without room whose deliveries are in the way of others. */
+  /** Destinations without room whose deliveries are in the way of other deliveries. */
   leftOut: string[];
-  /** The earliest due time found among first attempts and among retries, by the clock of the database; null for none. */
+  /** The earliest due time found among first attempts and among retries, by the database's clock; null for none. */
   lowestDue: (number | null)[];
-  /** The time of the claim in milliseconds, by the clock of the database. */
+  /** The time of the claim in milliseconds, by the database's clock. */
   databaseMilliseconds: number;
 };
 
 export type ParkedResult = ClaimResult & {
-  /** The destination to continue after; '' after the last. */
+  /** The destination to continue after; '' after the last one. */
   after: string;
   /** Visited destinations that may have more parked deliveries. */
   waiting: string[];
@@ -43,16 +43,16 @@ export type ParkedResult = ClaimResult & {
 
 const MAX_DESTINATIONS_A_CLAIM = 256;
 const MAX_PARKED_AT_ONCE = 1_000;
-/** As marks: claims from the beginning of the queue. */
+/** The marks for a claim from the beginning of the queue. */
 export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
 
 /**
- * Takes due deliveries from the queue under a lease: no other process gets them until it expires. This is one statement,
- * so that a killed process leaves either nothing or a lease behind. All times are those of the database.
+ * Takes due deliveries from the queue under a lease: no other process gets them until the lease expires. This is one
+ * statement, so a killed process leaves either nothing or a lease behind. All times come from the database's clock.
  *
  * @param from.passOver destinations that get nothing.
- * @param from.marks for first attempts and retries, the due time in milliseconds to start from.
+ * @param from.marks the due times in milliseconds to start from, for first attempts and for retries.
  */
 export async function claimDue(
   db: Queryable,
@@ -76,9 +76,9 @@ export async function claimParked(db: Queryable, request: ClaimRequest, after: s
 }
 
 /**
- * Parks due deliveries of destinations without room, in portions.
+ * Parks one portion of the due deliveries of destinations without room.
  *
- * @returns whether there may be more to park
+ * @returns whether there may be more to park.
  */
 export async function park(db: Queryable, destinations: readonly string[], marks: readonly number[]): Promise<boolean> {
   const values = [destinations, MAX_PARKED_AT_ONCE, marks];

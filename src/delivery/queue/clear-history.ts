@@ -3,9 +3,9 @@ import type pg from 'pg';
 const PORTION = 10_000;
 
 /**
- * Deletes a project's, webhook's or connector's history in batches before its row is deleted. Deleting the row would
- * also delete the history, but deleting a long one takes longer than a transaction may last. Rows added in the meantime
- * are deleted with it.
+ * Deletes the history of a project, webhook, or connector in batches before its row is deleted. Deleting the row would
+ * also delete the history, but if the history is long, that takes longer than a transaction may last. History added in
+ * the meantime is deleted along with the row.
  */
 export async function clearHistory(
   pool: pg.Pool,

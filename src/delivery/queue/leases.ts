@@ -26,14 +26,14 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      // Only after success, so if a lease couldn't be extended, that is retried before the next claim finds the
-      // delivery.
+      // `lookedAt` changes only after success, so if a lease couldn't be extended, that is retried before the next
+      // claim finds the delivery.
       const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);
     },
 
-    /** Whether the lease can't have expired yet, according to this process's clock alone. */
+    /** Whether the lease can't have expired yet, judging only by this process's clock. */
     isSure: (lease: T): boolean =>
       performance.now() - (held.get(lease) ?? Number.NEGATIVE_INFINITY) < leaseSeconds * 1000,
   };

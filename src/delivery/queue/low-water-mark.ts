@@ -1,26 +1,27 @@
 import { type DueResult, FROM_THE_BEGINNING } from './claim.ts';
 
-/** Longer than the transaction of almost any event takes from the time it stores to its commit. */
+/** Almost every transaction that stores an event commits within this time after the due time that it stores. */
 const MARGIN_MILLISECONDS = 500;
-/** While the queue is full of deliveries that have to be parked, claims look only at what fell due this recently. */
+/** While the queue is full of deliveries that must be parked, claims look only at those that fell due this recently. */
 const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
-/** A complete scan takes at most one in so many milliseconds, and one in fewer after a hint that led to nothing. */
+/** Complete scans take at most one millisecond in this many, or one in 10 after a hint that led to nothing. */
 const MIN_PAUSES = 50;
 const MIN_PAUSES_AFTER_HINT = 10;
 
 /**
- * Where claims start in the queue, for first attempts and for retries. Before it are only deliveries that are being sent,
- * and index entries of finished ones, which PostgreSQL keeps while a transaction is older than them. The mark is
- * the earliest due time that a claim has found, less a margin for transactions that haven't committed. What commits later
- * still, and leases that have expired, are found by a complete scan every few seconds.
+ * Where claims start in the queue: one mark for first attempts and one for retries. Before a mark, there are only
+ * deliveries that are being sent, and index entries of finished deliveries, which PostgreSQL keeps while an older
+ * transaction is open. A mark is the earliest due time that a claim has found, but at least a margin before now,
+ * because some transactions may not have committed yet. A complete scan every few seconds finds deliveries that are
+ * committed even later and deliveries whose lease has expired.
  *
- * @param now milliseconds of a clock that never steps back.
+ * @param now milliseconds of a monotonic clock.
  */
 export function createLowWaterMark(now: () => number = () => performance.now()) {
   let marks: readonly number[] = FROM_THE_BEGINNING;
   let lastStart = marks;
-  /** The latest time of the database, and when it was read. */
+  /** The database's last known time, and when it was read. */
   let latest = { databaseMilliseconds: Number.NEGATIVE_INFINITY, at: 0 };
   let scannedAt = Number.NEGATIVE_INFINITY;
   let scanMilliseconds = 0;
@@ -55,15 +56,15 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
   }
 
   return {
-    /** Where the last claim started, or where its mark was if it looked only at what is recent. */
+    /** Where the last claim started, or where its mark was if it looked only at recent deliveries. */
     start: (): readonly number[] => lastStart,
 
     /**
-     * Claims from the mark on, or from the beginning when that is due, and moves the mark.
+     * Claims from the mark onward, or from the beginning when a complete scan is due, and moves the mark.
      *
-     * @param options.isHinted whether a hint announced something since the last claim.
-     * @param options.mayMove false if due deliveries may have been passed over that aren't parked yet.
-     * @param options.limits the most deliveries that the claim may take of each lane.
+     * @param options.isHinted whether a hint has announced a delivery since the last claim.
+     * @param options.mayMove false if the claim may pass over due deliveries that aren't parked yet.
+     * @param options.limits the maximum number of deliveries that the claim may take from each lane.
      */
     async claim(
       run: (marks: readonly number[]) => Promise<DueResult>,

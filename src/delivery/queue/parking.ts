@@ -1,15 +1,16 @@
 import type { Queryable } from '../../database/client.ts';
 import { type ClaimRequest, claimParked, type ParkedResult, park } from './claim.ts';
 
-/** How often to look for parked deliveries that another process has left. */
+/** How often to look for parked deliveries that another process has left behind. */
 const VISIT_EVERY_MILLISECONDS = 1_000;
 
 /**
- * The destinations that this process knows to have parked deliveries: due ones without room, taken out of the queue so that
- * they aren't in the way. As long as a destination has some, its due deliveries are parked too, and it is served from
- * there in order. The rows themselves are the truth: any process finds them by index, so nothing is lost with a process.
+ * The destinations that this process knows to have parked deliveries: due deliveries without room that were taken out
+ * of the queue so that they aren't in the way. As long as a destination has any, its other due deliveries are parked
+ * too, and all of them are claimed from there in order. The rows themselves are the source of truth: any process finds
+ * them by index, so nothing is lost when a process dies.
  *
- * @param now milliseconds of a clock that never steps back.
+ * @param now milliseconds of a monotonic clock.
  */
 export function createParking(db: Queryable, now: () => number = () => performance.now()) {
   let destinations: ReadonlySet<string> = new Set();
@@ -17,7 +18,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
   let found = new Set<string>();
   let after = '';
   let visitedAt = Number.NEGATIVE_INFINITY;
-  /** The destinations that nothing in the queue is due to, as far as the last parking has seen. */
+  /** The destinations for which nothing in the queue was due after the last time deliveries were parked. */
   let cleared: ReadonlySet<string> = destinations;
 
   return {
@@ -29,7 +30,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
       for (const id of ids) found.add(id);
     },
 
-    /** Parks what is due to these destinations, a portion at a time. */
+    /** Parks a portion of the due deliveries to these destinations. */
     async park(marks: readonly number[]): Promise<void> {
       if (destinations.size === 0) return;
       const parked = destinations;
@@ -37,7 +38,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
       cleared = hasMore ? new Set() : parked;
     },
 
-    /** Whether everything due to these destinations is parked, so that claims pass over nothing. */
+    /** Whether all due deliveries to these destinations are parked, so claims pass over nothing. */
     isDone: (): boolean => [...destinations].every((id) => cleared.has(id)),
 
     isToBeVisited: (): boolean => destinations.size > 0 || now() - visitedAt > VISIT_EVERY_MILLISECONDS,

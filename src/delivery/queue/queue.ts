@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * For rows that are looked up by id. Without the cast, the planner expects few running rows and reads all of them.
+ * For rows that are looked up by id. Without the cast, the planner expects only a few running rows and reads them all.
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
@@ -23,7 +23,7 @@ export const earliestDue = (comparison: string) => `(
   ) AS first
 )`;
 
-/** This process's right to send a delivery, until it expires. */
+/** This process's right to send a delivery until the lease expires. */
 export type Lease = { id: string; leaseToken: number };
 
 /**
@@ -111,7 +111,7 @@ export async function extendLeases(
 /**
  * Releases leases without a result. The deliveries are due immediately, for any worker.
  *
- * @param errorClass what to store as the error; null when nothing was sent.
+ * @param errorClass what to store as the error; null if nothing was sent.
  */
 export async function releaseLeases(
   db: Queryable,
@@ -128,7 +128,7 @@ export async function releaseLeases(
 }
 
 export type QueueStats = {
-  /** Waiting deliveries, whether due or not. */
+  /** Waiting deliveries, due or not. */
   pending: number;
   /** Deliveries held by a process. */
   running: number;
@@ -136,7 +136,7 @@ export type QueueStats = {
   oldestDueSeconds: number;
 };
 
-/** The most rows counted, half in the queue and half parked. Counting more would be slow in a long queue. */
+/** The maximum number of rows to count, half in the queue and half parked. In a long queue, counting more is slow. */
 export const QUEUE_COUNT_LIMIT = 100_000;
 
 /** Queue statistics, at a limited cost no matter how long the queue is. */

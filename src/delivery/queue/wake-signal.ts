@@ -18,7 +18,7 @@ export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
   return {
     notify,
 
-    /** Ends the wait after this many milliseconds, unless an earlier call does it sooner. */
+    /** Ends the wait after this many milliseconds, unless an earlier call ends it sooner. */
     notifyIn(milliseconds: number): void {
       const at = performance.now() + milliseconds;
       if (isClosed || milliseconds > farthest || (alarm && alarm.at <= at)) return;

@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 
 const BEAT_EVERY_MILLISECONDS = 5_000;
 
-// Rows of workers that were killed are deleted by the others.
+// A killed worker's row is deleted by the other workers.
 const BEAT = `
   WITH own AS (
     INSERT INTO "Worker" ("id") VALUES ($1) ON CONFLICT ("id") DO UPDATE SET "seenAt" = now() RETURNING "id"
@@ -13,10 +13,10 @@ const BEAT = `
   UNION SELECT "id" FROM "Worker" WHERE "seenAt" > now() - interval '15 seconds'`;
 
 /**
- * The workers of this deployment. They take turns to act on hints: if each of them looked for every announced delivery, all
- * but one would look in vain.
+ * The workers of this deployment. They take turns acting on hints. If all of them looked for every announced delivery,
+ * all but one would look in vain.
  *
- * @param now milliseconds of a clock that never steps back.
+ * @param now milliseconds of a monotonic clock.
  */
 export function createWorkerRegistry(db: Queryable, now: () => number = () => performance.now()) {
   const id: string = randomUUID();
@@ -27,7 +27,7 @@ export function createWorkerRegistry(db: Queryable, now: () => number = () => pe
     /** Whether a hint with this turn is for this worker. */
     isOwnTurn: (turn: number | undefined): boolean => turn === undefined || workerIds[turn % workerIds.length] === id,
 
-    /** Announces this worker and reads the others, every few seconds. */
+    /** Announces this worker and reads which other workers there are, at most every few seconds. */
     async beat(): Promise<void> {
       if (now() - beatAt < BEAT_EVERY_MILLISECONDS) return;
       const { rows } = await db.query<{ id: string }>(BEAT, [id]);

@@ -1,12 +1,12 @@
 import type { Queryable } from '../../database/client.ts';
 
-/** The stored conditions for which deliveries a replay takes. Omitted conditions don't apply. */
+/** The stored conditions that select a replay's deliveries. Omitted conditions don't apply. */
 export type ReplayFilter = {
   status?: string[];
   eventTypes?: string[];
-  /** Created at or after, ISO 8601. */
+  /** Created at or after this time, in ISO 8601. */
   from?: string;
-  /** Created before. */
+  /** Created before this time, in ISO 8601. */
   to?: string;
   webhookId?: string;
   connectorId?: string;
@@ -50,7 +50,7 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
   ];
 }
 
-/** The number of deliveries that a replay would take if it started at that time. */
+/** The number of deliveries that a replay would take if it started at `createdAt`. */
 export async function countReplay(
   db: Queryable,
   job: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>,
@@ -113,8 +113,8 @@ export async function replayBatch(
 }
 
 /**
- * Claims replays that no process is running: new ones, those left by a stopped process, and those that have had their
- * turn. The one that has waited longest comes first. Uses the database's time.
+ * Claims replays that no process is running: new ones, those left behind by a stopped process, and those that have had
+ * their turn. The one that has waited the longest comes first. Uses the database's time.
  */
 export async function claimReplays(
   db: Queryable,
@@ -132,7 +132,7 @@ export async function claimReplays(
   return rows;
 }
 
-/** Extends a waiting replay's lease. @returns whether it is still ours. */
+/** Extends a waiting replay's lease. @returns whether the replay is still ours. */
 export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, leaseSeconds: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
@@ -142,7 +142,7 @@ export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, l
   return rowCount === 1;
 }
 
-/** Gives a replay back before it is finished so that others get their turn. */
+/** Gives a replay back before it is finished so that other replays get their turn. */
 export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
   await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
 }

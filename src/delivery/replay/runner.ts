@@ -12,7 +12,7 @@ const MAX_JOBS = 8;
 const TURN_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;
 const BATCHES_A_SECOND = 5;
-/** While this many deliveries are waiting, no more are queued, so a new event never waits behind more. */
+/** While this many deliveries are waiting, no more are queued, so a new event never waits behind more than these. */
 const MAX_WAITING = 100;
 const WAIT_MILLISECONDS = 200;
 
@@ -41,7 +41,7 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
 
   function carry(job: ReplayJob): void {
     const running = run(job)
-      // Its lease expires, and the next process that checks continues it.
+      // The replay's lease expires, and the next process that checks resumes it.
       .catch((error) => log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will resume'))
       .finally(() => {
         jobs.delete(running);

@@ -26,7 +26,7 @@ export type ReadHistory = (event: ConnectorEvent, question: HistoryQuestion) => 
 
 /**
  * Creates the function that reads the results of an endpoint's other payments around the time of an event. Events
- * that this process can't see yet will be delivered later, by a process that sees this one in the connector's memory.
+ * that this process can't see yet will be delivered later by a process that finds this event in the connector's memory.
  */
 export function createEndpointHistory(db: Queryable): ReadHistory {
   return async ({ projectId, timestamp }, { endpointId, minutes }) => {

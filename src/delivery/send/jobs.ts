@@ -17,7 +17,7 @@ export type JobOptions = {
   findConnector: (type: string) => ConnectorDefinition | undefined;
 };
 
-/** Plans what to do with claimed deliveries. A problem with one destination affects no other. */
+/** Plans what to do with claimed deliveries. A problem with one destination doesn't affect the others. */
 export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOptions): Job[] {
   return [...Map.groupBy(deliveries, ({ destination }) => destination).values()].flatMap((group) => {
     try {
@@ -49,7 +49,7 @@ function planConnector(
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
-    // Test events are sent so that a seller can find out whether the credentials work again.
+    // Test events are still sent so that a seller can find out whether the credentials work again.
     if (connector.isPaused && !delivery.event.test) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
     } else if (!isCarried(definition, connector, delivery)) {
@@ -73,7 +73,7 @@ function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector,
 
 /**
  * Time is divided into windows, which are the same for all workers. Deliveries created within a window wait until it
- * ends and are then sent together. None waits twice, and if one can't wait, the others are sent with it.
+ * ends and are then sent together. No delivery waits twice, and if one can't wait, the others are sent with it.
  *
  * @returns 0 when it is time to send.
  */
@@ -104,7 +104,7 @@ function chunks(deliveries: readonly ClaimedDelivery[], size: number): Connector
   return result;
 }
 
-/** Continues the event's trace. A batch continues its first event's trace and links to the others. */
+/** Continues the event's trace. A batch continues its first event's trace and links to the other events' traces. */
 export function spanOf({ deliveries: [first, ...others] }: Job): SpanOptions {
   const { id, event, connector, traceContext, attemptCount } = first!;
   return {

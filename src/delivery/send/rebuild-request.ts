@@ -37,9 +37,9 @@ export type RebuildContext = {
 };
 
 /**
- * The first request for a delivery to a connector, for this event alone.
+ * The first request for a delivery to a connector if this event is sent alone.
  *
- * @returns undefined if the connector wouldn't send it.
+ * @returns undefined if the connector wouldn't send the event.
  */
 export function rebuildConnectorRequest(
   { id, type, test, timestamp, data }: ClaimedEvent,

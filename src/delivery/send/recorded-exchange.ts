@@ -46,7 +46,7 @@ export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly 
   return kept;
 }
 
-/** Searches all values at once, because few responses need a search through each one. */
+/** Searches all values at once first, because few responses contain anything to mask. */
 function scrubberFor(headers: IncomingHttpHeaders, secrets: readonly string[]): (text: string) => string {
   const scrub = scrubberOf(secrets);
   const all = Object.values(headers).join('\n');

@@ -5,7 +5,7 @@ import type { AttemptRecord } from '../model/claimed-delivery.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** When a failed delivery is retried, in seconds after each failure. 3 days and 3½ hours in total. */
+/** When a failed delivery is retried, in seconds after each failure. About 3 days and 3½ hours in total. */
 export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
   5,
   5 * MINUTE,
@@ -42,9 +42,9 @@ const LIMITED_SECONDS = 30;
 const MAX_LIMITED_FLOOR_SECONDS = 5 * MINUTE;
 
 /**
- * Seconds until the next attempt at a destination that asked for fewer requests: what it asked for, up to a day, or half a
- * minute. Each attempt doubles the shortest wait, from a second to five minutes, because a destination may ask for no wait
- * at all. Up to 20% more, so that what was limited together doesn't come back together.
+ * Seconds until the next attempt after a destination asked for fewer requests: the wait that it asked for, up to a day,
+ * or else half a minute. Each attempt doubles the minimum wait, from one second to five minutes, because a destination
+ * may ask for a wait of zero. Up to 20% is added so that deliveries that were limited together aren't retried together.
  *
  * @param attemptCount attempts made before this one.
  * @param random from 0 to 1.

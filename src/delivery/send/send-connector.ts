@@ -27,7 +27,7 @@ import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 
-/** One connector's deliveries that are sent together: just one, unless the type supports batches. */
+/** Deliveries of one connector that are sent together: just one, unless the type supports batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
@@ -119,7 +119,7 @@ async function sendGroup(
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
-      // Recorded with this claim's result so that every process knows it for the next delivery.
+      // These facts are recorded with this claim's result so that every process knows them for the next delivery.
       if (unknown.length > 0) {
         return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
       }

@@ -33,7 +33,7 @@ export type SenderOptions = {
   payloadVersions?: PayloadVersions;
 };
 
-/** How sending is controlled. The signal aborts it when the process stops. */
+/** Controls sending. The signal aborts it when the process stops. */
 export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
 
 const MAX_OPENED_SECRETS = 2_000;
@@ -86,7 +86,7 @@ export function createWebhookSender(options: SenderOptions) {
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    // Bytes, so signing and sending don't each make a copy.
+    // As bytes, so signing and sending don't each make a copy.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
@@ -169,8 +169,8 @@ export type FailedTry = {
 };
 
 /**
- * An attempt without a response. If it isn't the network's fault, it is ours, so it is logged, and shown without
- * details.
+ * An attempt without a response. A failure that isn't the network's fault is ours, so it is logged, and the attempt is
+ * shown without details.
  */
 export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
   const isNetwork = error instanceof EgressError;

@@ -9,8 +9,8 @@ export function newWebhookSecret(): string {
 }
 
 /**
- * The `webhook-signature` header of Standard Webhooks, scheme v1: HMAC-SHA256 over `id.timestamp.body`, one signature per
- * secret, separated by spaces. During a rotation, pass the new secret first. Any match is accepted.
+ * The `webhook-signature` header of Standard Webhooks, scheme v1: one HMAC-SHA256 over `id.timestamp.body` per secret,
+ * separated by spaces. During a rotation, pass the new secret first. Receivers accept any match.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  *
  * @param body exactly what is sent, as text or bytes.

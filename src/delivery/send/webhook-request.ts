@@ -20,7 +20,7 @@ export function webhookHeaders({ id, version, userAgent }: { id: string; version
   };
 }
 
-/** All of an attempt's headers, signed with each of the secrets. */
+/** All of an attempt's headers, including one signature per secret. */
 export function signedWebhookHeaders(message: {
   id: string;
   version: number;

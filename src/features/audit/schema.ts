@@ -52,7 +52,7 @@ const AuditEntry = builder.prismaNode('AuditEntry', {
     }),
     actorId: t.exposeID('actorId', { description: 'The user, `usr_…`, or API key, `key_…`, that made the change.' }),
     actorName: t.exposeString('actorName', {
-      description: 'The name at the time of the change: the token’s subject or the key’s name.',
+      description: 'The actor’s name at the time of the change: the token’s subject or the key’s name.',
     }),
     changes: t.field({
       type: 'JSON',

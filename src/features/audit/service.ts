@@ -15,7 +15,7 @@ export function createAuditService({ db }: { db: Database }) {
     /**
      * Entries for one project, or for all projects the viewer can see, including deleted ones. Newest first.
      *
-     * @throws AppError `VALIDATION_FAILED` if `targetId` isn't a resource id of any type.
+     * @throws AppError `VALIDATION_FAILED` if `targetId` isn't a resource ID of any type.
      */
     async list(viewer: Viewer, filter: AuditFilter, query: Prisma.AuditEntryFindManyArgs): Promise<AuditEntry[]> {
       const { projectId, actions, targetId } = filter;
@@ -37,7 +37,7 @@ export function createAuditService({ db }: { db: Database }) {
       });
     },
 
-    /** One of a project's entries. Throws AppError `NOT_FOUND` if `id` isn't an entry's id. */
+    /** One of a project's entries. Throws AppError `NOT_FOUND` if `id` isn't an entry's ID. */
     find(
       viewer: Viewer,
       id: string,

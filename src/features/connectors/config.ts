@@ -14,7 +14,7 @@ export function parseConfig(
 ): ConnectorConfig {
   const parsed = parseInput(definition.config, config, '/config');
   for (const [name, value] of Object.entries(parsed)) {
-    // If a masked value replaced the secret, nobody would notice until deliveries fail.
+    // If a masked value replaced the secret, nobody would notice until deliveries failed.
     if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is a masked secret. Send the full secret.');
   }
   for (const name of urlFields(definition)) {
@@ -25,7 +25,7 @@ export function parseConfig(
 }
 
 /**
- * Merges changes into a stored config. Omitted fields and masked secrets that are sent back unchanged stay the same.
+ * Merges changes into a stored config. Omitted fields stay unchanged, as do masked secrets that are sent back.
  * Null removes an optional field. Changing an address requires every secret, because the secrets would be sent there.
  *
  * @param current the config as it is stored and as users see it.
@@ -57,7 +57,7 @@ function neededAgain(name: string, titles: string): FieldError {
   return { pointer: `/config/${name}`, message };
 }
 
-/** A masked secret that a form sends back unchanged. */
+/** Whether this is a masked secret that a form sent back unchanged. */
 function isShown(shown: unknown, value: unknown): boolean {
   return shown === value && isMasked(shown);
 }

@@ -40,7 +40,7 @@ export const Connector = builder.prismaNode('Connector', {
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was paused; null if it isn’t.',
+      description: 'When it was paused; null if it isn’t paused.',
     }),
   }),
 });
@@ -58,7 +58,7 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
     name: t.string({ description: 'The name of the field in `config`.' }),
     title: t.string({ description: 'The label of the field.' }),
     description: t.string({ description: 'What to enter.' }),
-    kind: t.string({ description: '`text`, `list` (of strings) or `choice`.' }),
+    kind: t.string({ description: '`text`, `list` (of strings), or `choice`.' }),
     required: t.boolean({ description: 'Whether the field is required.' }),
     secret: t.boolean({ description: 'Whether the field is write-only (a secret).' }),
     decidesAddress: t.boolean({

@@ -38,7 +38,7 @@ export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> &
 export type ConnectorService = ReturnType<typeof createConnectorService>;
 
 /**
- * A project's connectors. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`) and
+ * A project's connectors. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` (with pointers into `config`), and
  * `CONNECTOR_LIMIT_REACHED`. Secret fields are write-only.
  */
 export function createConnectorService(options: {
@@ -103,8 +103,8 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Changes a connector. `config` is merged into the stored config; see `changeConfig`. A new config, or enabling the
-     * connector, releases its held deliveries.
+     * Changes a connector. `config` is merged into the stored config; see `changeConfig`. Changing the config or
+     * enabling the connector releases its held deliveries.
      */
     async update(
       viewer: Viewer,
@@ -169,8 +169,8 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Tests a connector. Verifies the credentials if the vendor has a call without side effects; otherwise sends an
-     * event with a sample payload, marked as a test.
+     * Tests a connector. Verifies the credentials if the vendor has a call without side effects. Otherwise, sends a
+     * test event with a sample payload.
      */
     async test(
       viewer: Viewer,

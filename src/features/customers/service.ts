@@ -16,7 +16,7 @@ const COLUMNS = { LAST_PAYMENT: 'lastPaymentAt', TOTAL: 'totalAtomic' } as const
 export function createCustomerService({ db }: { db: Database }) {
   return {
     /**
-     * Customers with a settled payment, by most recent payment or by highest total.
+     * Customers with a settled payment, sorted by most recent payment or by highest total.
      *
      * @param slice the cursors to start after and to end before; a negative `take` counts from the end.
      */

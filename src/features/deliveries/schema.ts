@@ -26,19 +26,19 @@ export const Attempt = builder.prismaObject('Attempt', {
     durationMs: t.exposeInt('durationMs', { description: 'Total duration in milliseconds.' }),
     dnsMs: t.exposeInt('dnsMs', {
       nullable: true,
-      description: 'Time to resolve the host name in milliseconds; null if the connection was already open.',
+      description: 'Time to resolve the host name, in milliseconds; null if the connection was already open.',
     }),
     connectMs: t.exposeInt('connectMs', {
       nullable: true,
-      description: 'Time to open the TCP connection in milliseconds; null if it was already open.',
+      description: 'Time to open the TCP connection, in milliseconds; null if it was already open.',
     }),
     tlsMs: t.exposeInt('tlsMs', {
       nullable: true,
-      description: 'Time of the TLS handshake in milliseconds; null if there was none.',
+      description: 'Duration of the TLS handshake in milliseconds; null if there was none.',
     }),
     firstByteMs: t.exposeInt('firstByteMs', {
       nullable: true,
-      description: 'Time from the request to the first byte of the response in milliseconds.',
+      description: 'Time from the request to the first byte of the response, in milliseconds.',
     }),
     requestMethod: t.exposeString('requestMethod', { nullable: true, description: 'HTTP method of the request.' }),
     requestUrl: t.exposeString('requestUrl', {
@@ -90,7 +90,7 @@ export const Delivery = builder.prismaNode('Delivery', {
       resolve: ({ eventType }) => eventType as EventKind,
     }),
     status: t.expose('status', { type: DeliveryStatusEnum, description: 'Status of the delivery.' }),
-    reason: t.exposeString('reason', { nullable: true, description: 'Why it was skipped, is held, or failed.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'Why it failed, was skipped, or is held.' }),
     statusCode: t.exposeInt('statusCode', { nullable: true, description: 'HTTP status of the last response.' }),
     responseTimeMs: t.exposeInt('responseTimeMs', {
       nullable: true,
@@ -115,7 +115,7 @@ export const Delivery = builder.prismaNode('Delivery', {
     completedAt: t.expose('completedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it succeeded, failed or was skipped.',
+      description: 'When it succeeded, failed, or was skipped.',
     }),
     event: t.relation('event', { description: 'The event that is delivered.' }),
     attempts: t.relation('attempts', {

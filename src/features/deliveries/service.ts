@@ -12,12 +12,12 @@ export type DeliveryFilter = {
   connectorId?: string | null;
   status?: DeliveryStatus[] | null;
   eventTypes?: readonly string[] | null;
-  /** Created at or after. */
+  /** Only deliveries created at or after this time. */
   since?: Date | null;
 };
 /** Far longer than a transaction may take from creating an ID to storing its row. */
 const ID_MARGIN_MILLISECONDS = 60 * 60_000;
-/** IDs start with their time, so this skips older ones, and whole partitions of them, by index. */
+/** IDs start with their creation time, so an index can skip older deliveries and even whole partitions. */
 const idBefore = (since: Date) => firstIdAt('Delivery', Math.max(since.getTime() - ID_MARGIN_MILLISECONDS, 0));
 const isFinal = (status: DeliveryStatus) => status !== 'PENDING' && status !== 'RUNNING';
 
@@ -47,7 +47,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
             webhookId ? { webhookId: requireId('Webhook', webhookId) } : {},
             connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
             status ? { status: { in: status } } : {},
-            // Redundant, but these let the indexes of finished and unfinished deliveries be used.
+            // These conditions are redundant, but make the indexes of finished and unfinished deliveries usable.
             status?.every(isFinal) ? { outcome: { in: status } } : {},
             status && !status.some(isFinal) ? { outcome: null } : {},
             eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
@@ -68,7 +68,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
     },
 
     /**
-     * Sends a delivery again right away, with the same event and `webhook-id`. Attempt numbers keep counting up.
+     * Sends a delivery again right away, with the same event and `webhook-id`. Attempt numbers keep increasing.
      *
      * @throws AppError `CONFLICT` while it is being sent.
      */

@@ -66,11 +66,12 @@ builder.objectFields(Project, (t) => ({
       from: t.arg({
         type: 'DateTime',
         description:
-          'Start of the period. Defaults to 24 hours, 30 days or 12 months before the end, depending on the interval.',
+          'Start of the period. Defaults to 24 hours, 30 days, or 12 months before the end, depending on the interval.',
       }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End of the period (exclusive). Defaults to now. Both are rounded outward to whole intervals.',
+        description:
+          'End of the period (exclusive). Defaults to now. The start and the end are rounded outward to whole intervals.',
       }),
       interval: t.arg({
         type: RevenueIntervalEnum,

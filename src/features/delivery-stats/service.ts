@@ -4,7 +4,7 @@ import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 
-/** Response times of the last attempts, in milliseconds. Null if nothing was sent. */
+/** Delivery counts and the response times of the last attempts. Response times are null if nothing was sent. */
 export type DeliveryFigures = {
   succeededCount: number;
   failedCount: number;
@@ -21,7 +21,7 @@ export type DeliveryStats = Period & {
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
 /**
- * Reading every delivery of a busy project would take seconds. If there are more than this, only the newest are
+ * Reading every delivery in a busy project would take several seconds. If there are more than this, only the newest are
  * counted.
  */
 const MAX_COUNTED = 200_000;
@@ -35,14 +35,14 @@ const NOTHING: DeliveryFigures = {
   responseTimeP95Ms: null,
 };
 
-/** A project's delivery statistics by UTC hour, day or month. Methods throw AppError `VALIDATION_FAILED`. */
+/** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: { db: Database; now?: () => Date; maxCounted?: number }) {
   const { db, now = () => new Date(), maxCounted = MAX_COUNTED } = options;
   return {
     /**
      * Counts deliveries by the interval in which they finished. Intervals without deliveries are included.
      *
-     * @throws AppError also `NOT_FOUND`
+     * @throws AppError `NOT_FOUND` if the viewer can't see the project.
      */
     async read(
       viewer: Viewer,

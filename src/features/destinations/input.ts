@@ -26,7 +26,8 @@ export const subscriptionShape = {
 export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 
 /**
- * What else changes when the owner enables or disables a destination, because the service's reasons no longer apply.
+ * The other fields that change when the owner enables or disables a destination: the reason why the service disabled it
+ * no longer applies.
  */
 export function switched(isActive: boolean | undefined) {
   if (isActive === undefined) return {};

@@ -8,7 +8,7 @@ type SchemaTypes = typeof builder.$inferSchemaTypes;
 /** What webhooks and connectors have in common. */
 type Destination = Pick<Webhook, keyof Webhook & keyof Connector>;
 
-/** The fields that webhooks and connectors share: subscription, status and health. */
+/** The fields that webhooks and connectors share: subscription, status, and health. */
 export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<SchemaTypes, Destination>) {
   return {
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),

@@ -1,7 +1,7 @@
 const MAX_BYTES = 2048;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 const PARAMETER = /^:[A-Za-z_][A-Za-z0-9_]*$/;
-// RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":" and "@".
+// RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":", and "@".
 const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-F]{2})+$/;
 const FORBIDDEN_ESCAPES = /%(?:2F|5C|[01][0-9A-F]|7F|C2%[89][0-9A-F])/;
 // Half an escape could become a whole one when the escape inside it is decoded: "%2%45" would become "%2E".
@@ -15,15 +15,15 @@ const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3B)/;
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
 /**
- * Normalizes an endpoint's path to the form in which it is stored, routed and forwarded: a leading slash, no empty
- * or dot segments (encoded or not), and uppercase escapes only where they are needed (RFC 3986 §6.2.2). A segment
+ * Normalizes an endpoint's path to the form in which it is stored, routed, and forwarded: a leading slash, no empty
+ * or dot segments (encoded or not), and escapes only where they are needed, in uppercase (RFC 3986 §6.2.2). A segment
  * `:name` matches any one segment; a trailing `*` matches the rest.
  */
 export function canonicalPath(text: string): CanonicalPath {
   if (Buffer.byteLength(text) > MAX_BYTES) return refuse(`Must be at most ${MAX_BYTES} bytes.`);
   if (!text.startsWith('/')) return refuse('Must start with a slash, for example, "/weather".');
   if (/[?#]/.test(text)) return refuse('Must be a path without a query or a fragment.');
-  if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters or backslashes.');
+  if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters, or backslashes.');
   if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
   if (text === '/') return { ok: true, path: text };
   const segments = text.slice(1).split('/').map(normaliseEscapes);
@@ -54,7 +54,7 @@ function problemOf(segment: string): string | undefined {
   if (segment === '') return 'Must not contain empty segments ("//", or a slash at the end).';
   if (DOT_SEGMENT.test(segment)) return 'Must not contain "." or ".." segments.';
   if (!SEGMENT.test(segment)) return 'Characters that RFC 3986 does not allow must be percent-encoded.';
-  if (FORBIDDEN_ESCAPES.test(segment)) return 'Must not contain encoded slashes, backslashes or control bytes.';
+  if (FORBIDDEN_ESCAPES.test(segment)) return 'Must not contain encoded slashes, backslashes, or control bytes.';
   if (DOUBLE_ESCAPE.test(segment)) return 'Must not be percent-encoded twice.';
   if (!isUtf8(segment)) return 'Percent-encoded bytes must be UTF-8.';
   return undefined;

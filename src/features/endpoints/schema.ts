@@ -13,7 +13,7 @@ declare module '../../schema/context.ts' {
 }
 
 const Endpoint = builder.prismaNode('Endpoint', {
-  description: 'A paid route: a public path, the API behind it and a price per request.',
+  description: 'A paid route: a public path, the API behind it, and a price per request.',
   id: { field: 'id', description: 'Identifier, `ep_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
@@ -85,7 +85,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Creates an endpoint and records `endpoint.created`.',
+    description: 'Creates an endpoint and records an `endpoint.created` event.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.endpoints.create(viewer, projectId, input),
   },
@@ -112,7 +112,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Updates an endpoint. A new price is recorded as `endpoint.pricing_changed`.',
+    description: 'Updates an endpoint. A new price is recorded as an `endpoint.pricing_changed` event.',
     resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
       services.endpoints.update(viewer, id, changes, projectId),
   },

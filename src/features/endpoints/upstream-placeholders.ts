@@ -1,8 +1,8 @@
 import { invalidField } from '../../errors.ts';
 
 /**
- * Checks that the endpoint's path has every placeholder of the upstream URL's path (`:name`, trailing `*`). Any others
- * would be sent literally.
+ * Checks that every placeholder in the upstream URL's path (`:name` or `*`) is also in the endpoint's path. Otherwise,
+ * it would be sent literally.
  *
  * @throws AppError `VALIDATION_FAILED`
  */

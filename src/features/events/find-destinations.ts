@@ -12,7 +12,7 @@ export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'ordering
 
 type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   status: 'PENDING' | 'SKIPPED';
-  /** By the database's clock. */
+  /** Whether the delivery is due as soon as it is written. The time is set by the database's clock. */
   isDue: boolean;
 };
 
@@ -20,7 +20,8 @@ type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { t
 type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
 
 /**
- * Finds the destinations that subscribe to an event, or the only one it is meant for, and decides whether each gets it.
+ * Finds the destinations that subscribe to an event, or the only one it is meant for, and decides whether to send the
+ * event to each of them.
  */
 export async function findDestinations(tx: Transaction, event: NewEvent): Promise<NewDelivery[]> {
   const { projectId, type, only } = event;
@@ -30,7 +31,7 @@ export async function findDestinations(tx: Transaction, event: NewEvent): Promis
   const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : none) : subscribes;
   const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : none) : subscribes;
   // The locks keep destinations from being deleted before their deliveries are written. The project is locked first, as
-  // when it is deleted, to avoid a deadlock. One statement saves round trips for every event.
+  // project deletion does, to avoid a deadlock. A single statement saves round trips for every event.
   const found = await tx.$queryRaw<(WebhookRow | ConnectorRow)[]>`
     WITH project AS MATERIALIZED (
       SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE
@@ -77,7 +78,7 @@ function stateForConnector(connector: ConnectorRow, event: NewEvent): State {
   return pausedReason && !event.only ? held() : due();
 }
 
-/** An event meant for only one destination ignores its filter. */
+/** The filter is ignored for an event that is meant for only one destination. */
 function passes(filter: Prisma.JsonValue, { type, data, only }: NewEvent): boolean {
   return filter === null || only !== undefined || matchesFilter(readFilter(filter), { type, data });
 }

@@ -7,7 +7,7 @@ export type NewEvent = {
     type: K;
     data: EventPayload<K>;
     test?: boolean;
-    /** Sends it to this destination only, no matter what it subscribes to. */
+    /** Sends the event only to this destination, no matter what the destination subscribes to. */
     only?: { webhookId: string } | { connectorId: string };
   };
 }[EventKind];

@@ -74,7 +74,7 @@ const EventFilterResult = builder.simpleObject('EventFilterResult', {
 builder.relayMutationField(
   'testEventFilter',
   {
-    description: 'A filter and the event to test it on.',
+    description: 'A filter and the event to test it with.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       filter: t.field({

@@ -27,7 +27,7 @@ export type FilterResult = { eventType: EventKind; eventId: string | null; match
 
 export type EventService = ReturnType<typeof createEventService>;
 
-/** Records events in the transaction that causes them, each with a delivery for every destination. */
+/** Records events, each with a delivery for every destination, in the transaction that causes them. */
 export function createEventService(options: { db: Database; bus: Bus; payloadVersions?: PayloadVersions }) {
   const { db, bus, payloadVersions = PAYLOAD_VERSIONS } = options;
   const service = {
@@ -48,7 +48,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       return { eventId, deliveryIds: deliveries.map(({ id }) => id) };
     },
 
-    /** Tells workers and subscriptions that a project has new events. Call it after the commit. */
+    /** Notifies workers and subscriptions that a project has new events. Call this after the commit. */
     announce(projectId: string): void {
       bus.publish(topics.deliveriesDue);
       bus.publish(topics.events(projectId));
@@ -69,7 +69,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       return delivery;
     },
 
-    /** Tests a filter on a recorded event, or on a sample of every event type. Doesn't send anything. */
+    /** Tests a filter with a recorded event, or with a sample of every event type. Doesn't send anything. */
     async testFilter(
       viewer: Viewer,
       projectId: string,

@@ -5,10 +5,10 @@ const BOOKS_LOCK = 402;
 
 /**
  * Starts an entry in the books for the payment's project. Entries don't wait for each other. They wait only for a day
- * that is being closed, so everything booked on a day is in its summary. The project is locked first, as when a project
- * is deleted, to avoid a deadlock.
+ * that is being closed, so everything booked on a day is in its summary. The project is locked first, as project
+ * deletion does, to avoid a deadlock.
  *
- * @returns the project's milestones, empty if the payment no longer exists.
+ * @returns the project's milestones, or an empty list if the payment no longer exists.
  */
 export async function enterBooks(tx: Transaction, paymentId: string): Promise<bigint[]> {
   const [row] = await tx.$queryRaw<{ milestones: string[] }[]>`
@@ -18,12 +18,12 @@ export async function enterBooks(tx: Transaction, paymentId: string): Promise<bi
   return (row?.milestones ?? []).map(BigInt);
 }
 
-/** Keeps a project from being deleted until the transaction ends. Take this before all other locks. */
+/** Keeps a project from being deleted until the transaction ends. Take this lock before all others. */
 export async function keepProject(tx: Transaction, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE`;
 }
 
-/** Waits for started entries in a project's books, then blocks new ones until the transaction ends. */
+/** Waits until no entry in a project's books is in progress, then blocks new ones until the transaction ends. */
 export async function closeBooks(tx: Transaction, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(${BOOKS_LOCK}, hashtext(${projectId}))::text AS "locked"`;
 }

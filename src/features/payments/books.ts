@@ -7,8 +7,8 @@ import type { EventService } from '../events/service.ts';
 import { atomicOf, paymentPayload } from './payload.ts';
 
 /**
- * When an entry is booked, as SQL to evaluate after `enterBooks`: when it happened if that was today (UTC), or else
- * now, because finished days aren't reopened.
+ * The time to book a payment under, as SQL to evaluate after `enterBooks`: when it happened, if that was today (UTC),
+ * or else now, because finished days aren't reopened.
  */
 export function bookingTime(happenedAt: Date | undefined, clock: (() => Date) | undefined): Prisma.Sql {
   const now = clock ? Prisma.sql`${clock().toISOString()}::timestamptz` : Prisma.sql`clock_timestamp()`;
@@ -21,14 +21,14 @@ function dayOf(time: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${time} AT TIME ZONE 'UTC')::date`;
 }
 
-/** The customer in the payment's project with the payer's wallet. */
+/** The customer with the payer's wallet in the payment's project. */
 export async function findOrCreateCustomer(tx: Transaction, { projectId, payer }: Payment): Promise<string> {
   const where = { projectId, walletAddress: getAddress(payer) };
   await tx.customer.createMany({ data: [{ id: newId('Customer'), ...where }], skipDuplicates: true });
   return (await tx.customer.findFirstOrThrow({ where, select: { id: true } })).id;
 }
 
-/** Adds a settled payment to its customer and its day, and records the resulting events. */
+/** Adds a settled payment to the totals of its customer and its day, and records the resulting events. */
 export async function bookSettlement(
   tx: Transaction,
   events: EventService,
@@ -64,7 +64,7 @@ export async function bookSettlement(
       },
     });
   }
-  // Last, because this makes an endpoint's concurrent payments wait for each other.
+  // This comes last, because it makes an endpoint's concurrent payments wait for each other.
   const day = dayOf(Prisma.sql`${settledAt!.toISOString()}::timestamptz`);
   await enterDay(tx, payment, day, { totalAtomic: payload.amountAtomic, paymentCount: 1, failedCount: 0 });
 }
@@ -89,7 +89,7 @@ async function countForCustomer(tx: Transaction, payment: Payment): Promise<Cust
   return customer;
 }
 
-/** Adds a failed payment to its day and records its event. */
+/** Adds a failed payment to the totals of its day, and records its event. */
 export async function bookFailure(
   tx: Transaction,
   events: EventService,
@@ -112,7 +112,7 @@ export async function bookFailure(
   await enterDay(tx, payment, dayOf(failedAt), { totalAtomic: '0', paymentCount: 0, failedCount: 1 });
 }
 
-/** Adds to an endpoint's day. A day's first entry queues the daily summary. */
+/** Adds to an endpoint's totals for a day. A day's first entry queues the daily summary. */
 async function enterDay(
   tx: Transaction,
   { projectId, endpointId }: Payment,

@@ -4,7 +4,7 @@ const EXPLORERS: Readonly<Record<string, string>> = {
   'eip155:84532': 'https://sepolia.basescan.org/tx/',
 };
 
-/** The explorer page for a payment's transaction. Null without a transaction or a known explorer. */
+/** The explorer page for a payment's transaction. Null if there is no transaction or no known explorer. */
 export function explorerUrlOf(payment: { network: string; transactionHash: string | null }): string | null {
   const explorer = EXPLORERS[payment.network];
   return explorer && payment.transactionHash ? explorer + payment.transactionHash : null;

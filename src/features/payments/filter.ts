@@ -8,22 +8,22 @@ export type PaymentFilter = {
   status?: PaymentStatus[] | null;
   endpointId?: string | null;
   customerId?: string | null;
-  /** Wallet, in any case. */
+  /** The wallet's address. Its letters can be uppercase or lowercase. */
   payer?: string | null;
   transactionHash?: string | null;
-  /** Presented at or after. */
+  /** Only payments presented at or after this time. */
   from?: Date | null;
-  /** Presented before. */
+  /** Only payments presented before this time. */
   to?: Date | null;
 };
 
 const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
 
 /**
- * Translates a filter to table columns: null for unset fields, values in stored form, and times as bounds on the id,
+ * Translates a filter to table columns: null for unset fields, values in stored form, and times as bounds on the ID,
  * which contains the time when a payment was presented.
  *
- * @throws AppError `NOT_FOUND` for malformed ids, `VALIDATION_FAILED`
+ * @throws AppError `NOT_FOUND` for malformed IDs, or `VALIDATION_FAILED` for malformed addresses and hashes.
  */
 export function toColumns({ status, endpointId, customerId, payer, transactionHash, from, to }: PaymentFilter) {
   if (payer && !isAddress(payer, { strict: false })) {

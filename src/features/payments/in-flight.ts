@@ -5,12 +5,12 @@ import { alreadyAt } from './steps.ts';
 /** Separates these locks from other advisory locks. */
 const PAYER_LOCK = 403;
 
-/** A payment that may not have left the payer's wallet yet. */
+/** A payment whose money may not have left the payer's wallet yet. */
 export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 
 /**
- * Counts a claimed payment among its payer's payments in flight and reads the others. Only one call at a time runs per
- * payer, across all processes, so of two simultaneous payments, the second sees the first.
+ * Counts a claimed payment among its payer's payments in flight, and returns the others. Across all processes, only one
+ * call at a time runs for a payer, so of two simultaneous payments, the second sees the first.
  *
  * Unverified claims don't count, because anyone can make them in the name of any wallet. Payments settled since the
  * claim do count, because the balance may have been read before the money left.

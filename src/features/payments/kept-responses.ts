@@ -16,7 +16,7 @@ export function createKeptResponses(db: Pick<Database, 'pool'>) {
       return rows[0]?.bytes ?? 0;
     },
 
-    /** A payment's kept upstream response. The payment's status shows whether it was paid for. */
+    /** A payment's kept upstream response. The payment's status shows whether the response was paid for. */
     async keptResponse(paymentId: string): Promise<KeptResponse | null> {
       const { rows } = await db.pool.query<KeptResponse>({
         name: 'payment-answer',

@@ -18,7 +18,7 @@ export class LeaseLost extends Error {
 /** The payment no longer exists because its project was deleted. */
 export class PaymentGone extends LeaseLost {}
 
-/** Extends leases, and takes over payments when their lease has ended. */
+/** Extends leases, and takes over payments whose leases have ended. */
 export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLeaseSeconds: number) {
   return {
     /** Extends a lease to that many seconds from now. @throws LeaseLost if another process has the payment. */
@@ -29,7 +29,7 @@ export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLease
       if (count === 0) throw new LeaseLost(lease.paymentId);
     },
 
-    /** Takes over payments when their lease has ended, longest abandoned first. Each goes to only one process. */
+    /** Takes over payments whose leases have ended, oldest lease first. Each payment goes to only one process. */
     async takeAbandoned(limit: number): Promise<Payment[]> {
       return prisma.$queryRaw<Payment[]>`
         UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
@@ -40,7 +40,10 @@ export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLease
         )) RETURNING *`;
     },
 
-    /** Takes over one payment. Returns null while another process has it, while it waits for its next check, or if it is final. */
+    /**
+     * Takes over one payment. Returns null if it is final, if another process has it, or if it is waiting for its next
+     * check.
+     */
     async take(paymentId: string, leaseSeconds: number): Promise<Payment | null> {
       const [payment] = await prisma.$queryRaw<Payment[]>`
         UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,

@@ -39,8 +39,8 @@ export type LedgerOptions = {
   events: EventService;
   bus: Bus;
   /**
-   * The lease for taking over an abandoned payment. If it ends before the payment is resolved, the payment is taken
-   * over again.
+   * How long to lease an abandoned payment when it is taken over. If the lease ends before the payment is resolved, the
+   * payment is taken over again.
    */
   recoveryLeaseSeconds?: number;
   /** Called each time a payment's status changes. */
@@ -52,11 +52,11 @@ export type LedgerOptions = {
 /**
  * The payment lifecycle. Every step is a compare-and-set on the status and the lease, so if two processes both believe
  * they own a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
- * the books. If a step's result was lost, the step can be retried with the same lease and is taken only once.
+ * the books. If a step's result is lost, the step can be retried with the same lease and is taken only once.
  *
  * A payment that failed at VERIFY is final but releases its nonce. The real payer can still present the authorization
- * as a new payment, even if someone else tried a forged one first. After any later failure the nonce stays held: an
- * authorization makes at most one upstream call.
+ * as a new payment, even if someone else tried a forged one first. After any later failure, the nonce stays held: an
+ * authorization leads to at most one upstream call.
  */
 export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   /** Notifies live subscribers, and the workers if events were recorded. */
@@ -66,7 +66,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     if (hasEvents) events.announce(payment.projectId);
   }
 
-  /** Takes a step without events. */
+  /** Takes a step that records no events. */
   async function step(
     lease: PaymentLease,
     from: readonly PaymentStatus[],
@@ -82,7 +82,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
   return {
     /**
      * Claims an authorization's nonce for this request. Across all processes and projects, it can be claimed only once,
-     * unless a process died between claiming and verifying it.
+     * unless verifying it failed, or a process died between claiming and verifying it.
      *
      * @throws AppError `NOT_FOUND` if the project no longer exists.
      */
@@ -147,8 +147,9 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     },
 
     /**
-     * SETTLING or UNKNOWN → SETTLED. Adds the payment to its customer and its day once. Records `payment.settled`,
-     * `customer.first_payment` for the first payment, and `customer.milestone` for each milestone it reaches.
+     * SETTLING or UNKNOWN → SETTLED. Adds the payment to the totals of its customer and its day exactly once. Records
+     * `payment.settled`, `customer.first_payment` for the first payment, and `customer.milestone` for each milestone
+     * that the customer reaches.
      *
      * If a settlement becomes known on a later UTC day, it is booked on that day, because finished days aren't
      * reopened.
@@ -172,7 +173,7 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
 
     /**
      * → FAILED: nothing was charged. Deletes the unpaid response. Records `payment.failed`, except for failures at
-     * VERIFY. Anyone can cause those, so they don't concern the seller and are soon deleted.
+     * VERIFY. Anyone can cause those failures, so they don't concern the seller and are soon deleted.
      */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;

@@ -1,6 +1,6 @@
 import type { Payment, PaymentStage } from '../../generated/prisma/client.ts';
 
-/** Identifies an authorization. `network` is a CAIP-2 id such as `eip155:8453`. Hex can be uppercase or lowercase. */
+/** Identifies an authorization. `network` is a CAIP-2 ID such as `eip155:8453`. Hex can be uppercase or lowercase. */
 export type AuthorizationKey = { network: string; assetAddress: string; payer: string; nonce: string };
 
 export type NewPayment = AuthorizationKey & {
@@ -30,7 +30,7 @@ export type ServedResponse = {
   headers: Record<string, string | string[]>;
   body: Buffer;
   durationMs: number;
-  /** Retries with the same payment get this response until then. */
+  /** Until this time, retries with the same payment get this response. */
   keepUntil: Date;
   /** Replaces the claim's fingerprint, now that the streamed body's digest is known. */
   requestFingerprint?: string;

@@ -5,9 +5,9 @@ const MAX_PROJECT_BYTES = 1024 ** 3;
 const LARGE_BYTES = 256 * 1024;
 
 /**
- * Deletes expired responses, and each project's excess: large ones first, then the oldest. Bodies up to 16 KB don't
- * count (matches the index `PaymentAnswer_size`). Responses for unsettled payments stay, because their buyers haven't
- * received them yet.
+ * Deletes expired responses, and those that exceed a project's limit: large responses first, then the oldest. Bodies up
+ * to 16 KB don't count, to match the index `PaymentAnswer_size`. Responses for unsettled payments stay, because their
+ * buyers haven't received them yet.
  */
 export async function sweepKeptResponses(
   pool: Database['pool'],

@@ -26,7 +26,7 @@ const PaymentStatusEnum = builder.enumType('PaymentStatus', {
       value: PaymentStatus.VERIFIED,
       description: 'The signature is valid and the upstream is being called.',
     },
-    SERVED: { value: PaymentStatus.SERVED, description: 'The upstream has responded. Nothing is charged yet.' },
+    SERVED: { value: PaymentStatus.SERVED, description: 'The upstream has responded. Nothing has been charged yet.' },
     SETTLING: { value: PaymentStatus.SETTLING, description: 'The settlement is being sent.' },
     SETTLED: { value: PaymentStatus.SETTLED, description: 'The payment was settled on-chain.' },
     FAILED: { value: PaymentStatus.FAILED, description: 'The payment failed and nothing was charged.' },
@@ -134,7 +134,7 @@ export const Payment = builder.prismaNode('Payment', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the payment was settled. If that was only confirmed on a later UTC day, this is the time of the confirmation.',
+        'When the payment was settled. If this was not confirmed until a later UTC day, it is the time of the confirmation.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),
@@ -167,7 +167,7 @@ const PaymentTotals = builder.simpleObject('PaymentTotals', {
     settledAtomic: t.string({ description: 'Settled amount in millionths of a dollar.' }),
     failedCount: t.int({
       description:
-        'Number of payments that failed after they were verified. Payments that fail verification are deleted soon after.',
+        'Number of payments that failed after they were verified. Payments that fail verification are deleted soon afterward.',
     }),
     openCount: t.int({ description: 'Number of payments that are neither settled nor failed.' }),
   }),

@@ -82,7 +82,7 @@ export async function movePayment(
   return payment;
 }
 
-/** VERIFIED → SERVED together with the response, in one statement because bodies are large. */
+/** VERIFIED → SERVED. The same statement stores the response, because bodies are large. */
 export async function moveToServed(
   db: Database,
   { paymentId, leaseToken }: PaymentLease,
@@ -117,7 +117,11 @@ export async function moveToServed(
   return rows[0];
 }
 
-/** Returns the payment if this step was already taken with the same lease. @throws LeaseLost, PaymentGone otherwise */
+/**
+ * Returns the payment if this step was already taken with the same lease.
+ *
+ * @throws LeaseLost or PaymentGone otherwise.
+ */
 export async function alreadyAt(
   db: Pick<Transaction, 'payment'>,
   by: PaymentLease | Reconciled,
@@ -131,7 +135,7 @@ export async function alreadyAt(
   throw new LeaseLost(by.paymentId);
 }
 
-/** The same for a settlement, no matter which process booked the transaction. */
+/** Returns the payment if it was already settled by this transaction, no matter which process recorded that. */
 export async function alreadySettled(
   db: Pick<Transaction, 'payment'>,
   by: PaymentLease | Reconciled,

@@ -13,7 +13,7 @@ const HOSTS_LOCK = 403;
 
 /**
  * Serializes changes that take a host name, until the transaction ends. Otherwise, two projects that swap names would
- * deadlock. Take this before all other locks.
+ * deadlock. Take this lock before all others.
  */
 export async function queueForHosts(tx: Transaction): Promise<void> {
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(${HOSTS_LOCK}, 0)::text AS "locked"`;
@@ -30,7 +30,7 @@ export async function lockHost(tx: Transaction, projectId: string): Promise<stri
  * Rejects a host name that is reserved for another account. Call this after writing the host name to the project: the
  * unique index then waits for a concurrent release, so the reservation is visible here.
  *
- * @throws AppError `HOST_RESERVED`, and `CONFLICT` if the account has too many reservations.
+ * @throws AppError `HOST_RESERVED`, or `CONFLICT` if the account has too many reservations.
  */
 export async function takeHost(tx: Transaction, host: string, userId: string): Promise<void> {
   const taken = await tx.$executeRaw`

@@ -11,7 +11,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Project = builder.prismaNode('Project', {
-  description: 'A container for endpoints, API keys, webhooks and connectors. Its wallet receives the payments.',
+  description: 'A container for endpoints, API keys, webhooks, and connectors. Its wallet receives the payments.',
   id: { field: 'id', description: 'Identifier, `proj_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, AND: [visibleProjects(viewer)] }),

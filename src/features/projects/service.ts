@@ -82,7 +82,7 @@ export function createProjectService(options: {
       });
     },
 
-    /** The secret to verify that a request to an upstream came through the gateway. Null for API keys. */
+    /** The secret that an upstream uses to verify that a request came through the gateway. Null for API keys. */
     upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
       return viewer.kind === 'user' ? options.secretOf(id) : null;
     },

@@ -19,7 +19,7 @@ const ReplayStatusEnum = builder.enumType('ReplayStatus', {
     COMPLETED: { value: ReplayStatus.COMPLETED, description: 'All deliveries were queued or skipped.' },
     CANCELLED: {
       value: ReplayStatus.CANCELLED,
-      description: 'Canceled. Deliveries that were already queued are still sent.',
+      description: 'The replay was canceled. Deliveries that were already queued are still sent.',
     },
   },
 });

@@ -17,7 +17,7 @@ const MAX_YEAR = 9998;
 const DEFAULT_LENGTH: Record<RevenueInterval, number> = { HOUR: 24, DAY: 30, MONTH: 12 };
 
 /**
- * Extends a period to whole intervals. `to` defaults to now, `from` to 24 hours, 30 days or 12 months before `to`.
+ * Extends a period to whole intervals. `to` defaults to now, and `from` to 24 hours, 30 days, or 12 months before it.
  *
  * @throws AppError `VALIDATION_FAILED` if it is empty, has more than 1,000 intervals, or has years out of range.
  */

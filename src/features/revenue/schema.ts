@@ -10,7 +10,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
-  description: 'The length of an interval, in UTC.',
+  description: 'The length of an interval. Hours, days, and months are in UTC.',
   values: {
     HOUR: { value: 'HOUR', description: 'An hour.' },
     DAY: { value: 'DAY', description: 'A day.' },
@@ -120,11 +120,12 @@ builder.objectFields(Project, (t) => ({
       from: t.arg({
         type: 'DateTime',
         description:
-          'Start of the period. Defaults to 24 hours, 30 days or 12 months before the end, depending on the interval.',
+          'Start of the period. Defaults to 24 hours, 30 days, or 12 months before the end, depending on the interval.',
       }),
       to: t.arg({
         type: 'DateTime',
-        description: 'End of the period (exclusive). Defaults to now. Both are rounded outward to whole intervals.',
+        description:
+          'End of the period (exclusive). Defaults to now. The start and the end are rounded outward to whole intervals.',
       }),
       interval: t.arg({
         type: RevenueIntervalEnum,

@@ -16,14 +16,14 @@ const MAX_TOP = 100;
 type Span = Pick<Period, 'from' | 'to'>;
 type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
 
-/** A project's revenue by time, endpoint and customer. Methods throw AppError `VALIDATION_FAILED`. */
+/** A project's revenue by time, endpoint, and customer. Methods throw AppError `VALIDATION_FAILED`. */
 export function createRevenueService({ db, now = () => new Date() }: { db: Database; now?: () => Date }) {
   return {
     /**
      * Revenue for every interval in a period, including intervals without payments. Payments count toward the interval
      * in which they settled or failed.
      *
-     * @throws AppError also `NOT_FOUND`
+     * @throws AppError `NOT_FOUND` if the viewer can't see the project.
      */
     async read(
       viewer: Viewer,

@@ -6,8 +6,8 @@ import { invalidField } from '../../errors.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 
 /**
- * A URL that this service will call: HTTPS, or a host that the operator has allowed. The address it resolves to is
- * checked on every connection.
+ * Checks a URL that this service will call: it must use HTTPS, unless the operator has allowed its host. The address
+ * that it resolves to is checked on every connection.
  */
 export function targetUrlInput(allow: EgressAllow) {
   return z.string().transform((text, context) => {
@@ -24,11 +24,11 @@ export function shownUrl(viewer: Viewer, url: string): string {
 }
 
 /**
- * The URL to store. If the given URL is the masked form of the stored one, the stored one is kept. Clients that
- * normalize URLs percent-encode the mask.
+ * The URL to store. If the given URL is the masked form of the stored URL, the stored URL is kept. The mask may be
+ * percent-encoded, because some clients normalize URLs.
  *
  * @param stored undefined if nothing is stored yet.
- * @throws AppError `VALIDATION_FAILED` if a masked URL doesn't match the stored one.
+ * @throws AppError `VALIDATION_FAILED` if a masked URL doesn't match the stored URL.
  */
 export function urlToStore(field: string, given: string, stored?: string): string {
   const shown = given.replaceAll(/%E2%80%A2/gi, '•');

@@ -14,7 +14,7 @@ declare module '../../schema/context.ts' {
 }
 
 export const Webhook = builder.prismaNode('Webhook', {
-  description: 'Your HTTPS URL that receives events as signed POST requests (Standard Webhooks).',
+  description: 'An HTTPS URL of yours that receives events as signed POST requests (Standard Webhooks).',
   id: { field: 'id', description: 'Identifier, `wh_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
@@ -31,7 +31,7 @@ export const Webhook = builder.prismaNode('Webhook', {
     }),
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
       description:
-        'If deliveries are ordered, how many of a delivery’s attempts can fail before later deliveries are sent anyway.',
+        'The number of failed attempts after which later deliveries are sent anyway. Applies only to ordered deliveries.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
@@ -84,7 +84,7 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'If deliveries are ordered, how many of a delivery’s attempts can fail (1 to 100) before later deliveries are sent anyway. Default: 4.',
+          'The number of failed attempts (1 to 100) after which later deliveries are sent anyway. Applies only to ordered deliveries. Default: 4.',
       }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
     }),
@@ -119,7 +119,7 @@ builder.relayMutationField(
       }),
       orderingEscapeAfterAttempts: t.int({
         description:
-          'If deliveries are ordered, how many of a delivery’s attempts can fail (1 to 100) before later deliveries are sent anyway.',
+          'The number of failed attempts (1 to 100) after which later deliveries are sent anyway. Applies only to ordered deliveries.',
       }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
     }),
@@ -164,12 +164,12 @@ builder.relayMutationField(
 builder.relayMutationField(
   'rotateWebhookSecret',
   {
-    description: 'The webhook to rotate the signing secret for.',
+    description: 'The webhook whose signing secret to rotate.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
       overlapHours: t.int({
-        description: 'For how many hours requests are also signed with the old secret, 0 to 168. Default: 24.',
+        description: 'How many hours (0 to 168) requests are also signed with the old secret. Default: 24.',
       }),
     }),
   },

@@ -43,8 +43,8 @@ const rotateInput = z.strictObject({
 });
 
 /**
- * A project's webhooks. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED` and `WEBHOOK_LIMIT_REACHED`. Signing
- * secrets are returned only when they are created.
+ * A project's webhooks. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `WEBHOOK_LIMIT_REACHED`.
+ * Signing secrets are returned only when they are created.
  */
 export function createWebhookService(options: {
   db: Database;
@@ -200,7 +200,7 @@ export function createWebhookService(options: {
       return { webhook, secret };
     },
 
-    /** Sends an event with a sample payload, marked `"test": true`, to this webhook only. */
+    /** Sends an event with a sample payload, marked `"test": true`, only to this webhook. */
     async sendTestEvent(
       viewer: Viewer,
       id: string,
@@ -217,7 +217,7 @@ export function createWebhookService(options: {
   };
 }
 
-/** Existing webhooks that exceed the limit stay. */
+/** Throws if the project has no room for another webhook. Existing webhooks that exceed the limit stay. */
 async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, projectId: string): Promise<void> {
   const { maxWebhooksPerProject: most } = limitsOf(viewer.tier, viewer.requestsPerMinute);
   if (most === null) return;
@@ -236,12 +236,12 @@ function auditedOf({ url, description, eventTypes, filter, payloadVersion, isAct
   return { url, description, eventTypes, filter, ...how, isActive };
 }
 
-/** Workers count requests to a host by its origin, which is the same for all spellings of its URL. */
+/** Workers count requests by origin, which is the same for all spellings of a URL's scheme, host, and port. */
 function originOf(url: string): { origin: string } {
   return { origin: new URL(url).origin };
 }
 
-/** A number that can be omitted or null, to keep the current value or the default. */
+/** A number that can be omitted or null. Then, the current value or the default applies. */
 function optionalInt(minimum: number, maximum: number, message: string) {
   return z
     .int(message)

@@ -36,7 +36,7 @@ export type Chain = {
   /** @throws Error if no node responds, or the node knows about the use but hasn't indexed the transaction yet. */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
   /**
-   * A wallet's balance and which of its authorizations are used, as of a single block.
+   * A wallet's balance and which of the authorizations have been used, both read at the same block.
    *
    * @throws Error if no node responds.
    */
@@ -57,7 +57,7 @@ const ABI = parseAbi([
 const CANCELED = toEventSelector(ABI[3]);
 const MARK_EVENTS = [toEventSelector(ABI[2]), CANCELED];
 
-/** Has this address on every chain (https://www.multicall3.com). */
+/** Multicall3 has the same address on every chain (https://www.multicall3.com). */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 type BlockTime = { number: bigint; timestamp: bigint };
@@ -76,7 +76,7 @@ export function createChain({ network, transport }: { network: Network; transpor
 
   async function outcomeOf(sought: SoughtAuthorization): Promise<ChainOutcome> {
     const latest = await client.getBlock({ blockTag: 'latest' });
-    // As of that exact block, because one address can have several nodes behind it, some of them lagging.
+    // Read at that exact block, because one URL can have several nodes behind it, and some of them may lag.
     if (await isUsedAt(sought, latest.number)) return useOf(sought, latest);
     const validBefore = BigInt(Math.floor(sought.validBefore.getTime() / 1000));
     return { kind: 'unused', isExpired: latest.timestamp >= validBefore + REORGANIZATION_SECONDS };
@@ -94,7 +94,7 @@ export function createChain({ network, transport }: { network: Network; transpor
   }
 
   /**
-   * Finds the transaction that used the authorization. If that was before the authorization was presented here, it paid
+   * Finds the transaction that used the authorization. An authorization that was used before it was presented here paid
    * for something else.
    */
   async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
@@ -144,8 +144,8 @@ export function createChain({ network, transport }: { network: Network; transpor
       client.getTransactionReceipt({ hash: transactionHash }),
       client.getBlock({ blockNumber: mark.blockNumber }),
     ]);
-    // The token's transfer comes right after it marks the authorization as used. Other transfers in the transaction are
-    // unrelated.
+    // The token logs the transfer right after it marks the authorization as used. Other transfers in the transaction
+    // are unrelated.
     const transfers = parseEventLogs({ abi: ABI, eventName: 'Transfer', logs: receipt.logs });
     const transfer = transfers.find((log) => same(log.address, sought.assetAddress) && log.logIndex > mark.logIndex);
     const isPaid =
@@ -157,7 +157,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     return { kind: 'settled', transactionHash, settledAt: new Date(Number(block.timestamp) * 1000) };
   }
 
-  /** A block shortly before that time, or the first one after it. */
+  /** A block shortly before the given time, or the first block after it. */
   async function firstBlockAt(timestamp: bigint, latest: BlockTime): Promise<bigint> {
     // Most chains add at most one block per second, so going back one block per second is far enough.
     const guess = latest.number - (latest.timestamp - timestamp);
@@ -177,7 +177,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     const token = { address: assetAddress, abi: ABI } as const;
     const balance = { ...token, functionName: 'balanceOf', args: [payer] } as const;
     if (nonces.length === 0) return { balanceAtomic: await client.readContract(balance), usedNonces: new Set() };
-    // One call, so the balance and the authorizations are from the same block.
+    // A single call, so the balance and the authorizations are from the same block.
     const states = nonces.map((nonce) => ({ ...token, functionName: 'authorizationState', args: [payer, nonce] }));
     const [balanceAtomic, ...isUsed] = (await client.multicall({
       allowFailure: false,

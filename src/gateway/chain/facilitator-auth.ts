@@ -4,7 +4,7 @@ import { SignJWT } from 'jose';
 /** The headers that authenticate one request to the facilitator. */
 export type FacilitatorAuth = (method: 'GET' | 'POST', url: string) => Promise<Record<string, string>>;
 
-/** How the gateway authenticates to the facilitator: not at all, with a fixed token, or with a token signed per request. */
+/** How the gateway authenticates to the facilitator: not at all, with a fixed token, or with a token per request. */
 export type FacilitatorCredential =
   | { kind: 'none' }
   | { kind: 'token'; token: string }
@@ -41,7 +41,7 @@ export function parseKeySecret(secret: string): KeyObject {
   }
 }
 
-/** https://docs.cdp.coinbase.com/get-started/authentication/jwt-authentication: valid for one method and path. */
+/** A token for one method and path (https://docs.cdp.coinbase.com/get-started/authentication/jwt-authentication). */
 async function signedToken(keyId: string, key: KeyObject, method: string, url: string): Promise<string> {
   const { host, pathname } = new URL(url);
   const alg = key.asymmetricKeyType === 'ed25519' ? 'EdDSA' : 'ES256';

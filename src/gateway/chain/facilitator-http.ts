@@ -21,7 +21,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
 /**
  * A facilitator reached over HTTP (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#7-facilitator-interface).
  *
- * @param options `url` is the base URL of `/verify`, `/settle` and `/supported`.
+ * @param options `url` is the base URL of `/verify`, `/settle`, and `/supported`.
  */
 export function createHttpFacilitator(options: {
   url: string;
@@ -52,7 +52,7 @@ export function createHttpFacilitator(options: {
     return { statusCode, value: parse(response.body) };
   }
 
-  /** For verification and capabilities, anything but a usable response is an error. */
+  /** For verification and capabilities, anything other than a usable response is an error. */
   async function ask<T>(read: (response: unknown) => T, ...args: Parameters<typeof call>): Promise<T> {
     const { statusCode, value } = await call(...args).catch((cause) => {
       throw unavailable(cause);

@@ -3,7 +3,7 @@ export type Network = {
   /** CAIP-2. */
   id: `eip155:${number}`;
   chainId: number;
-  /** Its name in x402 version 1. */
+  /** The network's name in x402 version 1. */
   v1Name: string;
   title: string;
   isTestnet: boolean;

@@ -7,7 +7,7 @@ import { createHttpFacilitator } from './facilitator-http.ts';
 import type { Network } from './networks.ts';
 import { egressTransport } from './rpc.ts';
 
-/** Where payments are verified, settled and looked up. */
+/** Where payments are verified, settled, and looked up. */
 export type PaymentRails = { facilitator: Facilitator; transport: Transport };
 
 /** The facilitator and the node from the configuration. */

@@ -6,7 +6,10 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 
 type RpcResponse = { result?: unknown; error?: { code: number; message: string; data?: unknown } };
 
-/** A viem transport to a JSON-RPC node (https://eips.ethereum.org/EIPS/eip-1474) through the egress guard. Never retries. */
+/**
+ * A viem transport to a JSON-RPC node (https://eips.ethereum.org/EIPS/eip-1474) through the egress guard. It never
+ * retries.
+ */
 export function egressTransport(egress: Pick<Egress, 'send'>, url: string): CustomTransport {
   let id = 0;
   async function request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {

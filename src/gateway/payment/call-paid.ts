@@ -15,12 +15,15 @@ import { paymentFailureHeaders } from './payment-response.ts';
 import { busyRefusal } from './refusals.ts';
 import { SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
 
-/** `served`: the response can be charged for and isn't recorded yet. `unpaid`: the payment has failed and costs nothing. */
+/**
+ * `served`: the response can be charged for and isn't recorded yet. `unpaid`: the payment has failed, and the buyer
+ * isn't charged.
+ */
 type PaidCallResult = { kind: 'served'; response: UpstreamResponse } | { kind: 'unpaid'; response: GatewayResponse };
 
 export type CallPaid = ReturnType<typeof createCallPaid>;
 
-/** Calls the upstream for a verified payment. If the upstream fails, the payment fails too, and the buyer isn't charged. */
+/** Calls the upstream for a verified payment. If the call fails, the payment fails too, and the buyer isn't charged. */
 export function createCallPaid(options: {
   ledger: Ledger;
   dispatcher: Dispatcher;

@@ -13,10 +13,10 @@ export type FingerprintParts = {
 
 /**
  * Identifies a request so that retries with the same payment are recognized. Returns a function of the body's digest,
- * which is null for no body or while the digest isn't known.
+ * which is null if there is no body or its digest isn't known yet.
  *
- * After settlement, everything that was signed is public on the chain. For that reason, only the original buyer gets a
- * response again: the same client address, or the same Idempotency-Key, which is never public.
+ * After settlement, everything that was signed is public on the chain. For that reason, only the original buyer gets
+ * the response again: the same client address, or the same Idempotency-Key, which is never public.
  */
 export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | null) => string {
   const { projectId, method, target, holder, payment } = parts;

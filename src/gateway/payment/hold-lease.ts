@@ -2,7 +2,7 @@ import { LeaseLost, type PaymentLease } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 
-/** How long it takes until another process takes over a dead process's payments. */
+/** How long it takes for another process to take over a dead process's payments. */
 export const LEASE_SECONDS = 15;
 const RENEW_MILLISECONDS = 5_000;
 

@@ -21,17 +21,20 @@ export type PaidRequest = {
   /** Why the payment doesn't meet the route's current terms. It may have met earlier terms. */
   unmet: string | undefined;
   fingerprint(bodyDigest: string | null): string;
-  /** A 402 response with the terms and why this payment isn't accepted. */
+  /** A 402 response with the terms and the reason this payment isn't accepted. */
   demand(error: string): GatewayResponse;
   /**
-   * Counts a payment against its client address before it is verified. @throws AppError `RATE_LIMITED` after too
-   * many bad ones.
+   * Counts a payment against its client address before verification. @throws AppError `RATE_LIMITED` after too many
+   * bad payments.
    */
   reserve(): Promise<Attempt>;
   /** Called if the payment was verified but couldn't be charged because of the buyer. */
   onUnpaid(): void;
   /** Aborted when the buyer disconnects. */
   gone: AbortSignal;
-  /** Reserves memory for bytes of the response, or of an earlier payment's response. Returns false if there isn't enough left. */
+  /**
+   * Reserves memory for bytes of the response, or of an earlier payment's response. Returns false if there isn't enough
+   * left.
+   */
   hold(bytes: number, paymentId?: string): boolean;
 };

@@ -19,7 +19,7 @@ import type { Verify } from './verify.ts';
 
 export type PaymentStep = 'claim' | 'verify' | 'upstream' | 'settle';
 
-/** Called with the duration of each step, whether it succeeded or not. */
+/** Called with the duration of each step, even if the step failed. */
 export type OnPaymentStep = (step: PaymentStep, seconds: number) => void;
 
 export type PayOptions = {
@@ -36,7 +36,7 @@ export type PayOptions = {
 };
 
 const KEEP_SECONDS = 24 * 3600;
-/** Larger responses are kept for only an hour, because they are costly and retries come soon. */
+/** Larger responses are kept for only an hour, because storing them is costly and buyers retry soon. */
 const KEPT_LONG_BYTES = 256 * 1024;
 const KEEP_LARGE_SECONDS = 3600;
 

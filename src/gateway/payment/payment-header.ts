@@ -14,7 +14,7 @@ type Authorization = {
   nonce: `0x${string}`;
 };
 
-/** A payment as the client sent it. `accepted` is what the client says it pays for, but only what it signed counts. */
+/** A payment as the client sent it. `accepted` is what it says it's paying for, but only what it signed counts. */
 export type PresentedPayment = {
   x402Version: 1 | 2;
   network: string;
@@ -43,7 +43,7 @@ const address = z
   .transform(lowerHex);
 const seconds = z
   .string()
-  .regex(/^(0|[1-9]\d{0,77})$/, 'must be whole seconds')
+  .regex(/^(0|[1-9]\d{0,77})$/, 'must be a whole number of seconds')
   .transform((text) => Number(BigInt(text) > MAX_SECONDS ? MAX_SECONDS : BigInt(text)));
 
 const proof = z.object({
@@ -57,7 +57,7 @@ const proof = z.object({
     to: address,
     value: z
       .string()
-      .regex(/^(0|[1-9]\d{0,77})$/, 'must be whole atomic units')
+      .regex(/^(0|[1-9]\d{0,77})$/, 'must be a whole number of atomic units')
       .transform(BigInt),
     validAfter: seconds,
     validBefore: seconds,
@@ -89,7 +89,7 @@ const v1 = z.object({
 
 /**
  * Reads a request's payment: `PAYMENT-SIGNATURE` (x402 version 2) or `X-PAYMENT` (version 1), both base64-encoded JSON.
- * Keeps only the fields that we understand, so nothing else can affect systems further down the line.
+ * Keeps only the fields that we understand, so nothing else can affect downstream systems.
  */
 export function readPaymentHeader(headers: Record<string, string | string[] | undefined>): PaymentHeader {
   const present = ([2, 1] as const).filter((version) => headers[PAYMENT_HEADERS[version]] !== undefined);

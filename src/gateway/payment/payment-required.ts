@@ -18,7 +18,7 @@ export function encodeHeader(value: unknown): string {
 
 /**
  * The 402 response to an unpaid request. x402 version 2 reads the terms from a header, version 1 from the body, and
- * browsers get a page. `error` says why a payment was rejected, if there was one.
+ * browsers get a page. `error` says why the payment was rejected, if the request had one.
  */
 export function paymentRequired(options: {
   network: Network;
@@ -45,7 +45,7 @@ export function paymentRequired(options: {
   };
 }
 
-/** Whether the client is a browser: it accepts HTML explicitly, and not JSON. */
+/** Whether the client is a browser: it explicitly accepts HTML, but not JSON. */
 export function wantsPage(accept: string | undefined): boolean {
   return accept !== undefined && /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
 }

@@ -27,7 +27,7 @@ export function paymentResponseHeaders(
   return { [HEADER_NAMES[version]]: encodeHeader(value), 'tollgate-payment-id': payment.id };
 }
 
-/** The same for a payment that failed. */
+/** The same headers for a payment that failed. */
 export function paymentFailureHeaders(
   network: Network,
   payment: IdentifiedPayment,

@@ -4,7 +4,7 @@ import type { Network } from '../chain/networks.ts';
 import { refusal } from '../upstream/gateway-response.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 
-/** The settlement's outcome is unknown. Never a 402, because clients would pay again. */
+/** Says that the settlement's outcome is unknown. This is never a 402, because clients would pay again. */
 export function unresolvedRefusal(network: Network, payment: Payment, transactionHash?: string): AppError {
   const headers = paymentResponseHeaders(network, payment, {
     success: false,
@@ -14,7 +14,7 @@ export function unresolvedRefusal(network: Network, payment: Payment, transactio
   return refusal('PAYMENT_UNRESOLVED', headers, { retryAfterSeconds: 5 });
 }
 
-/** The response memory is full. */
+/** Says that the response memory is full. */
 export function busyRefusal(headers: Record<string, string>): AppError {
   return refusal('UNAVAILABLE', headers, { retryAfterSeconds: 1 });
 }

@@ -46,7 +46,7 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
     return request.body !== null && request.fingerprint(await digestOf(request.body)) === stored;
   }
 
-  /** Resumes a payment that no process owns anymore. Returns undefined while one does. */
+  /** Resumes a payment that no process owns anymore. Returns undefined if a process still owns it. */
   async function resume(payment: Payment): Promise<SettleResult | undefined> {
     if (payment.status === 'UNKNOWN') return settler.retry(payment);
     if (payment.status !== 'SERVED' && payment.status !== 'SETTLING') return undefined;

@@ -28,9 +28,9 @@ const BOUNDS: ResponseMemoryBounds = {
 };
 
 /**
- * Limits how many bytes of responses the process holds at once, from the upstream's response until the buyer has read
- * it. Without the total limit, large, cheap responses could use up the memory of a gateway that many sellers share.
- * Without the smaller limits, one buyer who doesn't read could take all of it.
+ * Limits how many bytes of responses the process holds at once. A response is held from when the upstream sends it
+ * until the buyer has read it. Without the total limit, large, cheap responses could use up the memory of a gateway
+ * that many sellers share. Without the smaller limits, one buyer who doesn't read could take all of it.
  *
  * @returns a function that opens the share of one request from a client address.
  */

@@ -16,10 +16,10 @@ export type SettleResult =
 
 export type Settler = ReturnType<typeof createSettler>;
 
-/** Retries are safe while the facilitator can't be reached at all. */
+/** Retries are safe as long as the facilitator can't be reached. */
 const UNSENT_RETRY_MILLISECONDS = [250, 1_000];
 
-/** Settles served payments, and looks up those with no clear settlement outcome. */
+/** Settles served payments, and looks up payments whose settlement outcome is unclear. */
 export function createSettler(options: {
   ledger: Ledger;
   facilitator: Facilitator;
@@ -39,7 +39,7 @@ export function createSettler(options: {
       settlement = await facilitator.settle(request);
     }
     const { kind } = settlement;
-    if (kind !== 'settled') log.warn({ paymentId: payment.id, ...settlement }, 'a settlement did not succeed');
+    if (kind !== 'settled') log.warn({ paymentId: payment.id, ...settlement }, "a settlement didn't succeed");
     return settlement;
   }
 
@@ -61,12 +61,12 @@ export function createSettler(options: {
   }
 
   /**
-   * Books a settlement that has happened, no matter which process has the payment. If booking fails, the buyer has
-   * still paid: the payment stays SETTLING and is booked when it is taken over.
+   * Records a settlement that has happened, no matter which process owns the payment. If that fails, the buyer has
+   * still paid: the payment keeps its status, and the settlement is recorded once a process takes over the payment.
    */
   async function book(payment: Payment, transactionHash: string, settledAt: Date): Promise<SettleResult> {
     await ledger.settled({ paymentId: payment.id, reconciled: true }, { transactionHash, settledAt }).catch((error) => {
-      log.error({ err: error, paymentId: payment.id, transactionHash }, "couldn't book a settled payment yet");
+      log.error({ err: error, paymentId: payment.id, transactionHash }, "couldn't record a settlement yet");
     });
     return { kind: 'settled', transactionHash };
   }
@@ -93,13 +93,13 @@ export function createSettler(options: {
       return fail(fact, seen.reason, 'The payer used the authorization elsewhere or canceled it.');
     }
     if (seen?.isExpired) return fail(fact, 'authorization_expired', 'The authorization expired without being used.');
-    // On a first attempt nothing else can be on its way to the chain, unless another process took over the payment.
+    // On a first attempt, nothing else can be on its way to the chain, unless another process took over the payment.
     if (lease && reply?.kind === 'refused' && reply.isFirstAttempt) return fail(lease, reply.reason, reply.message);
     const hash = reply?.kind === 'ambiguous' ? reply.transactionHash : (payment.transactionHash ?? undefined);
     if (lease) {
       const reason = reply?.reason ?? payment.failureReason ?? 'interrupted';
       await ledger.unknown(lease, { reason, ...(hash && { transactionHash: hash }) }).catch((error) => {
-        // Another process may have the payment now. It stays unresolved here.
+        // Another process may own the payment now. For this process, it stays unresolved.
         if (!(error instanceof LeaseLost)) throw error;
       });
     }
@@ -117,9 +117,9 @@ export function createSettler(options: {
 
   return {
     /**
-     * SERVED → SETTLED, FAILED or UNKNOWN. The lease must be held.
+     * SERVED → SETTLED, FAILED, or UNKNOWN. The lease must be held.
      *
-     * @throws LeaseLost before anything was sent, or if another process has the payment when it is rejected.
+     * @throws LeaseLost if another process owns the payment before anything is sent or when the facilitator rejects it.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {
@@ -135,8 +135,8 @@ export function createSettler(options: {
     resolve: (payment: Payment): Promise<SettleResult> => once(payment, () => conclude(payment, leaseOf(payment))),
 
     /**
-     * UNKNOWN → the chain's result. If nothing has happened and there is time left, the payment is settled again,
-     * because a buyer who retries the request still wants the response. The chain accepts an authorization only once.
+     * UNKNOWN → the chain's result. If there is no result yet but enough time left, the settlement is retried, because
+     * a buyer who retries the request still wants the response. The chain accepts an authorization only once.
      */
     retry(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {

@@ -5,14 +5,14 @@ import type { PaidRoute } from '../routing/route-table.ts';
 
 /** The requested lifetime of an authorization. An old price stays valid for just as long. */
 export const MAX_TIMEOUT_SECONDS = PRICE_GRACE_SECONDS;
-/** How long an upstream may take for its whole response. */
+/** How long an upstream may take to send its whole response. */
 export const UPSTREAM_TIMEOUT_SECONDS = 60;
 /** The lifetime that must be left after the upstream's response, because settling takes time too. */
 export const SETTLEMENT_SECONDS = 10;
 /** How much longer than requested an authorization may live, to allow for clock skew. */
 const CLOCK_SKEW_SECONDS = 600;
 export const MAX_LIFE_SECONDS = MAX_TIMEOUT_SECONDS + CLOCK_SKEW_SECONDS;
-/** The minimum remaining lifetime needed to start a payment, because the upstream needs time. */
+/** The lifetime that must be left when a payment starts, because the upstream needs time too. */
 export const MIN_LIFE_SECONDS = SETTLEMENT_SECONDS + 5;
 
 export const SCHEME = 'exact';

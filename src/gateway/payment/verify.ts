@@ -46,7 +46,7 @@ export function createVerify(options: {
       return { kind: 'refused', response: { ...demand, headers } };
     }
     if (!(await isCovered(claimed))) {
-      const message = "The wallet's balance is needed for its other payments in progress.";
+      const message = "The wallet's balance is needed for other payments in progress.";
       await ledger.failed(lease, { stage: 'VERIFY', reason: FUNDS_IN_USE, message });
       throw refusal('FUNDS_IN_USE', paymentFailureHeaders(network, claimed, FUNDS_IN_USE), {
         retryAfterSeconds: RETRY_SECONDS,
@@ -60,7 +60,7 @@ export function createVerify(options: {
       return await facilitator.verify(facilitatorRequest(network, route, resource, payment));
     } catch (error) {
       if (!(error instanceof FacilitatorError)) throw error;
-      log.warn({ err: error, paymentId: claimed.id }, 'a payment could not be verified');
+      log.warn({ err: error, paymentId: claimed.id }, "couldn't verify a payment");
       await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason: error.reason, message: error.message });
       throw refusal('FACILITATOR_UNAVAILABLE', paymentFailureHeaders(network, claimed, error.reason), {
         retryAfterSeconds: 5,
@@ -69,8 +69,8 @@ export function createVerify(options: {
   }
 
   /**
-   * Whether the payer's balance covers this payment and all others in flight. The payment is recorded before the balance
-   * is read, and later payments count it too, so the total in flight never exceeds the balance.
+   * Whether the payer's balance covers this payment and the payer's other payments in flight. The payment is recorded
+   * before the balance is read, and later payments count it too, so the total in flight never exceeds the balance.
    */
   async function isCovered(claimed: Payment): Promise<boolean> {
     const others = await ledger.hold(claimed);
@@ -79,7 +79,7 @@ export function createVerify(options: {
     try {
       const needed = sumOf(others) + atomicOf(claimed.amountAtomic);
       if ((await fundsOf(claimed, [])).balanceAtomic >= needed) return true;
-      // Some of the payments being settled may have left the wallet already.
+      // Some of the payments being settled may already have left the wallet.
       const { balanceAtomic, usedNonces } = await fundsOf(claimed, others.slice(0, MAX_NONCES));
       const paid = others.filter(({ nonce }) => usedNonces.has(nonce));
       return balanceAtomic >= needed - sumOf(paid);

@@ -1,10 +1,10 @@
 import { canonicalSegments } from '../../features/endpoints/path.ts';
 
 const MAX_TARGET_BYTES = 8_192;
-// The WHATWG URL parser, and therefore every fetch, leaves these unescaped in paths, although RFC 3986 requires escaping.
+// The WHATWG URL parser, and therefore every fetch, leaves these unescaped in paths, but RFC 3986 requires escaping.
 const LEFT_BY_URL_PARSERS = /[[\]|^]/g;
 
-/** A request target in the only spelling that is routed, fingerprinted and forwarded. */
+/** A request target in the only spelling that is routed, fingerprinted, and forwarded. */
 type CanonicalRequest = {
   /** Canonical segments. The last one is empty if the path ends in a slash. */
   segments: string[];
@@ -19,7 +19,7 @@ export type CanonicalResult = ({ ok: true } & CanonicalRequest) | { ok: false; m
 /**
  * Reads a request target (RFC 9112 §3.2.1, origin form) by the same rules as stored endpoint paths, and rejects
  * anything that two parsers could read differently: encoded slashes, double encoding, backslashes, empty and dot
- * segments, control bytes, malformed escapes.
+ * segments, control bytes, and malformed escapes.
  *
  * @param target the bytes as they arrived, without the prefix that contains the project.
  * @returns a message for the caller if the target is rejected.

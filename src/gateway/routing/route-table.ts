@@ -17,7 +17,7 @@ export type PaidRoute = {
   /** The project's wallet, EIP-55 checksummed. */
   payTo: `0x${string}`;
   priceAtomic: bigint;
-  /** The price before the last change, while payments at that price may still arrive. */
+  /** The price before the last change, for as long as payments at that price may still arrive. */
   previousPrice?: { priceAtomic: bigint; validUntil: Date };
 };
 
@@ -42,7 +42,7 @@ type Row = {
   previousValidUntil: Date | null;
 };
 
-// How long a change can go unnoticed if a hint gets lost.
+// How long a change can go unnoticed if a hint is lost.
 const MAX_AGE_MILLISECONDS = 1_000;
 const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
@@ -86,7 +86,7 @@ export async function openRouteTable(options: {
     return entry;
   }
 
-  // One after the other, so an older result never replaces a newer one.
+  // Refreshes run one after the other, so an older result never replaces a newer one.
   let refreshing: Promise<void> = Promise.resolve();
   function refreshHosts(): void {
     refreshing = refreshing
@@ -111,7 +111,7 @@ export async function openRouteTable(options: {
   };
 }
 
-/** The name in a Host header (RFC 9110 §7.2) in lowercase, without the port and the trailing dot. */
+/** The name in a Host header (RFC 9110 §7.2) in lowercase, without a port or trailing dot. */
 function hostNameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }

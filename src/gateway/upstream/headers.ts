@@ -94,8 +94,8 @@ function isPassedXHeader(name: string): boolean {
 type RequestOrigin = { clientAddress: string; host: string; protocol: string };
 
 /**
- * The request headers that the upstream gets. Credentials, cookies, payments and unknown headers are removed, and
- * `X-Forwarded-*` says what this gateway knows, not what the caller sent.
+ * The request headers that the upstream gets. Credentials, cookies, payments, and unknown headers are removed, and
+ * `X-Forwarded-*` contains what this gateway knows instead of what the caller sent.
  */
 export function requestHeaders(headers: IncomingHttpHeaders, origin: RequestOrigin): Headers {
   return {

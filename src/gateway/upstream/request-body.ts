@@ -12,8 +12,8 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 }
 
 /**
- * @throws AppError `PAYLOAD_TOO_LARGE` if the announced length is too large, `BAD_REQUEST` for a transfer coding other
- *   than `chunked`. It isn't passed on, so the upstream would misread the body.
+ * @throws AppError `PAYLOAD_TOO_LARGE` if the declared length is too large, `BAD_REQUEST` for a transfer coding other
+ *   than `chunked`. The header isn't passed on, so the upstream would misread the body.
  */
 export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const coding = headers['transfer-encoding'];
@@ -48,8 +48,8 @@ export class MeteredBody extends Transform {
   }
 
   /**
-   * SHA-256 in hex once the whole body has passed through, or else null. An upstream can respond before it has read
-   * everything.
+   * SHA-256 in hex once the whole body has passed through, and null until then. It can stay null, because an upstream
+   * can respond before it has read everything.
    */
   get digest(): string | null {
     return this.#digest;
@@ -57,8 +57,8 @@ export class MeteredBody extends Transform {
 }
 
 /**
- * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is rejected so
- * that an error response can be sent.
+ * Sends a request's body through a meter. Unlike a pipeline, it keeps the connection open if the body is rejected, so
+ * an error response can still be sent.
  */
 export function meterBody(source: Readable): MeteredBody {
   const body = new MeteredBody();
@@ -72,7 +72,7 @@ export function meterBody(source: Readable): MeteredBody {
   return body;
 }
 
-/** Whether so much of the body may be unread that closing the connection is cheaper than draining it. */
+/** Whether enough of the body may be unread that closing the connection is cheaper than draining it. */
 export function isUndrained(request: IncomingMessage): boolean {
   if (!hasBody(request) || request.readableEnded) return false;
   const announced = request.headers['content-length'];

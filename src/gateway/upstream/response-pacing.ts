@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 export type ResponsePacing = {
   /** How long a buyer may go without reading. */
   idleMilliseconds: number;
-  /** The slowest average allowed after the first `idleMilliseconds`. */
+  /** The slowest average rate allowed, after a grace period of `idleMilliseconds`. */
   minBytesPerSecond: number;
 };
 

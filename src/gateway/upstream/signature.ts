@@ -17,7 +17,7 @@ type PaidCall = {
 export type UpstreamSigner = {
   /** The secret (`whsec_…`) that a project's owner uses to check that a request came through the gateway. */
   secretOf(projectId: string): string;
-  /** Headers that tell the upstream who paid, with proof. */
+  /** Headers that prove to the upstream who paid. */
   headersOf(call: PaidCall): Record<string, string>;
 };
 
@@ -27,7 +27,7 @@ const SECRET_BYTES = 32;
  * Signs what the gateway tells upstreams about a payer, in the format of Standard Webhooks: `v1,` and the base64 of
  * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
  *
- * A project's secret is derived from the deployment's master key, so nothing needs to be stored. During a key rotation
+ * A project's secret is derived from the deployment's master key, so nothing needs to be stored. During a key rotation,
  * there is one signature per master key. The secret shown to users comes from the current key.
  */
 export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {

@@ -27,15 +27,15 @@ export function parseUpstream(upstreamUrl: string): Upstream {
 /**
  * Builds a request's target at the upstream.
  *
- * Placeholders in the upstream URL are replaced with the request's segments. If the URL has no placeholders, the path
- * is appended, starting at its first placeholder. If only the `*` is missing, whatever it matched is appended. The
- * query is the URL's own followed by the caller's, both unchanged.
+ * Placeholders in the upstream URL are replaced with the request's segments. If the URL has no placeholders, the
+ * request's path is appended, starting where the pattern has its first placeholder. If only the `*` is missing,
+ * whatever it matched is appended. The query is the URL's own followed by the caller's, both unchanged.
  *
  * @param pattern segments of the endpoint's path.
  * @param segments canonical segments of the request, which match the pattern. They are used unchanged, so the upstream
  *   gets exactly what was routed.
  * @param query the question mark and everything after it, or empty.
- * @returns a message for the caller if the query sets a name that the upstream URL sets.
+ * @returns a message for the caller if the query sets a parameter that the upstream URL also sets.
  */
 export function upstreamTarget(
   upstream: Upstream,
@@ -77,7 +77,7 @@ function appendFrom({ segments }: Upstream, pattern: readonly string[]): number 
   return segments.includes('*') ? -1 : pattern.indexOf('*');
 }
 
-/** Parameter names as read by a lenient server. */
+/** Parameter names as a lenient server would read them. */
 function namesIn(query: string): Set<string> {
   const names = query.split(/[&;]/).map((pair) => pair.split('=', 1)[0]!);
   return new Set(names.filter(Boolean).map(decoded));

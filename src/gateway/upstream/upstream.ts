@@ -13,7 +13,7 @@ export type UpstreamRequest = {
   headers: Headers;
   /** The request's body, or null if it has none. */
   body: Readable | null;
-  /** For the whole call, until the last byte of the response. */
+  /** Applies to the whole call, up to the last byte of the response. */
   timeoutMilliseconds: number;
   /** Aborts the call when another process takes over the payment. */
   lost: AbortSignal;
@@ -108,11 +108,11 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       response.body.destroy();
       throw new UpstreamError(
         'upstream_redirect',
-        'The upstream returned a redirect. The seller must correct its URL.',
+        'The upstream returned a redirect. The seller must fix the upstream URL.',
       );
     }
     const headers = responseHeaders(response.headers);
-    // The length of a body that isn't sent (RFC 9110 §8.6) and so can't be counted.
+    // For HEAD, this is the length of a body that isn't sent (RFC 9110 §8.6), so it can't be computed here.
     const { 'content-length': length } = response.headers;
     if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
     if (bytesOf(headers) > MAX_RESPONSE_HEADER_BYTES) {
@@ -144,7 +144,7 @@ function bytesOf(headers: Headers): number {
   return lines.join('').length;
 }
 
-/** Reads into one growing buffer, so ten million one-byte chunks take no more memory than one large chunk. */
+/** Reads into one growing buffer, so ten million one-byte chunks take no more memory than a single large chunk. */
 async function readBounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   hold: (bytes: number) => boolean,

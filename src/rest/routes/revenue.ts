@@ -5,12 +5,12 @@ const PERIOD: RestRoute['query'] = {
   from: {
     to: ['from'],
     list: false,
-    description: 'Start of the range (inclusive). Default: 24 hours, 30 days or 12 months before `to`.',
+    description: 'Start of the range (inclusive). Default: 24 hours, 30 days, or 12 months before `to`.',
   },
   to: {
     to: ['to'],
     list: false,
-    description: 'End of the range (exclusive). Default: now. Both are rounded outward to whole intervals.',
+    description: 'End of the range (exclusive). Default: now. Both times are rounded outward to whole intervals.',
   },
   interval: { to: ['interval'], list: false, description: 'Interval, in UTC. Default: DAY.' },
 };
@@ -21,7 +21,7 @@ export const revenueRoutes: readonly RestRoute[] = [
     method: 'GET',
     path: `${PROJECT}/revenue`,
     operationId: 'getRevenue',
-    summary: 'Get revenue by hour, day or month, with the top endpoints and customers',
+    summary: 'Get revenue by hour, day, or month, with the top endpoints and customers',
     document: documents.GetRevenueDocument,
     kind: 'one',
     at: ['project', 'revenue'],
@@ -31,7 +31,7 @@ export const revenueRoutes: readonly RestRoute[] = [
     method: 'GET',
     path: `${PROJECT}/delivery-stats`,
     operationId: 'getDeliveryStats',
-    summary: 'Get delivery statistics by hour, day or month: successes, failures, retries and response times',
+    summary: 'Get delivery statistics by hour, day, or month: successes, failures, retries, and response times',
     document: documents.GetDeliveryStatsDocument,
     kind: 'one',
     at: ['project', 'deliveryStats'],

@@ -86,7 +86,7 @@ describe('a new address without its secrets', () => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  test('is accepted if the secret is removed too, or none is stored', async () => {
+  test('is accepted if the secret is also removed, or if none is stored', async () => {
     const { id } = await stage.connect('n8n', { config: { authHeaderValue: 'the-secret-of-the-workflow' } });
     await stage.patch(id, { isActive: false });
     expect((await change(id, { ...OTHER_ADDRESSES.n8n, authHeaderValue: null })).status).toBe(200);
@@ -99,7 +99,7 @@ const ADDRESSES = CONNECTOR_TYPES.flatMap((type) =>
 );
 
 test.each(ADDRESSES)(
-  'a connector of type %s can change its %s only together with every other secret',
+  'a connector of type %s can change its %s only if all its secrets are sent along',
   async (type, name) => {
     const connector = await stage.connect(type, { config: sampleConfig(type, 'all') });
     await stage.patch(connector.id, { isActive: false });

@@ -50,9 +50,9 @@ describe.each(TYPES)('an alert of %s', (type) => {
       else await stage.record('payment.settled', endpoint);
     }
     const skipped = await stage.deliveriesAre(connector.id, 'SKIPPED', 40);
-    expect(skipped.filter(({ reason }) => reason === 'No alert opened: the buyer caused this failure.')).toHaveLength(
-      5,
-    );
+    expect(
+      skipped.filter(({ reason }) => reason === 'No alert was opened: the buyer caused this failure.'),
+    ).toHaveLength(5);
     expect(actionsOf(type, endpoint)).toEqual([]);
     await stage.patch(connector.id, { isActive: false });
   });
@@ -80,7 +80,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.record('payment.failed', { ...endpoint, ...TIMEOUT });
     const skipped = await stage.deliveriesAre(connector.id, 'SKIPPED', 5);
     expect(skipped.map(({ reason }) => reason)).toContain(
-      'No alert opened yet: 1 of 5 upstream failures within 5 min.',
+      'No alert was opened yet: 1 of 5 upstream failures within 5 min.',
     );
     await stage.patch(connector.id, { isActive: false });
   });
@@ -121,7 +121,7 @@ describe.each(TYPES)('an alert of %s', (type) => {
     await stage.record('payment.failed', endpoint);
     await expect.poll(() => actionsOf(type, endpoint), { timeout: 15_000 }).toEqual(['open']);
     await stage.record('payment.settled', endpoint);
-    // Opsgenie has no alert to close yet. In both cases, the settlement is delivered before the alert is open.
+    // For both types, the settlement is delivered before the alert is open. Opsgenie has no alert to close yet.
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
     release();
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => stage.close());
 
-/** Returns the ids of the events in a write, in order. */
+/** Returns the IDs of the events in a write, in order. */
 const WRITES: Partial<Record<ConnectorType, (call: VendorCall) => string[]>> = {
   'google-sheets': ({ url, body }) =>
     url.pathname.endsWith(':append') ? JSON.parse(body).values.map(([id]: string[]) => id) : [],
@@ -103,7 +103,7 @@ describe.each(['google-sheets', 'dune'] as const)('%s', (type) => {
     const delivered = await stage.deliveriesAre(connector.id, 'SUCCEEDED', 5);
     stage.vendors.interfere(type, undefined);
     for (const { attemptCount } of delivered) expect(attemptCount).toBe(2);
-    // Dune offers no way to look up rows, so readers must deduplicate by event id.
+    // Dune offers no way to look up rows, so readers must deduplicate by event ID.
     expect(stored.toSorted()).toEqual((type === 'dune' ? [...ids, ...ids] : ids).toSorted());
     expect(stage.vendors.callsTo(type).length - before).toBeLessThanOrEqual(5);
   });

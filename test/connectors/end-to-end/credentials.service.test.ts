@@ -59,7 +59,7 @@ describe('credentials that expire in the middle of a backlog', () => {
         .toEqual([]);
       expect(held.filter(({ attemptCount }) => attemptCount > 0)).toHaveLength(1);
 
-      // New deliveries are held too, and no calls are made.
+      // New deliveries are also held, and no calls are made.
       const calls = stage.vendors.callsTo(type).length;
       await stage.record(kind, { paymentId: `pay_${type}_12` });
       const waiting = await stage.deliveriesAre(connector.id, 'PENDING', 10);

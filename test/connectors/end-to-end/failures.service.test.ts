@@ -22,7 +22,7 @@ let days = 0;
 /** Returns a day without entries. */
 const newDay = () => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10);
 
-/** Creates a connector, sends it one event, and returns the connector, the delivery and the vendor's calls. */
+/** Creates a connector, sends it one event, and returns the connector, the delivery, and the vendor's calls. */
 async function deliver(
   type: ConnectorType,
   kind: EventKind,
@@ -66,7 +66,7 @@ const drip: Interference = (_call, response: ServerResponse) => {
 };
 
 describe('a vendor with a rate limit', () => {
-  test("isn't called again before the seconds in Retry-After have passed", async () => {
+  test("isn't called again until the seconds in Retry-After have passed", async () => {
     const busy = json(429, { message: 'slow down' }, { 'retry-after': '1' });
     const { delivery, times } = await deliver('segment', 'payment.settled', 'SUCCEEDED', busy);
     expect(statusesOf(delivery)).toEqual([429, 200]);
@@ -99,7 +99,7 @@ describe('a vendor in trouble', () => {
     expect(connector.failingSince).toBeNull();
   });
 
-  test('receives no more retries at the end of the schedule, and the last reason is kept', async () => {
+  test('receives no more retries after the end of the schedule, and the last reason is kept', async () => {
     const failures = Array.from({ length: 5 }, () => text(500, 'still broken'));
     const { delivery, connector } = await deliver('datadog', 'payment.settled', 'FAILED', ...failures);
     expect(statusesOf(delivery)).toEqual([500, 500, 500, 500, 500]);
@@ -119,7 +119,7 @@ describe('a vendor in trouble', () => {
   test('receives the event again after it resets the connection', async () => {
     const { delivery, calls } = await deliver('mixpanel', 'payment.settled', 'SUCCEEDED', reset, reset);
     expect(errorsOf(delivery)).toEqual(['connection_reset', 'connection_reset', null]);
-    // The same bytes, so the vendor can deduplicate.
+    // The bytes are the same, so the vendor can deduplicate.
     expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
   });
 

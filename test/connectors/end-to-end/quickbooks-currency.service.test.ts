@@ -23,7 +23,7 @@ afterAll(() => stage?.close());
 const receipts = () =>
   stage.vendors.callsTo('quickbooks').flatMap(({ method, body }) => (method === 'POST' ? [JSON.parse(body)] : []));
 
-test('a company with books in pounds gets no entries until it has an exchange rate, and then gets each one once', async () => {
+test('a company with books in pounds gets no entries until it has an exchange rate, and then gets each entry once', async () => {
   isMulticurrency = false;
   ratesByDay = {};
   const { id } = await stage.connect('quickbooks', { eventTypes: ['revenue.daily_summary'] });

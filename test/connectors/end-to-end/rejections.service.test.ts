@@ -59,7 +59,7 @@ const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
 
 describe('a connector whose vendor rejects every event', () => {
   test.each(CASES)(
-    'of type %s pauses after the same reason five times in a row and sends the held deliveries once it is resumed',
+    'of type %s pauses after five rejections in a row for the same reason, and sends held deliveries once resumed',
     async (type, kind, respond, reason) => {
       const connector = await stage.connect(type, { eventTypes: [kind] });
       stage.vendors.interfere(type, (call, _response, usual) => (call.method === 'GET' ? usual() : respond()));
@@ -77,7 +77,7 @@ describe('a connector whose vendor rejects every event', () => {
       const { pausedReason } = await stage.connector(connector.id);
       expect(pausedReason).toMatch(/^The last 5 deliveries were rejected for the same reason: /);
       expect(pausedReason).toMatch(reason);
-      // The delivery that paused the connector has its own reason too.
+      // The delivery that paused the connector also has its own reason.
       for (const { id } of failed) {
         const { reason: why, attempts } = await stage.delivery(id);
         expect(why).toMatch(reason);

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { sampleConfig } from '../support/configs.ts';
 import { type Connector, openStage, type Stage } from './stage.ts';
 
-/** Half of the rows are webhooks, half are connectors. */
+/** Half of the rows are webhooks, and half are connectors. */
 const ROWS = 10_000;
 /** A webhook has two secrets while its signing secret is being replaced. */
 const CELLS = ROWS * 1.5;
@@ -68,7 +68,7 @@ async function addRowsUnderOldKey(): Promise<void> {
 type Report = { rotated: number; remaining: number; unreadable: unknown[]; currentKey: string };
 type Progress = { msg: string; table: string; column: string; rotated: number; unreadable: number };
 
-/** Runs the command like an operator. `onProgress` can kill it. */
+/** Runs the command as an operator would. `onProgress` can kill it. */
 function runCommand(onProgress: (progress: Progress, kill: () => void) => void = () => {}) {
   const env = { PATH: process.env.PATH, DATABASE_URL: database.url, SECRET_KEYS: `${NEW},${OLD}` };
   const child = spawn(NODE, [SCRIPT], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -86,7 +86,7 @@ function runCommand(onProgress: (progress: Progress, kill: () => void) => void =
   return finished;
 }
 
-/** Creates and changes connectors and webhooks, rotates signing secrets and delivers events until `isDone`. */
+/** Creates and changes connectors and webhooks, rotates signing secrets, and delivers events until `isDone`. */
 async function keepBusy(isDone: () => boolean) {
   const { user, base, db } = stage;
   const oldConnectors = await db.prisma.connector.findMany({

@@ -95,7 +95,7 @@ export async function openStage(
       return user.rest('PATCH', `${base}/connectors/${id}`, changes);
     },
 
-    /** Records an event like the gateway, by default with the sample payload. Returns its id. */
+    /** Records an event as the gateway does, by default with the sample payload. Returns its ID. */
     async record<K extends EventKind>(
       type: K,
       data: Partial<EventPayload<K>> = {},

@@ -29,6 +29,6 @@ test('sends the same payment as Amplitude’s library', async () => {
   expect(theirs?.method).toBe(ours.method);
   expect(theirs?.path).toBe(new URL(ours.url).pathname);
   expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
-  // The library also adds its own name, counters and a random device.
+  // The library also adds its own name, counters, and a random device.
   expect(JSON.parse(String(theirs?.body))).toMatchObject(expected);
 });

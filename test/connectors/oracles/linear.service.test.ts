@@ -27,7 +27,7 @@ test.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] a
     expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
     const sent = JSON.parse(String(theirs?.body));
     expect(sent.variables).toEqual(variables);
-    // The library requests more fields. The mutation, its argument and its type are the same.
+    // The library requests more fields. The mutation, its argument, and its type are the same.
     expect(print(parse(sent.query))).toContain('issueCreate(input: $input)');
     expect(print(parse(sent.query))).toContain('$input: IssueCreateInput!');
     expect(print(parse(JSON.parse(ours.body ?? '').query))).toContain('($input: IssueCreateInput!)');

@@ -4,7 +4,7 @@ import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
-/** The part used here, because the package has no types. */
+/** The part of the package that is used here. The package itself has no types. */
 type OpsgenieSdk = {
   configure(options: { host: string; api_key: string }): void;
   alertV2: {

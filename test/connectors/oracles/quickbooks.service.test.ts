@@ -7,7 +7,7 @@ import { drive } from '../support/drive.ts';
 import { sampleEvent, vendorResponse } from '../support/samples.ts';
 
 type Done = (error: unknown) => void;
-/** The part used here, because the package has no types. */
+/** The part of the package that is used here. The package itself has no types. */
 type QuickBooksClient = {
   endpoint: string;
   createSalesReceipt(receipt: object, done: Done): void;

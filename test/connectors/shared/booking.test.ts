@@ -51,7 +51,7 @@ describe('an accounting entry', () => {
     expect(booking.number.startsWith(booking.dayNumber)).toBe(true);
   });
 
-  test('has the same number every time, and a different one for another project, day or payment', () => {
+  test('has the same number every time, and a different one for another project, day, or payment', () => {
     const number = (...args: Parameters<typeof sampleEvent>) => booked(sampleEvent(...args)).number;
     const numbers = [
       number('payment.settled'),

@@ -96,7 +96,7 @@ describe('Retry-After', () => {
 });
 
 describe("a vendor's message", () => {
-  test('is shortened, without control and direction characters', () => {
+  test('is shortened and stripped of control and direction characters', () => {
     expect(vendorText('a\r\n\u0000b\u202Ec')).toBe('a bc');
     expect(vendorText('x'.repeat(500), [], 10)).toBe(`${'x'.repeat(9)}…`);
     expect(vendorText(42)).toBe('42');

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { derivedId, derivedUuid } from '../../../src/connectors/shared/derived-id.ts';
 
-describe('the derived id', () => {
-  test('is the start of the SHA-256 of the event and connector ids', () => {
+describe('the derived ID', () => {
+  test('is the start of the SHA-256 hash of the event and connector IDs', () => {
     // printf 'evt_1:con_1' | sha256sum
     expect(derivedId('evt_1', 'con_1')).toBe('724444119747a19251b72f32ec2cf3b6');
   });

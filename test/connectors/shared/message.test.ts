@@ -101,7 +101,7 @@ describe('the limits of a message', () => {
     expect(facts.length).toBeLessThanOrEqual(8);
   });
 
-  test.each(EVENT_KINDS)('keep untrusted text in %s on one line, short and well formed', (kind) => {
+  test.each(EVENT_KINDS)('keep untrusted text in %s short, on one line, and well formed', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const message = describeEvent(hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(message.title.length).toBeLessThanOrEqual(150);

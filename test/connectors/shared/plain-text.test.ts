@@ -9,7 +9,7 @@ describe('oneLine', () => {
     expect(oneLine(' a\r\nb\u2028c\u0000\u001b[31md ')).toBe('a b c [31md');
   });
 
-  test('removes direction overrides, invisible characters and lone surrogates', () => {
+  test('removes direction overrides, invisible characters, and lone surrogates', () => {
     expect(oneLine('\u202Etxt.exe\u202C \u200Bx\uFEFF \ud83d')).toBe('txt.exe x');
   });
 
@@ -28,7 +28,7 @@ describe('oneLine', () => {
 });
 
 describe('shorten', () => {
-  test('never exceeds the length and never halves a character', () => {
+  test('never exceeds the length and never splits a character', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 50 }), (text, maxLength) => {
         fc.pre(text.isWellFormed());

@@ -13,7 +13,7 @@ import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 export const EVENT_TIME = '2026-01-02T03:04:05.678Z';
 export const CONNECTOR_ID = 'con_01jc9x2v5qe3w8k4m6n7p9r0st';
 
-/** Creates an event with the documented sample payload. `data` replaces single fields. */
+/** Creates an event with the documented sample payload. `data` replaces individual fields. */
 export function sampleEvent<K extends EventKind>(
   type: K,
   data: Partial<EventPayload<K>> = {},

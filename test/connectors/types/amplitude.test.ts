@@ -75,7 +75,7 @@ describe('Amplitude requests', () => {
     expect(builtJson(amplitude, config, other).events[0].user_id).not.toBe(first.user_id);
   });
 
-  test('leaves the device id to Amplitude, which derives it from the user', () => {
+  test('leaves the device ID to Amplitude, which derives it from the user', () => {
     expect(builtJson(amplitude, config, sampleEvent('payment.settled')).events[0]).not.toHaveProperty('device_id');
   });
 
@@ -130,7 +130,7 @@ describe('Amplitude responses', () => {
       'drop',
     ],
     ['a body that is not JSON', vendorResponse(400, 'Bad Request'), 'drop'],
-    ['the firewall, which says nothing about the key', vendorResponse(403, { code: 403, error: 'Forbidden' }), 'drop'],
+    ['a firewall error, which is unrelated to the key', vendorResponse(403, { code: 403, error: 'Forbidden' }), 'drop'],
     ['413', vendorResponse(413, { code: 413, error: 'Payload too large' }), 'drop'],
     ['429', vendorResponse(429, { code: 429, eps_threshold: 30 }), 'retry'],
     ['500', vendorResponse(500), 'retry'],

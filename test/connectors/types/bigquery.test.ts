@@ -21,7 +21,7 @@ const googleError = (code: number, reason: string, message = 'Some message') =>
   vendorResponse(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
 
 describe('BigQuery requests', () => {
-  test('inserts one row under the event id', () => {
+  test('inserts one row under the event ID', () => {
     const request = requestOf(bigquery.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',

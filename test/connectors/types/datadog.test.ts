@@ -57,14 +57,14 @@ describe('Datadog requests', () => {
     'endpoint.pricing_changed': ['Price changed: /weather from 0.01 USD to 0.02 USD', 'warning', [endpointTag]],
     'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info', []],
   };
-  test.each(EVENT_KINDS)('sends %s with its title, tone and tags', (kind) => {
+  test.each(EVENT_KINDS)('sends %s with its title, tone, and tags', (kind) => {
     const [title, alertType, tags] = expected[kind];
     const body = builtJson(datadog, config, sampleEvent(kind));
     expect(body).toMatchObject({ title, alert_type: alertType, tags: [`event:${kind}`, projectTag, ...tags] });
     expect(body.aggregation_key.length).toBeLessThanOrEqual(100);
   });
 
-  test('never tags by wallet, because there are too many', () => {
+  test('never tags by wallet, because there are too many wallets', () => {
     for (const kind of EVENT_KINDS) {
       expect(JSON.stringify(builtJson(datadog, config, sampleEvent(kind)).tags)).not.toMatch(/0x[0-9a-f]{8}/i);
     }

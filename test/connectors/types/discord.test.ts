@@ -79,7 +79,7 @@ describe('Discord requests', () => {
     expect(body.embeds[0].fields[0]?.name).toBe('Test');
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without mentions, links or formatting', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without mentions, links, or formatting', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const body: Body = builtJson(discord, config, hostileEvent(kind, text), context);

@@ -137,7 +137,7 @@ describe('the first delivery to Dune', () => {
     });
   });
 
-  test('never makes the table public on its own if the plan has no private tables', () => {
+  test('never makes the table public on its own, even if the plan has no private tables', () => {
     const { outcome } = drive(dune, config, [settled], () =>
       vendorResponse(403, { error: 'Private tables require a plan' }),
     );

@@ -123,7 +123,7 @@ describe('GA4 requests', () => {
     expect(builtAfter(72.1)).toEqual({ skip: expect.stringContaining('72 hours') });
   });
 
-  test('marks a test event, without revenue', () => {
+  test('marks a test event and omits its revenue', () => {
     const [event] = builtJson(ga4, config, testEvent()).events;
     expect(event).toMatchObject({ name: 'connector_test', params: { test: true, debug_mode: 1 } });
     for (const name of ['value', 'currency', 'items', 'transaction_id']) expect(event.params).not.toHaveProperty(name);

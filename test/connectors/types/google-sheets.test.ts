@@ -28,7 +28,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, step = 'append') 
   googleSheets.classify(response, classifyContext(config, first, { step }));
 
 describe('Google Sheets requests', () => {
-  test('appends one row of fixed columns, as raw values', () => {
+  test('appends one row of raw values in fixed columns', () => {
     const request = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect({ ...request, url: decodeURIComponent(request.url) }).toMatchObject({
       method: 'POST',
@@ -108,7 +108,7 @@ describe('a retry to Google Sheets', () => {
   const ids = (...values: string[]) =>
     vendorResponse(200, `{"majorDimension":"COLUMNS","values":[${JSON.stringify(values)}]}`);
 
-  test('first reads the ids near the last known row, and appends only missing rows', () => {
+  test('first reads the IDs near the last known row, and appends only missing rows', () => {
     const memory = { [`lastRow:${config.spreadsheetId}:Sheet1`]: '4321' };
     const { outcome, requests } = steps((_request, index) => (index === 0 ? ids('evt_1') : appended(1)), {
       memory,
@@ -145,7 +145,7 @@ describe('a retry to Google Sheets', () => {
     expect(taken).toEqual(['read-back', 'grid', 'read-back', 'append-missing']);
   });
 
-  test('finds an id in a list that was cut off', () => {
+  test('finds an ID in a list that was cut off', () => {
     const { outcome } = steps((_request, index) =>
       index === 0 ? grid : vendorResponse(200, '{"values":[["evt_1","evt_2","ev'),
     );

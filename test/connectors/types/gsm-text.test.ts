@@ -11,7 +11,7 @@ describe('SMS text', () => {
     expect(toGsmText(text)).toBe(sms);
   });
 
-  test('only contains characters of the 7-bit alphabet', () => {
+  test('contains only characters of the 7-bit alphabet', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => /^[\x20-\x5f\x61-\x7e\n]*$/.test(toGsmText(text))));
   });
 

@@ -191,7 +191,7 @@ describe('the HubSpot probe', () => {
     });
   });
 
-  test('accepts a token if the property is missing, but not on a 401', () => {
+  test('accepts a token if the property is missing, but not after a 401', () => {
     expect(probe(vendorResponse(200, { name: 'x402_wallet' }))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(404, { message: 'Property does not exist' }))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(401, { message: 'expired' }))).toMatchObject({ ok: false });

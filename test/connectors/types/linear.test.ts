@@ -61,7 +61,7 @@ describe('Linear requests', () => {
       '- **Time:** `2026-01-02 03:04:05 UTC`',
       '- **Event:** `evt_01jc9x2v5qe3w8k4m6n7p9r0st`',
       '',
-      "This is today's first failure for this reason at this endpoint. Later ones won't open another issue today.",
+      "This is the day's first failure for this reason at this endpoint. Later ones on the same UTC day won't open another issue.",
       '',
       '[Open the event](<https://console.example/e/1>)',
     ]);
@@ -208,7 +208,7 @@ describe('the Linear probe', () => {
     });
   });
 
-  test('recognizes valid keys, invalid keys and missing teams', () => {
+  test('recognizes valid keys, invalid keys, and missing teams', () => {
     const found = vendorResponse(200, {
       data: { viewer: { id: 'u' }, team: { id: config.teamId, key: 'ENG', name: 'Eng\nine' } },
     });

@@ -91,7 +91,7 @@ describe('Make responses', () => {
     });
   });
 
-  test('gives up after the scenario failed three times, but not during an outage', () => {
+  test('gives up after the scenario has failed three times, but not during an outage', () => {
     expect(make.classify(vendorResponse(500, 'Scenario failed to complete.'), tried).kind).toBe('drop');
     expect(make.classify(vendorResponse(503), tried).kind).toBe('retry');
   });

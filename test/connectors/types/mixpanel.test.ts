@@ -85,13 +85,13 @@ describe('Mixpanel requests', () => {
     expect(new URL(request.url).host).toBe(host);
   });
 
-  test('sends the same time and id on a retry, so Mixpanel can deduplicate', () => {
+  test('sends the same time and ID on a retry, so Mixpanel can deduplicate', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 3, now: new Date('2026-01-04') });
     expect(mixpanel.build([event], config, later)).toEqual(mixpanel.build([event], config, sampleContext()));
   });
 
-  test('marks a test event, without a user or an amount', () => {
+  test('marks a test event and omits its user and amount', () => {
     const [record] = builtJson(mixpanel, config, testEvent());
     expect(record).toMatchObject({ event: 'Connector Test', properties: { test: true, distinct_id: '' } });
     expect(record.properties).not.toHaveProperty('amount');

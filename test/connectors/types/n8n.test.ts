@@ -108,13 +108,13 @@ describe('n8n responses', () => {
     });
   });
 
-  test('gives up after the workflow failed three times, but not during an outage', () => {
+  test('gives up after the workflow has failed three times, but not during an outage', () => {
     const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
     expect(n8n.classify(vendorResponse(500), tried).kind).toBe('drop');
     expect(n8n.classify(vendorResponse(502), tried).kind).toBe('retry');
   });
 
-  test('never reveals the path, the header or the signing secret', () => {
+  test('never reveals the path, the header, or the signing secret', () => {
     const settings = { ...config, authHeaderValue: 'header-canary', signingSecret: 'signing-canary' };
     const message = `${notRegistered.message} header-canary signing-canary ${config.webhookUrl}`;
     for (const statusCode of [400, 401, 404, 500]) {

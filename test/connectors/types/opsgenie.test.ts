@@ -65,7 +65,7 @@ describe('Opsgenie requests', () => {
     expect(skipped || 'opens an alert').toContain(expected);
   });
 
-  test('counts upstream failures within a few minutes that came after the last alert was closed', () => {
+  test('counts upstream failures that happen within a few minutes and after the last alert was closed', () => {
     const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
     const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
     const opens = (seconds: number[], memory = {}, settings = {}) => {
@@ -92,7 +92,7 @@ describe('Opsgenie requests', () => {
     });
   });
 
-  test("doesn't close alerts it didn't open, or for failures after the payment", () => {
+  test("doesn't close alerts that it didn't open, or alerts for failures after the payment", () => {
     const built = (memory: Record<string, string>) =>
       opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory }));
     expect(built({})).toEqual({ skip: 'No alert is open for this endpoint.' });

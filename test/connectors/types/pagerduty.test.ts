@@ -68,7 +68,7 @@ describe('PagerDuty requests', () => {
     expect(skipped || 'opens an alert').toContain(expected);
   });
 
-  test('counts upstream failures within a few minutes that came after the last alert was closed', () => {
+  test('counts upstream failures that happen within a few minutes and after the last alert was closed', () => {
     const event = sampleEvent('payment.failed', { stage: 'upstream', reason: 'upstream_timeout' });
     const at = (seconds: number) => new Date(Date.parse(EVENT_TIME) + seconds * 1000).toISOString();
     const opens = (seconds: number[], memory = {}, settings = {}) => {
@@ -95,7 +95,7 @@ describe('PagerDuty requests', () => {
     });
   });
 
-  test("doesn't resolve alerts it didn't open, or for failures after the payment", () => {
+  test("doesn't resolve alerts that it didn't open, or alerts for failures after the payment", () => {
     const settled = sampleEvent('payment.settled');
     const built = (memory: Record<string, string>) => pagerduty.build([settled], config, sampleContext({ memory }));
     expect(built({})).toEqual({ skip: 'No alert is open for this endpoint.' });
@@ -127,7 +127,7 @@ describe('PagerDuty requests', () => {
     expect(built).toEqual({ skip: expect.stringContaining("don't accept change events") });
   });
 
-  test('sends only failures, settlements and changes', () => {
+  test('sends only failures, settlements, and changes', () => {
     const carried = EVENT_KINDS.filter((kind) => pagerduty.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['payment.settled', 'payment.failed', 'endpoint.created', 'endpoint.pricing_changed']);
   });

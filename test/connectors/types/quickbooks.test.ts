@@ -42,7 +42,7 @@ const rate = (target: string, Rate: unknown) =>
     time: '2026-01-03T00:00:10Z',
   });
 
-/** A correctly configured company. `answers` replaces single responses. */
+/** A correctly configured company. `answers` replaces individual responses. */
 function company(answers: Record<string, ConnectorResponse> = {}) {
   const all: Record<string, ConnectorResponse> = {
     check: nothing,
@@ -149,7 +149,7 @@ describe('QuickBooks duplicates', () => {
     expect(outcome).toEqual({ kind: 'delivered', note: `${numberOf(day)} is already booked.` });
   });
 
-  test('are prevented if another document has the number, which stays unchanged', () => {
+  test('are prevented if another document has the number, and that document stays unchanged', () => {
     const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'manually' }) });
     expect(outcome.kind).toBe('drop');
   });
@@ -174,7 +174,7 @@ describe('QuickBooks duplicates', () => {
     expect(third.outcome.kind).toBe('drop');
   });
 
-  test('are prevented by one request id for each connector, event and item', () => {
+  test('are prevented by one request ID for each connector, event, and item', () => {
     const requestId = (overrides: object) => {
       const { requests } = drive(quickbooks, config, [day], company(), { memory, ...overrides });
       return new URL(requests.at(-1)?.url ?? '').searchParams.get('requestid');
@@ -246,7 +246,7 @@ describe('the QuickBooks company', () => {
     ['names no currency', vendorResponse(200, { Preferences: { CurrencyPrefs: {} } }), 'pause'],
     ['names an invalid currency', preferences('pounds', true), 'pause'],
     ['has no readable preferences', vendorResponse(404), 'pause'],
-    ['returns something else', vendorResponse(200, {}), 'retry'],
+    ['returns an unrelated response', vendorResponse(200, {}), 'retry'],
   ])("isn't assumed to have books in dollars if it %s", (_case, response, kind) => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: response }));
     expect(steps).toEqual(['check', 'preferences']);
@@ -312,7 +312,7 @@ describe('QuickBooks responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('classifies the lookups that precede an entry in the same way', () => {
+  test('classifies the lookups that precede an entry like the entry itself', () => {
     for (const step of ['check', 'preferences', 'item', 'rate:GBP']) {
       expect(classify(vendorResponse(401), step).kind).toBe('pause');
       expect(classify(vendorResponse(503), step).kind).toBe('retry');

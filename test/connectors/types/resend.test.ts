@@ -100,7 +100,7 @@ describe('Resend responses', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  test('waits briefly for the rate limit and hours for a quota', () => {
+  test('waits a second for the rate limit and several hours for a quota', () => {
     const headers = { 'retry-after': '1' };
     expect(outcomeOf(429, error(429, 'rate_limit_exceeded'), headers)).toMatchObject({ afterSeconds: 1 });
     expect(outcomeOf(429, error(429, 'daily_quota_exceeded'), headers)).toMatchObject({ afterSeconds: 14_400 });

@@ -21,7 +21,7 @@ const errors = (statusCode: number, errorCode: string, message = 'Some message')
   vendorResponse(statusCode, [{ errorCode, message, fields: [] }]);
 
 describe('Salesforce requests', () => {
-  test('upserts one record by the event id', () => {
+  test('upserts one record by the event ID', () => {
     const request = requestOf(salesforce.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'PATCH',
@@ -52,7 +52,7 @@ describe('Salesforce requests', () => {
     });
   });
 
-  test.each(HOSTILE_TEXTS)('fits hostile text into the long text field, as JSON: %j', (text) => {
+  test.each(HOSTILE_TEXTS)('fits hostile text into the long text field as JSON: %j', (text) => {
     const topEndpoints = Array.from({ length: 10 }, () => ({
       endpointId: 'ep',
       path: text,
@@ -149,7 +149,7 @@ describe('the Salesforce probe', () => {
     });
   });
 
-  test('reports which field is missing, read-only or not unique', () => {
+  test('reports which field is missing, read-only, or not unique', () => {
     expect(probe(vendorResponse(200, { fields: [...fields, idField] }))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(200, { fields }))).toMatchObject({
       ok: false,

@@ -121,7 +121,7 @@ describe('Segment requests', () => {
     expect(request.url).toBe('https://events.eu1.segmentapis.com/v1/track');
   });
 
-  test('sends the same bytes on a retry, but another id for another connector', () => {
+  test('sends the same bytes on a retry, but another ID for another connector', () => {
     const event = sampleEvent('payment.settled');
     const first = segment.build([event], config, sampleContext());
     const later = sampleContext({ attemptNumber: 5, previousAttemptAmbiguous: true, now: new Date('2026-01-05') });
@@ -130,12 +130,12 @@ describe('Segment requests', () => {
     expect(other.messageId).not.toBe(JSON.parse(requestOf(first).body ?? '').messageId);
   });
 
-  test("uses the payment id as the user id of an unknown payer, so strangers aren't merged", () => {
+  test("uses the payment ID as the user ID of an unknown payer, so strangers aren't merged", () => {
     const event = sampleEvent('payment.verified', { payer: null, customerId: null });
     expect(builtJson(segment, config, event).userId).toBe(payment.payment_id);
   });
 
-  test('marks a test event, without revenue', () => {
+  test('marks a test event and omits its revenue', () => {
     const { event, userId, properties } = builtJson(segment, config, testEvent('payment.settled'));
     expect({ event, userId }).toEqual({ event: 'Connector Test', userId: common.project_id });
     expect(properties.test).toBe(true);
@@ -158,7 +158,7 @@ describe('Segment responses', () => {
   test.each([
     ['a confirmed event', vendorResponse(200, { success: true }), 'delivered'],
     ['200 without confirmation', vendorResponse(200, { success: false }), 'retry'],
-    ['200 from something else', vendorResponse(200, '<html>'), 'retry'],
+    ['200 from an intermediary', vendorResponse(200, '<html>'), 'retry'],
     ['another 2xx', vendorResponse(204), 'drop'],
     ["a redirect, which Segment's library treats as success", vendorResponse(302), 'drop'],
     ['a body that is malformed or too large', vendorResponse(400, { message: 'malformed JSON' }), 'drop'],

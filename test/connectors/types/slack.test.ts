@@ -80,7 +80,7 @@ describe('Slack requests', () => {
     expect(slack.build([settled], config, again)).toEqual(slack.build([settled], config, sampleContext()));
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without mentions, links or formatting', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without mentions, links, or formatting', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
       const body: Body = builtJson(slack, config, hostileEvent(kind, text), context);

@@ -172,7 +172,7 @@ describe('the Supabase probe', () => {
     });
   });
 
-  test('recognizes valid keys, invalid keys and missing tables', () => {
+  test('recognizes valid keys, invalid keys, and missing tables', () => {
     expect(probe(vendorResponse(200, []))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
     expect(probe(refusal(404, 'PGRST205'))).toEqual({

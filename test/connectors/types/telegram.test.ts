@@ -65,7 +65,7 @@ describe('Telegram requests', () => {
     expect(builtJson(telegram, config, testEvent()).text).toMatch(/^<b>\[Test\] Payment settled<\/b>/);
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without mentions, links or markup', (kind) => {
+  test.each(EVENT_KINDS)('shows any text in %s without mentions, links, or markup', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const body = builtJson(telegram, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(body.text.length).toBeLessThanOrEqual(4096);
@@ -116,7 +116,7 @@ describe('Telegram responses', () => {
 });
 
 describe('a Telegram group that became a supergroup', () => {
-  test('receives the same message immediately under its new id, which is remembered', () => {
+  test('receives the same message immediately under its new ID, which is remembered', () => {
     const outcome = telegram.classify(migration, context);
     const first = requestOf(telegram.build([settled], config, context));
     if (outcome.kind !== 'next') throw new Error(`It was ${outcome.kind}`);

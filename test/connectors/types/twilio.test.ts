@@ -24,7 +24,7 @@ const formOf = (event = settled, settings = config, context = sampleContext()) =
   Object.fromEntries(new URLSearchParams(requestOf(twilio.build([event], settings, context)).body));
 
 describe('Twilio requests', () => {
-  test('sends one short SMS with the amount and the event id', () => {
+  test('sends one short SMS with the amount and the event ID', () => {
     const request = requestOf(twilio.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -56,7 +56,7 @@ describe('Twilio requests', () => {
     expect(formOf(sampleEvent('payment.failed')).Body).toMatch(/^Payment failed: insufficient funds, 0\.01 USDC\n/);
   });
 
-  test("adds the link if it fits, and the event id if the link doesn't contain it", () => {
+  test("adds the link if it fits, and the event ID if the link doesn't contain it", () => {
     const linkTo = (consoleUrl: string) => formOf(settled, config, sampleContext({ consoleUrl })).Body;
     expect(linkTo(`https://c.example/events/${settled.id}`)).toBe(
       `Payment settled: 0.01 USDC\nhttps://c.example/events/${settled.id}`,

@@ -16,15 +16,15 @@ export type DataDirectory = {
   path: string;
   /** Starts or shares the server in this process. */
   start(options?: { settings?: Record<string, string>; log?: pino.Logger }): Promise<EmbeddedPostgres>;
-  /** Does the same in a separate process. */
+  /** Starts or shares the server in a separate process. */
   startUser(options?: Parameters<typeof startNode>[2]): NodeProcess;
   /** The process ID of the running server, or NaN. */
   serverPid(): Promise<number>;
-  /** Registers a cleanup to run after the test; last in, first out. */
+  /** Registers a cleanup to run after the test. Cleanups run in reverse order. */
   cleanUp(action: () => unknown): void;
 };
 
-/** Gives each test a data directory, and removes it afterward, once nothing runs in it. */
+/** Gives each test a data directory, and removes it after the test, once no server runs in it. */
 export function useDataDirectory(): DataDirectory {
   const cleanUps: (() => unknown)[] = [];
   const directory: DataDirectory = {

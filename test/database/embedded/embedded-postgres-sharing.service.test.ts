@@ -10,7 +10,7 @@ import { clusterOf, query, type Ready, useDataDirectory } from './data-directory
 const data = useDataDirectory();
 
 describe('processes that share a data directory', () => {
-  test('use one server, which the last one stops', async () => {
+  test('use one server, which the last of them stops', async () => {
     const [first, second] = [data.startUser(), data.startUser()];
     const [{ url }, other] = await Promise.all([first.nextMessage<Ready>(), second.nextMessage<Ready>()]);
     expect(other.url).toBe(url);
@@ -31,7 +31,7 @@ describe('processes that share a data directory', () => {
     expect(second.url).toBe(url);
   });
 
-  test('all get a server while another process shuts it down', async () => {
+  test('all get a server, even while another process shuts one down', async () => {
     for (let round = 0; round < 15; round++) {
       const leaving = await data.start();
       const [, ...servers] = await Promise.all([leaving.stop(), data.start(), data.start(), data.start()]);
@@ -50,7 +50,7 @@ describe('processes that share a data directory', () => {
 });
 
 describe('after a crash', () => {
-  test('of its only user, the server stops by itself, and the next start finds the committed data', async () => {
+  test("of the server's only user, the server stops by itself, and the next start finds the committed data", async () => {
     const user = data.startUser();
     const { url, dataDir: home } = await user.nextMessage<Ready>();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
@@ -63,7 +63,7 @@ describe('after a crash', () => {
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('of its only user, the next start succeeds immediately', async () => {
+  test("of the server's only user, the next start succeeds immediately", async () => {
     const user = data.startUser();
     const { url } = await user.nextMessage<Ready>();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
@@ -72,7 +72,7 @@ describe('after a crash', () => {
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('of the server, it restarts on the same port while it has users', async () => {
+  test('of the server, the server restarts on the same port while it has users', async () => {
     const { url } = await data.start();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
     const pid = await data.serverPid();
@@ -98,7 +98,7 @@ describe('after a crash', () => {
       expect(await query(url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
 
       const next = await data.start();
-      // Empty for a process that has ended, even if nobody has reaped it yet.
+      // The file is empty for a process that has ended, even if nobody has reaped it yet.
       expect(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).toBe('');
       expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
     },

@@ -13,7 +13,7 @@ const REPOSITORY = resolve(import.meta.dirname, '../../..');
 const data = useDataDirectory();
 
 describe('a server', () => {
-  test('keeps its data, port and password across a clean stop, and leaves nothing running', async () => {
+  test('keeps its data, port, and password across a clean stop, and leaves nothing running', async () => {
     const first = await data.start();
     await query(first.url, 'CREATE TABLE note AS SELECT 7 AS number');
     const pid = await data.serverPid();
@@ -27,7 +27,7 @@ describe('a server', () => {
     expect(await query(second.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('is durable, checks its pages, uses UTF-8 and listens on the loopback interface only', async () => {
+  test('is durable, checks its pages, uses UTF-8, and listens only on the loopback interface', async () => {
     const { url, dataDir: home } = await data.start();
     const [settings] = await query(
       url,
@@ -88,7 +88,7 @@ describe('a server', () => {
 
 describe('accounts and directories', () => {
   test.runIf(isRoot())(
-    'if others cannot enter the data directory, the database is stored elsewhere and linked',
+    'if other accounts cannot enter the data directory, the database is stored elsewhere and linked',
     async () => {
       await chmod(data.path, 0o700);
       const info = vi.fn();

@@ -33,7 +33,7 @@ const start: Stage['startWorker'] = (...options) => {
 const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0 };
 
 describe('a destination that never responds', () => {
-  test('only uses its share of slots while everything for others is delivered', async () => {
+  test('uses only its share of the slots, while everything for other destinations is delivered', async () => {
     const blackHole = await receive(() => undefined);
     const receiver = await receive();
     const dead = await stage.addWebhook(blackHole.url);
@@ -46,7 +46,7 @@ describe('a destination that never responds', () => {
     stage.bus.publish(topics.deliveriesDue);
     await until(async () => (await stage.countBy('SUCCEEDED')) === 200);
     expect(blackHole.requests).toHaveLength(12);
-    // Six more are claimed and wait for these twelve.
+    // Twelve are in flight, and six more are claimed and wait for them.
     expect(await stage.countBy('RUNNING')).toBe(18);
   });
 });
@@ -80,12 +80,12 @@ describe('maxPerSecond', () => {
     const gaps = first.delays.slice(1).map((delay, index) => delay - first.delays[index]!);
     for (const gap of gaps) expect(gap).toBeCloseTo(0.01);
     expect(first.delays[0]).toBeCloseTo(0);
-    // The second starts where the first ends, minus the time in between.
+    // The second reservation starts where the first ends, minus the time between the two calls.
     expect(second.delays[0]).toBeGreaterThan(0);
     expect(second.delays[0]).toBeLessThanOrEqual(0.1 + 0.001);
   });
 
-  test('grants slots only shortly ahead, and reports when more are available', async () => {
+  test('grants slots only a short time ahead, and reports when more are available', async () => {
     const pacing = createPacing({ db: stage.pool, log: stage.log });
     const first = await pacing.reserve('wh_1', 4, 3);
     expect(first.granted).toBe(1);
@@ -130,7 +130,7 @@ describe('maxPerSecond', () => {
     await stage.addDeliveries(free.id, 30);
     start();
     await receiver.waitFor(() => receiver.requests.filter(({ path }) => path === '/free').length === 30);
-    // At most a few found a slot. The others wait in the queue with a reason.
+    // At most a few deliveries got a slot. The others wait in the queue with a reason.
     await until(async () => (await stage.countBy('RUNNING')) === 0);
     const { rows } = await stage.pool.query(
       `SELECT DISTINCT "status", "attemptCount", "reason" FROM "Delivery" WHERE "webhookId" = $1 AND "status" <> 'SUCCEEDED'`,

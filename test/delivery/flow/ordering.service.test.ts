@@ -43,7 +43,7 @@ const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => ev
 const claim = () =>
   claimDue(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
 
-/** Holds all responses until the returned function is called with one for all of them. */
+/** Holds all requests until the returned function is called with the response to all of them. */
 function holdAnswers() {
   const { promise, resolve } = Promise.withResolvers<{ statusCode?: number }>();
   receiver.handle(() => promise);
@@ -69,7 +69,7 @@ describe('a claim', () => {
     },
   );
 
-  test('reports more deliveries when the ones it set aside took slots from others', async () => {
+  test('reports more deliveries when those that it set aside took slots from others', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     const [other] = await addKey(webhookId, 'pay_2', 1);
@@ -119,7 +119,7 @@ describe('deliveries with the same ordering key', () => {
     expect(receivedIds()).toEqual(eventIds(added));
   });
 
-  test('wait while the first one is retried, and follow right after it succeeds', async () => {
+  test('wait while the first one is retried, and follow as soon as it succeeds', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 3);
     receiver.answerNext({ statusCode: 500 }, { statusCode: 500 });
@@ -163,7 +163,7 @@ describe('deliveries with the same ordering key', () => {
     expect(receivedIds().filter((id) => id === stuck!.eventId)).toHaveLength(1);
   });
 
-  test('that are old and resent go first, but only delay others until the skip limit', async () => {
+  test('that are old and resent go first, but delay later ones only until the skip limit', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
     const [old, later] = await addKey(webhookId, 'pay_1', 2);
     await stage.pool.query(`UPDATE "Delivery" SET "status" = 'FAILED', "attemptCount" = 1 WHERE "id" = $1`, [old!.id]);
@@ -239,7 +239,7 @@ describe('deliveries with the same ordering key', () => {
   });
 });
 
-test('the order of every key is kept by four workers that keep getting killed and a server that often fails', async () => {
+test('the order of every key is kept even if four workers keep getting killed and the server often fails', async () => {
   const KEYS = 40;
   const EACH = 6;
   const keyring = `k1:${randomBytes(32).toString('base64')}`;

@@ -36,7 +36,7 @@ async function receiveAndHold() {
   });
   return {
     ...receiver,
-    /** Responds to the first `count` requests, or without `count` to all from now on. */
+    /** Responds to the first `count` requests, or, without `count`, to all requests from now on. */
     release(count?: number): void {
       isOpen = count === undefined;
       for (const answer of held.splice(0, count ?? held.length)) answer();
@@ -70,7 +70,7 @@ const succeeded = (count: number) =>
 const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, pollMilliseconds: 100 };
 
 describe("an account's share", () => {
-  test('is three quarters of the slots while it is alone, and the rest is left for other accounts', async () => {
+  test('is three quarters of the slots while the account is alone, and the rest is left for other accounts', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     await addAccount(slow.url, 30, 10);
@@ -84,7 +84,7 @@ describe("an account's share", () => {
     expect(slow.mostAtOnce()).toBe(48);
   });
 
-  test('leaves room for the next account, no matter how many others hang', async () => {
+  test('leaves room for the next account, no matter how many other accounts hang', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });

@@ -1,4 +1,4 @@
-/** A process with nothing but a delivery worker, to be killed. Prints `{"ready":true}` once it works. */
+/** A process that only runs a delivery worker, for tests that kill it. Prints `{"ready":true}` once it is ready. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { openBus } from '../../../src/bus/bus.ts';

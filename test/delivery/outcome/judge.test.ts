@@ -29,11 +29,11 @@ describe('a 429', () => {
     });
   });
 
-  test('without Retry-After delays it by half a minute', () => {
+  test('without Retry-After delays the delivery by half a minute', () => {
     expect(judged(429)).toMatchObject({ retryStep: 2, dueInSeconds: 33 });
   });
 
-  test('delays it longer each time, whatever it asks for, but not the destination', () => {
+  test('delays the delivery, but not the destination, longer each time, no matter what it asks for', () => {
     const delays = [0, 1, 4, 20].map((attemptCount) => judged(429, 0, { attemptCount }).dueInSeconds);
     expect(delays).toEqual([1.1, 2.2, 17.6, 330]);
     expect(judged(429, 0, { attemptCount: 20 }).health).toEqual({ kind: 'limited', afterSeconds: 1.1 });
@@ -52,6 +52,6 @@ describe('a 429', () => {
   });
 });
 
-test('a 503 with Retry-After uses up a retry, and counts as a failure', () => {
+test('a 503 with Retry-After uses up a retry and counts as a failure', () => {
   expect(judged(503, 10)).toMatchObject({ status: 'PENDING', retryStep: 3, health: { kind: 'failing' } });
 });

@@ -36,7 +36,7 @@ async function addNeighbour() {
   return { projectId, id };
 }
 
-test('while a project is being deleted, results of other projects are written, and its own afterward', async () => {
+test('while a project is being deleted, results of other projects are still written, and its own are written afterward', async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
   const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();

@@ -137,12 +137,12 @@ describe('a connector whose deliveries are rejected', () => {
 });
 
 describe('the reason for a rejection', () => {
-  test('ignores the ids, amounts and times that the vendor quotes', () => {
+  test('ignores the IDs, amounts, and times that the vendor quotes', () => {
     const of = (id: string, amount: string) => rejectionKey(400, `Row ${id} of ${amount} USD has no "tenant".`);
     expect(of('evt_01jc9x2v5q', '12.50')).toBe(of('0xd8dA6BF26964', '0.01'));
   });
 
-  test('differs when the status, a code or the wording differs', () => {
+  test('differs when the status, a code, or the wording differs', () => {
     const keys = [
       rejectionKey(400, 'No (HTTP 400): code 6000'),
       rejectionKey(400, 'No (HTTP 400): code 6240'),

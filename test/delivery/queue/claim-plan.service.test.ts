@@ -18,7 +18,7 @@ beforeAll(async () => {
     Array.from({ length: 100 }, async (_, index) => (await stage.addWebhook(`http://127.0.0.1:9/${index}`)).id),
   );
   [blackHole, ...others] = ids as [string, ...string[]];
-  // The worker's statements are planned while nothing is due, which says nothing about the backlog to come.
+  // Like a worker, prepares the statements while nothing is due, so their plans can't know of the backlog to come.
   await load('old', ids, 30, `'SUCCEEDED', NULL, 1`);
   await stage.pool.query('ANALYZE');
   clients.push(await prepare());
@@ -113,14 +113,14 @@ describe.each([
   });
 });
 
-describe('when all of those are parked', () => {
+describe('when all deliveries of a long backlog are parked', () => {
   let client: pg.PoolClient;
   beforeAll(async () => {
     client = await prepare();
     await stage.pool.query(`UPDATE "Delivery" SET "isParked" = true WHERE "webhookId" = $1 AND "outcome" IS NULL`, [
       blackHole,
     ]);
-    // Destinations that have nothing due before tomorrow.
+    // Adds destinations that have nothing due before tomorrow.
     const sleeping = await Promise.all(
       Array.from({ length: 500 }, async (_, number) => (await stage.addWebhook(`http://127.0.0.1:9/s${number}`)).id),
     );
@@ -128,7 +128,7 @@ describe('when all of those are parked', () => {
   });
   afterAll(() => client.release());
 
-  test('a claim from the queue reads only what the others have due', async () => {
+  test('a claim from the queue reads only what other destinations have due', async () => {
     const { read, taken } = await claim(client, EXECUTE.due(0));
     for (const other of others) expect(taken.get(other)).toBe(2);
     expect(taken.get(blackHole)).toBeUndefined();

@@ -5,7 +5,7 @@ import { createLowWaterMark } from '../../../src/delivery/queue/low-water-mark.t
 const NOW = 1_000_000;
 const LIMITS = [10, 10];
 
-/** A mark, and how its claims started. Each claim finds what `finds` says and takes `milliseconds`. */
+/** A mark, and where its claims started. Each claim finds `lowestDue` and takes `milliseconds`. */
 function start(milliseconds = 1) {
   let time = 10_000;
   const mark = createLowWaterMark(() => time);
@@ -36,7 +36,7 @@ test('claims start at the beginning once, then at the earliest due time of each 
   expect(starts).toEqual([FROM_THE_BEGINNING, [900_000, NOW - 500], [NOW - 500, NOW - 500]]);
 });
 
-test('a claim every two seconds starts at the beginning, less often if that takes long', async () => {
+test('every two seconds, a claim starts at the beginning, or less often if that takes long', async () => {
   const fast = start();
   await fast.claim([null, null]);
   for (const pause of [1_000, 1_000, 1_000]) {
@@ -54,7 +54,7 @@ test('a claim every two seconds starts at the beginning, less often if that take
   expect(slow.starts.map((marks) => marks === FROM_THE_BEGINNING)).toEqual([true, false, true]);
 });
 
-test('a claim after a hint that finds nothing is repeated from the beginning, but not all the time', async () => {
+test('if a claim after a hint finds nothing, it is repeated from the beginning, but not every time', async () => {
   const { claim, starts, wait } = start(10);
   await claim([null, null]);
   wait(150);
@@ -66,7 +66,7 @@ test('a claim after a hint that finds nothing is repeated from the beginning, bu
   expect(fromBeginning).toEqual([true, false, true, false, false]);
 });
 
-test('the mark does not pass deliveries that are not parked yet, nor a lane that nothing was taken from', async () => {
+test('the mark does not pass deliveries that are not parked yet, and does not move in a lane without claims', async () => {
   const { claim, mark } = start();
   await claim([900_000, 900_000]);
   await claim([null, null], { mayMove: false });
@@ -85,7 +85,7 @@ test('the mark moves back to a delivery that was committed late', async () => {
   expect(mark.start()).toEqual([800_000, NOW - 500]);
 });
 
-test('what is parked after a claim is taken from where that claim started, or from its mark', async () => {
+test('parking starts where the last claim started, or at its mark if it looked only at recent deliveries', async () => {
   const { claim, mark, wait } = start();
   await claim([900_000, 900_000]);
   expect(mark.start()).toBe(FROM_THE_BEGINNING);

@@ -48,7 +48,7 @@ function unpark(request: Partial<ClaimRequest> = {}, after = ''): Promise<Parked
   return claimParked(stage.pool, { ...REQUEST, ...request }, after);
 }
 
-/** The two ways to claim, and how to bring deliveries there. */
+/** The two places to claim deliveries from. */
 const WAYS = [
   { way: 'the queue', claimThere: claim, isParked: false },
   { way: 'parked deliveries', claimThere: unpark, isParked: true },
@@ -143,7 +143,7 @@ describe('claimDue', () => {
           maxLength: 8,
         }),
         async (requests) => {
-          // At least one of the requests claims in the place where everything is.
+          // At least one of the requests claims from the place that all deliveries are in.
           await stage.pool.query(`UPDATE "Delivery" SET "status" = 'PENDING', "isParked" = $1`, [
             requests[0]!.isUnparking,
           ]);
@@ -163,7 +163,7 @@ describe('claimDue', () => {
   });
 
   test.each(WAYS)(
-    'takes no more for a destination than it has room for from $way',
+    'takes no more deliveries from $way than their destination has room for',
     async ({ claimThere, isParked }) => {
       const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
       for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
@@ -229,7 +229,7 @@ describe('claimDue', () => {
     expect([...ids(some), ...ids(last)].sort()).toEqual(waiting.toSorted());
   });
 
-  test('continues with the next destination where the last claim stopped', async () => {
+  test('continues with the destination after the one where the last claim stopped', async () => {
     const webhooks = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     const [first, second, third] = webhooks.map(({ id }) => id).sort();
     for (const id of [first!, second!, third!]) await stage.addDeliveries(id, 4);
@@ -294,7 +294,7 @@ describe('claimDue', () => {
     expect(await claim({ defaultRoom: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
   });
 
-  test('uses the index to find others when a destination without room has a long backlog', async () => {
+  test('uses the index to find other deliveries when a destination without room has a long backlog', async () => {
     const [crowded, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     const eventId = await stage.addEvent();
     await stage.pool.query(
@@ -450,7 +450,7 @@ describe('held deliveries', () => {
     expect(ids(await claim())).toEqual([id]);
   });
 
-  test('are not forgotten when the pause ends while they are being held', async () => {
+  test('are not forgotten if the pause ends while they are being held', async () => {
     const paused = await stage.addConnector('slack', {}, { pausedAt: new Date() });
     const released = await stage.addConnector('slack', {});
     const disabled = await stage.addConnector('slack', {}, { pausedAt: new Date(), isActive: false });

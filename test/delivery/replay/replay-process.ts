@@ -1,4 +1,4 @@
-/** A process that only runs replays, for tests that kill it. Prints `{"ready":true}` when it is ready. */
+/** A process that only runs replays, for tests that kill it. Prints `{"ready":true}` once it is ready. */
 import pino from 'pino';
 import { openBus } from '../../../src/bus/bus.ts';
 import { openDatabase } from '../../../src/database/client.ts';

@@ -56,7 +56,7 @@ async function replay(id: string) {
 const isFinished = (id: string) => async () => (await replay(id)).status === 'COMPLETED';
 
 describe('a replay', () => {
-  test('continues elsewhere when its process is killed, without gaps or duplicates', async () => {
+  test('continues in another process when its own is killed, without gaps or duplicates', async () => {
     const worker = stage.startWorker();
     const { id } = await prepare(120, 40);
     await startProcess();

@@ -138,7 +138,7 @@ describe('a connector delivery', () => {
     expect(await stage.connector(connectorId)).toMatchObject({ isActive: true, failingSince: null, pausedAt: null });
   });
 
-  test('of an event type that the connector does not support, or skips, is skipped', async () => {
+  test('is skipped if the connector does not support the event type or skips the event', async () => {
     const connectorId = await addConnector();
     const values = { eventType: 'payment.verified' };
     const notCarried = await stage.addDelivery(connectorId, values, { type: 'payment.verified' });
@@ -162,7 +162,7 @@ describe('a connector delivery', () => {
     expect(attempt).toMatchObject({ errorClass: 'internal', errorMessage: expect.not.stringContaining(KEY) });
   });
 
-  test('of a connector that is gone disables the connector', async () => {
+  test('to a channel that no longer exists disables the connector', async () => {
     receiver.answerNext({ statusCode: 404 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);

@@ -7,7 +7,7 @@ const DAY = 86_400;
 const failure = { durationMs: 10, statusCode: null, errorClass: null };
 
 describe('retryDelaySeconds', () => {
-  test('follows the schedule of 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, then ends', () => {
+  test('follows the schedule of 5 s, 5 min, 30 min, 2, 5, 10, 14, 20, and 24 h, then ends', () => {
     const delays = RETRY_SCHEDULE_SECONDS.map((_, step) => retryDelaySeconds(RETRY_SCHEDULE_SECONDS, step, 0, 0.5));
     expect(delays).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
     expect(retryDelaySeconds(RETRY_SCHEDULE_SECONDS, 9)).toBeUndefined();
@@ -29,18 +29,18 @@ describe('retryDelaySeconds', () => {
 
 describe('isQuickFailure', () => {
   test.each([
-    ['refused', { ...failure, errorClass: 'connection_refused' }, undefined, true],
-    ['reset', { ...failure, errorClass: 'connection_reset' }, undefined, true],
-    ['5xx at once', { ...failure, statusCode: 503, errorClass: 'http_status' }, undefined, true],
-    ['5xx after a second', { durationMs: 1_000, statusCode: 500, errorClass: 'http_status' }, undefined, false],
-    ['4xx', { ...failure, statusCode: 404, errorClass: 'http_status' }, undefined, false],
+    ['a refused connection', { ...failure, errorClass: 'connection_refused' }, undefined, true],
+    ['a reset connection', { ...failure, errorClass: 'connection_reset' }, undefined, true],
+    ['an immediate 5xx', { ...failure, statusCode: 503, errorClass: 'http_status' }, undefined, true],
+    ['a 5xx after a second', { durationMs: 1_000, statusCode: 500, errorClass: 'http_status' }, undefined, false],
+    ['a 4xx', { ...failure, statusCode: 404, errorClass: 'http_status' }, undefined, false],
     ['a short Retry-After', { ...failure, statusCode: 429, errorClass: 'http_status' }, 2, true],
     ['a long Retry-After', { ...failure, statusCode: 503, errorClass: 'http_status' }, 3, false],
     ['a timeout', { ...failure, errorClass: 'timeout' }, undefined, false],
     ['a name that does not resolve', { ...failure, errorClass: 'dns_error' }, undefined, false],
     ['a target that is not allowed', { ...failure, errorClass: 'target_not_allowed' }, undefined, false],
     ['an internal error', { ...failure, errorClass: 'internal' }, undefined, false],
-  ])('after %s is decided correctly', (_, attempt, afterSeconds, expected) => {
+  ])('classifies %s correctly', (_, attempt, afterSeconds, expected) => {
     expect(isQuickFailure(attempt, afterSeconds, true)).toBe(expected);
   });
 

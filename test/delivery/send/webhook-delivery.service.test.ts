@@ -33,7 +33,7 @@ function verify(secret: string, { headers, body }: ReceivedRequest): unknown {
 }
 
 describe('a webhook delivery', () => {
-  test('is signed, and recorded with its attempt', async () => {
+  test('is signed and recorded with its attempt', async () => {
     receiver.answerNext({ statusCode: 202, body: 'thanks' });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -54,7 +54,7 @@ describe('a webhook delivery', () => {
     ]);
   });
 
-  test('is retried until it succeeds, always with the same id and bytes', async () => {
+  test('is retried until it succeeds, always with the same ID and bytes', async () => {
     receiver.answerNext({ statusCode: 500, body: 'no' }, { statusCode: 404 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);

@@ -68,7 +68,7 @@ describe('the value of a key', () => {
     for (const text of [one.text, list.text, JSON.stringify(data)]) expect(text).not.toContain(key);
   });
 
-  test('is not in the database, not even a long part of it', async () => {
+  test('is not in the database, and neither is any long part of it', async () => {
     const { key, id } = await createKey(alice, base);
     const stored = await dump();
     expect(stored).toContain(id);
@@ -174,7 +174,7 @@ describe('an API key', () => {
 });
 
 describe('in its project, an API key', () => {
-  test('cannot manage projects and API keys, or change the wallet address', async () => {
+  test('cannot manage projects or API keys, or change the wallet address', async () => {
     const key = await createKey(alice, base);
     const second = await createKey(alice, base);
     const forbidden: [string, string, object?][] = [

@@ -40,7 +40,7 @@ const logOf = async (base: string, user: Pick<TestUser, 'token'> = alice) =>
 const accountLog = async (user: Pick<TestUser, 'token'> = alice) =>
   (await rest.send<Page>(user, 'GET', '/api/audit-log?limit=100')).body.data;
 
-test('every change of a resource is logged with actor, action, target and changes', async () => {
+test('every change to a resource is logged with its actor, action, target, and changes', async () => {
   const { base, id: projectId } = await createProject(alice);
   const endpoint = await createEndpoint(alice, base);
   const key = await createKey(alice, base);
@@ -102,7 +102,7 @@ test('every mutation is logged, or is known to change no resource', () => {
   );
 });
 
-test('an API key is logged as the actor, and reads only the log of its project', async () => {
+test('an API key is logged as the actor, and can read only the log of its project', async () => {
   const { base, id: projectId } = await createProject(alice);
   await createProject(alice);
   const { id, key } = await createKey(alice, base, { name: 'deploy' });
@@ -119,7 +119,7 @@ test('an API key is logged as the actor, and reads only the log of its project',
   expect(new Set((await accountLog(program)).map((each) => each.projectId))).toEqual(new Set([projectId]));
 });
 
-test('users cannot see the audit logs of others', async () => {
+test('users cannot see the audit logs of other users', async () => {
   const mallory = await app.user('mallory');
   const { base } = await createProject(alice);
   expect((await rest.send(mallory, 'GET', `${base}/audit-log`)).status).toBe(404);

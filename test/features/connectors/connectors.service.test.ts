@@ -119,7 +119,7 @@ describe('the connector limit', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'CONNECTOR_LIMIT_REACHED' } }]);
   });
 
-  test('lets the PRO tier create five in all projects, including by API keys, and one more after a deletion', async () => {
+  test('lets the PRO tier create five across all projects, including with API keys, and one more after a deletion', async () => {
     const pro = await app.user('pro', 'PRO');
     const [one, two] = [await createProject(pro), await createProject(pro)];
     const key = app.caller((await createKey(pro, two.base)).key);

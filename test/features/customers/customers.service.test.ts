@@ -67,7 +67,7 @@ test('customers can be listed by total, and those with the same total keep their
   expect((await list('orderBy=TOTAL')).data).toEqual(data);
 });
 
-test('paging through customers neither skips nor repeats any, in either order and direction', async () => {
+test('paging through customers neither skips nor repeats any, in either sort order and either direction', async () => {
   for (const orderBy of ['TOTAL', 'LAST_PAYMENT']) {
     const all = (await list(`orderBy=${orderBy}`)).data.map(({ id }) => id);
     for (const limit of [1, 2, 3, 5, 6]) {
@@ -112,14 +112,14 @@ test('a page of customers continues after the previous one, even if its last cus
   ]);
 });
 
-test('customers are found by wallet address, in any letter case', async () => {
+test('customers can be found by wallet address in any letter case', async () => {
   const { wallet } = paid[2]!;
   for (const spelled of [wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`])
     expect((await list(`walletAddress=${spelled}`)).data.map(({ walletAddress }) => walletAddress)).toEqual([wallet]);
   expect((await list(`walletAddress=${hex(20)}`)).data).toEqual([]);
 });
 
-test('a customer and its payments are read by ID', async () => {
+test('a customer can be read by ID, and so can its payments', async () => {
   const [customer] = (await list(`walletAddress=${paid[1]!.wallet}`)).data;
   const path = `${shop.base}/customers/${customer!.id}`;
   expect((await rest.send(alice, 'GET', path)).body).toEqual(customer);

@@ -36,7 +36,7 @@ async function deliver(fields: object = {}): Promise<{ id: string; webhookId: st
 }
 
 describe('the delivery history', () => {
-  test('shows the status, response time and attempts of a delivery that succeeded', async () => {
+  test('shows the status, response time, and attempts of a delivery that succeeded', async () => {
     receiver.handle(() => ({ statusCode: 202, body: 'thanks' }));
     const { id, webhookId } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
@@ -68,7 +68,7 @@ describe('the delivery history', () => {
 });
 
 describe('resending a delivery', () => {
-  test('sends the same bytes under the same id, and continues counting attempts', async () => {
+  test('sends the same bytes under the same ID, and continues counting attempts', async () => {
     const { id } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const answer = await resend(id);
@@ -104,7 +104,7 @@ describe('resending a delivery', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SKIPPED', reason: 'disabled', attemptCount: 1 });
   });
 
-  test('is rejected while it is being sent', async () => {
+  test('is rejected while the delivery is being sent', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const stall: ReceiverHandler = async () => {
       await released;

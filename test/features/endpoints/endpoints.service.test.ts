@@ -129,7 +129,7 @@ describe('endpoint.pricing_changed', () => {
     ['another description', { description: 'x' }],
     ['another path', { path: '/elsewhere' }],
     ['an empty change', {}],
-    ['a disabled endpoint', { isActive: false }],
+    ['disabling the endpoint', { isActive: false }],
   ])('is not recorded for %s', async (_name, change) => {
     const { id } = await createEndpoint(alice, base, { priceUsd: '0.5' });
     expect((await patch(id, change)).status).toBe(200);

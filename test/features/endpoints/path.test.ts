@@ -147,7 +147,7 @@ describe('the stored form of any path', () => {
 });
 
 describe('an incomplete escape, which decoding could complete', () => {
-  /** Complete, incomplete and nested escapes, and the characters that can complete them. */
+  /** Complete, incomplete, and nested escapes, and the characters that can complete them. */
   const PIECES = [
     '/',
     '.',

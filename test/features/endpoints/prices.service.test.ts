@@ -49,7 +49,7 @@ describe('the previous price', () => {
     expect((await previous(id))!.priceAtomic.toFixed(0)).toBe('20000');
   });
 
-  test('is the one that was replaced last when several requests change it at once', async () => {
+  test('is the one that was replaced last, even if several requests change the price at once', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
     await Promise.all(['2', '3', '4', '5'].map((priceUsd) => change(id, { priceUsd })));
     const events = await db.prisma.event.findMany({

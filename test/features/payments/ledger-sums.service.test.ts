@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Plan = { input: NewPayment; outcome: (typeof OUTCOMES)[number]; repeats: number };
 
-/** Takes a step several times at once, like processes that don't know about each other. */
+/** Takes a step several times at once, as processes that don't know about each other would. */
 async function often<T>(repeats: number, step: (ledger: Ledger) => Promise<T>): Promise<T> {
   const results = await Promise.all(
     Array.from({ length: repeats }, (_, index) => step((index % 2 ? two : one).ledger)),
@@ -56,7 +56,7 @@ async function carryOut({ input, outcome, repeats }: Plan): Promise<void> {
   await one.ledger.unknown(lease, { reason: 'timeout' });
   if (outcome === 'unpaid') await fail('SETTLE', reconciled);
   if (outcome === 'reconciled') {
-    // Two find it on the chain while another considers it failed. The first one decides.
+    // Two processes find it on the chain while another one considers it failed. The first one decides.
     const race = await Promise.allSettled([
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
@@ -81,7 +81,7 @@ async function checkBooks(projectId: string): Promise<void> {
   // Payments that failed before verification don't belong to a customer, because their sender is unproven.
   const booked = failed.filter(({ failureStage }) => failureStage !== 'VERIFY');
 
-  // Totals by customer, by day and by endpoint match to the atomic unit.
+  // Totals by customer, by day, and by endpoint match to the atomic unit.
   const total = sum(settled.map(({ amountAtomic }) => atomic(amountAtomic)));
   expect(sum(customers.map(({ totalAtomic }) => atomic(totalAtomic)))).toBe(total);
   expect(sum(days.map(({ totalAtomic }) => atomic(totalAtomic)))).toBe(total);
@@ -148,7 +148,7 @@ async function checkBooks(projectId: string): Promise<void> {
   expect(summed.reduce((count, { failedCount }) => count + failedCount, 0)).toBe(booked.length);
 }
 
-test('payments, customers, days and events agree to the atomic unit under concurrent and repeated steps', async () => {
+test('payments, customers, days, and events agree to the atomic unit under concurrent and repeated steps', async () => {
   const payers = [hex(20), hex(20), hex(20)];
   const endpoints = [newId('Endpoint'), newId('Endpoint')];
   const plan = fc.record({

@@ -43,7 +43,7 @@ async function endLease(paymentId: string): Promise<void> {
 }
 
 describe('claiming a payment', () => {
-  test('assigns a nonce to one request if it arrives a hundred times at once through two processes', async () => {
+  test('assigns a nonce to only one request, even if it arrives a hundred times at once through two processes', async () => {
     const input = newPayment((await one.project()).id);
     const claims = await Promise.all(
       Array.from({ length: 100 }, (_, index) => (index % 2 ? one : two).ledger.claim({ ...input })),
@@ -66,7 +66,7 @@ describe('claiming a payment', () => {
     expect(again.payment).toMatchObject({ nonce: input.nonce, payer: input.payer, status: 'CLAIMED', leaseToken: 1 });
   });
 
-  test('distinguishes payments by network, asset, payer and nonce', async () => {
+  test('distinguishes payments by network, asset, payer, and nonce', async () => {
     const input = newPayment((await one.project()).id);
     await claimed(one.ledger, input);
     for (const change of [
@@ -141,7 +141,7 @@ describe('claiming a payment', () => {
 });
 
 describe('a payment', () => {
-  test('goes from claim to settlement with the right times, response and events', async () => {
+  test('goes from claim to settlement with the right times, response, and events', async () => {
     const project = await one.project();
     const input = newPayment(project.id, { amountAtomic: 1_500_000n });
     const lease = leaseOf(await claimed(one.ledger, input));
@@ -417,7 +417,7 @@ describe('deleting a project', () => {
         ...claims.map((payment) => two.ledger.verified(leaseOf(payment))),
         one.ledger.failed(leaseOf(failing), VERIFY_FAILURE),
       ];
-      // Starts with the steps, or after some of them.
+      // The deletion starts together with the steps, or after one of them.
       const begun = round % 2 ? steps[round % steps.length] : undefined;
       const deletion = Promise.resolve(begun)
         .catch(() => {})

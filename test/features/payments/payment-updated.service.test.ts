@@ -59,7 +59,7 @@ function follow({ token }: { token: string }, variables: Arguments) {
   };
 }
 
-/** Waits until the subscription is active, and gets all changes from then on. */
+/** Waits until the subscription is active. From then on, it gets all changes. */
 async function isLive(follower: ReturnType<typeof follow>, projectId: string): Promise<void> {
   await expect
     .poll(async () => {
@@ -137,7 +137,7 @@ test('paymentUpdated accepts the same filters as the list of payments', async ()
   some.stop();
 });
 
-test('paymentUpdated rejects other accounts and their API keys, invalid cursors and invalid filters', async () => {
+test('paymentUpdated rejects other accounts and their API keys, invalid cursors, and invalid filters', async () => {
   shop = await createProject(alice);
   const mallory = await app.user('mallory');
   const own = await createProject(mallory);

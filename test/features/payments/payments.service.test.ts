@@ -207,7 +207,7 @@ describe('payments', () => {
     expect(body.errors).toMatchObject([{ pointer }]);
   });
 
-  test('have totals, for all and for a filter', async () => {
+  test('have totals, both overall and for a filter', async () => {
     const { data, errors } = await alice.graphql<{ project: Record<string, unknown> }>(
       `query ($id: ID!, $filter: PaymentFilter) { project(id: $id) {
         all: paymentTotals { paymentCount settledCount settledUsd settledAtomic failedCount openCount }
@@ -233,7 +233,7 @@ describe('payments', () => {
 });
 
 describe('another account', () => {
-  test("can't see payments, customers and revenue, or tell whether they exist", async () => {
+  test("can't see payments, customers, or revenue, or tell whether they exist", async () => {
     const payment = await pay();
     const mallory = await app.user('mallory');
     const own = await createProject(mallory);

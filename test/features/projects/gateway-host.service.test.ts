@@ -89,7 +89,7 @@ describe('a gateway host', () => {
     }
   });
 
-  test('can belong to only one project, in any letter case, even if several claim it at once', async () => {
+  test('can belong to only one project, in any letter case, even if several projects claim it at once', async () => {
     const bob = await app.user('bob');
     const answers = await Promise.all(
       ['one.example', 'ONE.example', 'one.Example'].map((gatewayHost, index) =>
@@ -116,7 +116,7 @@ describe('a gateway host', () => {
 });
 
 describe('milestones', () => {
-  test('default to 1, 10, 100, 1000 and 10000 USD, and can be changed', async () => {
+  test('default to 1, 10, 100, 1000, and 10000 USD, and can be changed', async () => {
     expect((await create(alice, {})).body.milestonesUsd).toEqual(['1', '10', '100', '1000', '10000']);
     const { body } = await create(alice, {
       milestonesUsd: ['250.50', '0.000001', '3', '250.5', '999999999999.999999'],

@@ -42,7 +42,7 @@ describe('the wallet address of a project', () => {
   ];
 
   test.each(CHECKSUMMED)(
-    '%s is accepted in lowercase, uppercase or its checksum case, and shown in its checksum case',
+    '%s is accepted in lowercase, uppercase, or its checksum case, and shown in its checksum case',
     async (wallet) => {
       const digits = wallet.slice(2);
       for (const written of [wallet, `0x${digits.toLowerCase()}`, `0x${digits.toUpperCase()}`]) {
@@ -125,7 +125,7 @@ describe('deleting a project', () => {
     return { ...counts, Attempt: (await pool.query(attempts, [projectId])).rows[0].count };
   }
 
-  test('deletes everything in it, revokes its API keys and leaves other projects unchanged', async () => {
+  test('deletes everything in it, revokes its API keys, and leaves other projects unchanged', async () => {
     await using receiver = await startReceiver();
     const [doomed, other] = [await createProject(alice), await createProject(alice)];
     const keys = [];

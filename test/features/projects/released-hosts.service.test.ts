@@ -170,7 +170,7 @@ describe('concurrently', () => {
     expect(await claimed).toMatchObject({ status: 409, body: { code: 'HOST_RESERVED' } });
   });
 
-  test('if many claim a host name that is available again, one succeeds', async () => {
+  test('if many projects claim a host name that is available again, one succeeds', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     await setHost(alice, shop.base, null);
     await letDaysPass(30);

@@ -64,7 +64,7 @@ const idsOf = (requests: readonly { headers: Record<string, unknown> }[]) =>
   requests.map(({ headers }) => String(headers['webhook-id'])).toSorted();
 
 describe('a replay', () => {
-  test('resends each delivery exactly once under the same id, as many as the dry run counted', async () => {
+  test('resends each delivery exactly once under the same ID, and as many deliveries as the dry run counted', async () => {
     await deliver(6);
     const counted = await replay({ dryRun: true });
     expect(counted).toEqual({ total: 6, replay: null });
@@ -169,7 +169,7 @@ describe('a replay', () => {
     await client.close();
   });
 
-  test('is limited to five at a time, and its input is validated', async () => {
+  test('is rejected if its input is invalid or if five other replays are unfinished', async () => {
     await deliver(1);
     const far = { from: '2999-01-01T00:00:00Z' };
     for (const [body, pointer] of [

@@ -115,7 +115,7 @@ describe('a daily summary', () => {
     await two.close();
   });
 
-  test('is recorded late after a long downtime, oldest first and without days on which nothing happened', async () => {
+  test('is recorded late after a long downtime, oldest day first, except for days without payments', async () => {
     await pay();
     moveTo(3);
     await fail();

@@ -66,7 +66,7 @@ describe('a tier', () => {
     expect((await viewerOf(app.caller(key))).tier).toBe('BUSINESS');
   });
 
-  test('ENTERPRISE can have a custom rate limit in the token', async () => {
+  test('can come with a custom rate limit in the token if it is ENTERPRISE', async () => {
     const user = app.caller(await app.issuer.sign({ subject: 'big', tier: 'ENTERPRISE', requestsPerMinute: 5000 }));
     expect((await viewerOf(user)).limits.requestsPerMinute).toBe(5000);
   });

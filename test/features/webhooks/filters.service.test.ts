@@ -74,7 +74,7 @@ describe('a webhook with a filter', () => {
   });
 });
 
-test('a connector can have a filter, which skips other events with the reason', async () => {
+test('a connector can have a filter, and events that do not match it are skipped with the reason', async () => {
   const fields = { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/a' }, filter: PAID };
   const { id, filter } = await createConnector(alice, base, fields);
   expect(filter).toEqual(PAID);

@@ -186,7 +186,7 @@ describe('rotating the signing secret', () => {
 
 describe('a test event', () => {
   test.each(EVENT_KINDS)(
-    'of type %s is marked, has its documented payload and goes to no other webhook',
+    'of type %s is marked, has its documented payload, and goes to no other webhook',
     async (eventType) => {
       await patch({ eventTypes: ['endpoint.created'] });
       const other = await createWebhook(alice, base, { url: `${receiver.url}/other` });
@@ -270,7 +270,7 @@ describe('a disabled webhook', () => {
 });
 
 describe('resending a delivery', () => {
-  test('keeps the id and bytes of the event and continues to count attempts', async () => {
+  test('keeps the ID and bytes of the event and continues counting attempts', async () => {
     receiver.answerNext({ statusCode: 400 });
     const { id } = await sendTest({ eventType: 'payment.settled' });
     await finished(id, 'FAILED');

@@ -136,7 +136,7 @@ test('an authorization is found among others and many blocks back', async () => 
   expect(await chain.outcomeOf(sought(signed))).toMatchObject({ kind: 'settled', transactionHash });
 });
 
-test('an authorization that was used long before it was presented counts as paid for something else', async () => {
+test('an authorization that was used long before it was presented counts as payment for something else', async () => {
   const signed = await sign(await rails.wallet(), { validBefore: '9999999999' });
   await use(signed);
   await rails.chain.client.increaseTime({ seconds: 3_600 });

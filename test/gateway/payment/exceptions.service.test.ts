@@ -105,7 +105,7 @@ test('a 304 response is charged like any other', async () => {
 describe('a retry with a settled payment gets the original response', () => {
   test('after the authorization has expired', async () => {
     const payer = await rails.wallet(20_000n);
-    // Accepted only with at least 15 seconds left.
+    // An authorization is accepted only if at least 15 seconds are left.
     const validBefore = Math.floor(Date.now() / 1000) + 18;
     const payment = v2Headers(await sign(payer, { validBefore: String(validBefore) }));
     expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });

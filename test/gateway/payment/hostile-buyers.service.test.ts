@@ -19,7 +19,7 @@ let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let prefix: string;
 let buyer: PrivateKeyAccount;
-/** Requests that never finish. They start first because they take a while. */
+/** Requests that never finish. They start before all others because it takes a while until they are cut off. */
 let slow: { payer: PrivateKeyAccount; answers: Promise<RawAnswer[]>[]; stop(): void };
 
 beforeAll(async () => {
@@ -224,7 +224,7 @@ describe('a buyer', () => {
     expect(upstream.requests[0]!.headers['tollgate-payer']).toBe(buyer.address);
   });
 
-  test('who sends many requests on one connection and reads nothing uses no more memory than others', async () => {
+  test('who sends many requests on one connection and reads nothing uses no more memory than other buyers', async () => {
     upstream.handle(({ path }) => (path.endsWith('wait') ? undefined : { body: Buffer.alloc(10 * MEGABYTE) }));
     const others = async () => {
       const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });

@@ -97,7 +97,7 @@ describe('a paid request', () => {
     expect(await paymentRow(answer)).toMatchObject({ status: 'SETTLED', x402Version: 1, network: NETWORK.id });
   });
 
-  test("isn't stored in shared caches", async () => {
+  test("gets a response that isn't stored in shared caches", async () => {
     upstream.handle(() => ({ headers: { 'cache-control': 'public, max-age=60, s-maxage=600' }, body: 'x' }));
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
     expect(answer.headers.get('cache-control')).toBe('max-age=60, private');
@@ -106,7 +106,7 @@ describe('a paid request', () => {
   test.each([
     ['private="set-cookie, set-cookie2", max-age=60', 'max-age=60, private'],
     ['max-age=60, extension="nobody ends this', 'max-age=60, extension, private'],
-  ])("isn't stored in shared caches even with quoted directives: %s", async (said, passed) => {
+  ])("gets a response that isn't stored in shared caches, even with quoted directives: %s", async (said, passed) => {
     upstream.handle(() => ({ headers: { 'cache-control': said }, body: 'x' }));
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
     expect(answer.headers.get('cache-control')).toBe(passed);
@@ -166,7 +166,7 @@ describe('an upstream failure', () => {
     ['with its own payment request', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
     ['with a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
     ['with more than the limit', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
-  ])('that responds %s returns 502 and costs nothing', async (_what, given) => {
+  ])('because of a response %s returns 502 and costs nothing', async (_what, given) => {
     upstream.handle(() => given);
     const buyer = await rails.wallet(10_000n);
 
@@ -184,7 +184,7 @@ describe('an upstream failure', () => {
     ['with something other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['with too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
-  ])('that responds %s returns 502 and costs nothing', async (_what, bytes) => {
+  ])('because of a response %s returns 502 and costs nothing', async (_what, bytes) => {
     upstream.handle((_request, response) => {
       response.socket!.end(bytes);
       return undefined;
@@ -195,7 +195,7 @@ describe('an upstream failure', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
-  test('that closes the connection returns 502 and costs nothing', async () => {
+  test('because of a closed connection returns 502 and costs nothing', async () => {
     upstream.handle((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       response.destroy();
@@ -208,7 +208,7 @@ describe('an upstream failure', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('uses up the authorization, and a retry is told to sign a new payment', async () => {
+  test('uses up the authorization, and a buyer who retries is told to sign a new payment', async () => {
     upstream.handle(() => ({ statusCode: 500 }));
     const headers = v2Headers(await sign(await rails.wallet(10_000n)));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(500);
@@ -239,7 +239,7 @@ describe('a payment that is sent again', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(990_000n);
   });
 
-  test('with the same body gets the same response, and with a different body 409', async () => {
+  test('with the same body gets the same response, and with a different body gets 409', async () => {
     const headers = v2Headers(await sign(await rails.wallet()));
     const post = (body: string) => fetch(`${shop.url}/weather`, { method: 'POST', headers, body });
     expect((await post('one')).status).toBe(200);

@@ -11,7 +11,7 @@ const MEGABYTE = 1024 * 1024;
 vi.setConfig({ testTimeout: 90_000 });
 
 let rails: Rails;
-/** `patient` waits for slow buyers. The other doesn't. */
+/** `patient` waits for slow buyers, and `impatient` doesn't. */
 let patient: TestApp;
 let impatient: TestApp;
 let upstream: Receiver;
@@ -124,7 +124,7 @@ test('a buyer who reads too slowly is cut off', async () => {
     const startedAt = performance.now();
     for (;;) {
       if ((await reader.read()).done) return;
-      // Never idle, but slower than allowed. The gateway's timers, in this same process, fire before this pause ends.
+      // The buyer is never idle, but slower than allowed. The gateway's timers, in this process, fire during the pause.
       if (performance.now() - startedAt < 6_000) await new Promise((resolve) => setTimeout(resolve, 250));
     }
   };

@@ -16,7 +16,7 @@ import {
 
 const REFUSED: FacilitatorSettlement = { kind: 'refused', reason: 'insufficient_funds', message: 'Too poor.' };
 
-/** They act as two processes on one database. */
+/** Two ledgers that act as two processes on one database. */
 let one: TestLedger;
 let two: TestLedger;
 let seen: ChainOutcome;

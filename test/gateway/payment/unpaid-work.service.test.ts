@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const urls = () => gateways.map(({ url }) => `${url}/gateway/${shop.projectId}/orders`);
 
-/** Status of each of a wallet's payments. */
+/** The status of each of a wallet's payments. */
 async function paymentsOf({ address }: PrivateKeyAccount): Promise<{ status: string; reason: string | null }[]> {
   const { rows } = await database.query(
     `SELECT "status", "failureReason" AS reason FROM "Payment" WHERE "payer" = $1 ORDER BY "id"`,
@@ -98,7 +98,7 @@ describe('a buyer who disconnects', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('a hundred times with money for five causes only paid upstream calls, at most five', {
+  test('a hundred times with money for five requests causes at most five upstream calls, all of them paid', {
     timeout: TIMEOUT_MILLISECONDS,
   }, async () => {
     const buyer = await rails.wallet(5n * CENT);
@@ -107,7 +107,7 @@ describe('a buyer who disconnects', () => {
         const gone = new AbortController();
         const headers = v2Headers(await sign(buyer));
         const asked = fetch(urls()[index % 2]!, { headers, signal: gone.signal });
-        // Some disconnect as soon as the upstream has a request, others get a response first.
+        // Some disconnect as soon as the upstream has a request, and others get a response first.
         upstream.waitFor(1).then(() => gone.abort());
         await asked.catch(() => {});
       }),
@@ -139,7 +139,7 @@ describe('forty requests at once, through two processes', () => {
     ['immediately', false],
     ['slowly', true],
   ])(
-    'with money for one cause exactly one upstream call, which is paid, when it responds %s',
+    'with money for one cause exactly one upstream call, which is paid, if the upstream responds %s',
     {
       timeout: TIMEOUT_MILLISECONDS,
     },
@@ -215,7 +215,7 @@ async function untilStopped(round: () => Promise<(number | undefined)[]>): Promi
 }
 
 // These two run last, because their address is rate limited afterward.
-test("a buyer who disconnects before the upstream has the request isn't charged, and is rate limited after too many times", {
+test("a buyer who disconnects before the upstream has the request isn't charged, and is rate limited after doing so too often", {
   timeout: TIMEOUT_MILLISECONDS,
 }, async () => {
   const buyer = await rails.wallet(1_000n * CENT);

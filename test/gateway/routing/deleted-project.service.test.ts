@@ -57,7 +57,7 @@ const deletingFirst: Misbehaviour = async (response, real) => {
 describe("while a project is being deleted, a payment gets 404 and isn't charged", () => {
   test.each([
     ['before the payment is claimed', async () => void (await deleteUntold()), 0],
-    ['while the payment is verified', async () => rails.facilitator.misbehave('verify', deletingFirst), 0],
+    ['while the payment is being verified', async () => rails.facilitator.misbehave('verify', deletingFirst), 0],
     [
       'while the upstream is working',
       async () =>

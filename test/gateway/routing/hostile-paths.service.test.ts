@@ -124,7 +124,7 @@ describe('the payment terms', () => {
     'X-Host: evil',
   ];
 
-  test("aren't cached, and repeat nothing from the request except the host", async () => {
+  test("aren't cached, and repeat no request header except the host", async () => {
     const { status, headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a.example', ...forged]);
     expect(status).toBe(402);
     expect(headers.get('cache-control')).toBe('no-store');

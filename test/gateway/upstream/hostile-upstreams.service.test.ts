@@ -125,7 +125,7 @@ describe('an upstream', () => {
     expect(result.headers.get('link')).toBeNull();
   });
 
-  test('that responds in millions of chunks uses no more memory than its bytes', async () => {
+  test('that responds in millions of chunks takes up memory only for their bytes', async () => {
     const before = process.memoryUsage().rss;
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
@@ -145,7 +145,7 @@ describe('an upstream', () => {
     expect(most - before).toBeLessThan(250 * 1024 * 1024);
   });
 
-  test('that responds with a compression bomb is passed on compressed', async () => {
+  test('that responds with a compression bomb has its response passed on compressed', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     upstream.handle(() => ({ headers: { 'content-encoding': 'gzip' }, body: bomb }));
     const head = rawRequest(
@@ -187,7 +187,7 @@ describe('an upstream', () => {
     expect(result.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('never appears in a response, even if the request fails', async () => {
+  test('never has its URL revealed in a response, even if the request fails', async () => {
     const echo = `Location: http://127.0.0.1:${wild.port}/secret-path?key=of-the-seller`;
     const answers = [
       await payForWild((socket) => socket.end(`HTTP/1.1 307 Moved\r\n${echo}\r\nContent-Length: 0\r\n\r\n`)),

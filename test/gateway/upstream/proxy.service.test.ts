@@ -61,7 +61,7 @@ function exchange(text: string, answers = 1): Promise<string> {
   return promise;
 }
 
-/** Status of a wallet's only payment. */
+/** The status of a wallet's only payment. */
 async function statusOf(payer: string): Promise<string | undefined> {
   const payments = await alice.rest<{ data: { payer: string; status: string }[] }>('GET', `${shop.base}/payments`);
   return payments.body.data.find((payment) => payment.payer === payer)?.status;
@@ -96,7 +96,7 @@ describe('an ambiguous request', () => {
     ["a parameter that is the seller's", (p) => `${p}/keyed?key=mine`, 400],
     ["a parameter that is the seller's, encoded", (p) => `${p}/keyed?%6bey=mine`, 400],
   ];
-  test.each(targets)('with %s is rejected, paid or not', async (_what, target, status) => {
+  test.each(targets)('with %s is rejected, with or without a payment', async (_what, target, status) => {
     const head = `${line(target(prefix))}\r\nHost: a\r\n`;
     expect(statusesOf(await exchange(`${head}\r\n`))).toEqual([status]);
     expect(statusesOf(await exchange(`${head}${await paymentLine()}\r\n\r\n`))).toEqual([status]);
@@ -120,14 +120,14 @@ describe('an ambiguous request', () => {
     ['two hosts', ['Host: b'], ''],
     ['a null byte in a header', ['X-Null: a\0b'], ''],
   ];
-  test.each(framings)('with %s never reaches an upstream as two requests', async (_what, headers, rest) => {
+  test.each(framings)('with %s is rejected and never reaches an upstream', async (_what, headers, rest) => {
     const head = [`POST ${prefix}/weather HTTP/1.1`, 'Host: a', await paymentLine(), ...headers].join('\r\n');
     const received = await exchange(`${head}\r\n\r\n${rest}`);
     expect(statusesOf(received)).toEqual([400]);
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('in a pipeline reaches the upstream as exactly one request', async () => {
+  test('in a pipeline reaches the upstream exactly once', async () => {
     const requests = await Promise.all(
       [1, 2, 3].map(
         async (n) =>
@@ -145,7 +145,7 @@ describe('an ambiguous request', () => {
 });
 
 describe('the headers for the upstream', () => {
-  test('describe the content and include custom ones, but nothing that authenticates, routes or pays', async () => {
+  test('describe the content and include custom ones, but nothing that authenticates, routes, or pays', async () => {
     const withheld = {
       authorization: 'Bearer tg_live_secret',
       cookie: 'session=1',
@@ -293,7 +293,7 @@ describe('the response for the buyer', () => {
       'x-custom': 'kept',
       link: '</next>; rel="next"',
       'access-control-allow-origin': '*',
-      // Sellers share this service's host, so their content runs there without rights.
+      // Sellers share this service's host, so their content runs there without any rights.
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
     });

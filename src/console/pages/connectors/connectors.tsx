@@ -133,7 +133,7 @@ export function ConnectorsPage() {
     },
   ];
   return (
-    <Page title="Connectors" lead="Send events to Slack, BigQuery, Xero and other services." actions={add}>
+    <Page title="Connectors" lead="Send events to Slack, BigQuery, Xero, and other services." actions={add}>
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {update.problem && <ProblemNotice problem={update.problem} />}
       {trial.problem && <ProblemNotice problem={trial.problem} />}
@@ -145,7 +145,7 @@ export function ConnectorsPage() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconPlugConnected} title="Add your first connector" action={add}>
-              Choose a service, enter its credentials and send a test event.
+              Choose a service, enter its credentials, and send a test event.
             </EmptyState>
           }
         />

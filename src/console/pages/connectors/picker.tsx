@@ -47,7 +47,7 @@ export function ConnectorPicker(props: {
         ))}
         {groups.length === 0 && (
           <Text size="sm" c="dimmed" role="status">
-            No connector matches. Use a webhook to reach any other HTTP service.
+            No matching connectors. Use a webhook to reach any other HTTP service.
           </Text>
         )}
       </Stack>

@@ -205,7 +205,7 @@ function NoDeliveries({ projectId }: { projectId: string }) {
         `  -d '{"url": "https://your-server.example/hook", "eventTypes": ["*"]}'`,
       ].join('\n')}
     >
-      Add a webhook or connector to see deliveries here. To create a webhook for all events from a terminal, run:
+      Add a webhook or connector to see deliveries here. To create a webhook for all events, run this in a terminal:
     </EmptyState>
   );
 }

@@ -15,7 +15,7 @@ export type DeliveryRow = DeliveryRowFragment;
 
 /** The number of live rows to keep. Older ones are on the next page. */
 const MAX_ROWS = 100;
-/** A query may not see changes made just before the feed started, so the page is loaded again after this time. */
+/** A query might not see changes made just before the feed started, so the page is loaded again after this time. */
 const SETTLE_MILLISECONDS = 1_500;
 
 /**
@@ -125,12 +125,12 @@ function merge(fetched: readonly DeliveryRow[], arrived: ReadonlyMap<string, Del
   return [...rows.values()].sort(newestFirst);
 }
 
-/** The same update can arrive twice, and a query can lag behind the feed. */
+/** Returns the newer version, because the same update can arrive twice and a query can lag behind the feed. */
 function newest(known: DeliveryRow | undefined, row: DeliveryRow): DeliveryRow {
   return known && known.updatedAt > row.updatedAt ? known : row;
 }
 
-/** IDs start with their creation time. */
+/** Sorts by ID, because IDs start with their creation time. */
 function newestFirst(one: DeliveryRow, other: DeliveryRow): number {
   return one.id < other.id ? 1 : -1;
 }

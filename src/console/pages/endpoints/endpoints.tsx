@@ -108,7 +108,7 @@ export function EndpointsPage() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconRoute} title="Create your first paid endpoint" action={add}>
-              Choose a public path, the API behind it and a price per request. The gateway collects the payments.
+              Choose a public path, the API behind it, and a price per request. The gateway collects the payments.
             </EmptyState>
           }
         />

@@ -15,7 +15,7 @@ const signer = privateKeyToAccount(process.env.PRIVATE_KEY);
 const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));
 console.log(await (await pay('${address}')).text());`;
 
-/** An endpoint as buyers see it: its address, its price and how to pay. */
+/** An endpoint as buyers see it: its address, its price, and how to pay. */
 export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; onClose(): void }) {
   const project = useProject();
   const address = gatewayAddress(project, endpoint.path);

@@ -78,7 +78,7 @@ export function EventsPage() {
             <EmptyState icon={IconTimelineEvent} title={types.length > 0 ? 'No matching events' : 'No events yet'}>
               {types.length > 0
                 ? 'Choose other event types or clear the filter.'
-                : 'Events appear here when you create an endpoint, a buyer pays or you send a test event to a webhook.'}
+                : 'Events appear here when you create an endpoint, a buyer pays, or you send a test event to a webhook.'}
             </EmptyState>
           }
         />

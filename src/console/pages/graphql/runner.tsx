@@ -75,7 +75,7 @@ export function GraphqlRunner() {
             </Button>
           )}
           <Text size="xs" c="dimmed">
-            or press Ctrl+Enter
+            or press Ctrl-Enter
           </Text>
         </Group>
       </Panel>
@@ -131,7 +131,7 @@ function useRun() {
       return;
     }
     setNote('Running…');
-    stopRunning.current = () => end('Stopped. The server may already have applied the change.');
+    stopRunning.current = () => end('Stopped. The server may still have applied the change.');
     runDocument(api, request).then(
       (result) => {
         show(result);

@@ -82,7 +82,7 @@ export function LimitsPage() {
         </Table>
       </Panel>
       <Text size="sm" c="dimmed">
-        The RateLimit and RateLimit-Policy headers of every response tell you how many requests you have left. Requests
+        The RateLimit and RateLimit-Policy headers in every response tell you how many requests you have left. Requests
         over the limit fail with status 429 and a Retry-After header.
       </Text>
     </Page>

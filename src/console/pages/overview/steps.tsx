@@ -22,11 +22,11 @@ export function NextSteps({ project: { endpoints, payments, webhooks, connectors
     <Panel title="Next steps">
       <Stack component="ol" gap="md" m={0} p={0} style={{ listStyle: 'none' }}>
         <Step title="Create a paid endpoint" isDone={endpoint !== undefined}>
-          Choose a public path, the API behind it and a price per request in{' '}
-          <PageLink href={at('/endpoints')}>Endpoints</PageLink>.
+          In <PageLink href={at('/endpoints')}>Endpoints</PageLink>, choose a public path, the API behind it, and a
+          price per request.
         </Step>
         <Step title="Get notified about payments" isDone={isNotified}>
-          Send events to your server with a <PageLink href={at('/webhooks')}>webhook</PageLink>, or to Slack, BigQuery
+          Send events to your server with a <PageLink href={at('/webhooks')}>webhook</PageLink>, or to Slack, BigQuery,
           and other services with a <PageLink href={at('/connectors')}>connector</PageLink>.
         </Step>
         <Step title="Make a test payment" isDone={hasPayment}>

@@ -12,7 +12,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 
 type Payment = NonNullable<NonNullable<PaymentQuery['project']>['payment']>;
 
-/** One payment: its status, steps and transaction. */
+/** One payment: its status, steps, and transaction. */
 export function PaymentDrawer({ paymentId, onClose }: { paymentId: string; onClose(): void }) {
   const project = useProject();
   const [{ data, error }] = useQuery({

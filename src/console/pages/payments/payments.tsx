@@ -132,7 +132,7 @@ export function PaymentsPage() {
             >
               {status || payer
                 ? 'Change or clear the filters.'
-                : 'Payments appear here as buyers call your endpoints. To try it with test money, run:'}
+                : 'Payments appear here as buyers call your endpoints. To try this with test money, run:'}
             </EmptyState>
           }
         />

@@ -80,7 +80,7 @@ export function ProjectsPage() {
           onOpen={({ id }) => go(`/projects/${id}`)}
           empty={
             <EmptyState icon={IconFolderPlus} title="Create your first project" action={create}>
-              Choose a name and the wallet that receives payments. You can add endpoints, webhooks and API keys next.
+              Choose a name and the wallet that receives payments. You can add endpoints, webhooks, and API keys next.
             </EmptyState>
           }
         />

@@ -69,7 +69,7 @@ export function ReplayDialog(props: {
           <FormProblem form={form} problem={problem} />
           <MultiSelect
             label="Status"
-            description="Leave empty for all. Deliveries in progress are skipped."
+            description="Leave empty for all. Deliveries in progress can’t be replayed."
             data={STATUSES.filter((status) => status !== 'RUNNING').map((value) => ({
               value,
               label: formatEnum(value),
@@ -137,7 +137,7 @@ function Counted({ total, maxPerSecond }: { total: number; maxPerSecond: number 
     >
       Each delivery goes to its original destination again with the same webhook-id. This takes at least{' '}
       {seconds === 1 ? 'a second' : `${formatCount(seconds)} seconds`}. Destinations that don’t deduplicate by
-      webhook-id will process them twice.
+      webhook-id will process the events twice.
     </Alert>
   );
 }

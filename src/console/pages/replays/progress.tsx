@@ -69,7 +69,7 @@ function describeProgress({ done, skipped, total }: ReplayRowFragment): string {
   return `${formatCount(done)} of ${formatCount(total)}${rest}`;
 }
 
-/** The filter as the service returns it, without empty filters. */
+/** The filter as the service returns it, without empty fields. */
 type StoredFilter = {
   status?: string[];
   eventTypes?: string[];

@@ -24,7 +24,7 @@ export function useReplays(projectId: string) {
   });
   const fetched = data?.project?.replays.nodes ?? [];
   const all = new Map(fetched.filter(({ status }) => status === 'RUNNING').map((replay) => [replay.id, replay]));
-  // A replay that was running may have ended since then, so show its latest status.
+  // A replay that was running in its last live update may have ended since then, so use its fetched status too.
   for (const replay of fetched) if (arrived.has(replay.id)) all.set(replay.id, replay);
   for (const replay of arrived.values()) all.set(replay.id, newest(all.get(replay.id), replay));
   const replays = [...all.values()].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, MAX_SHOWN);

@@ -24,7 +24,7 @@ export const METHOD_COLORS: Readonly<Record<string, string>> = {
 
 type Schemas = RestReference['schemas'];
 
-/** One operation: its parameters, request body and responses, and how to call it. */
+/** One operation: its parameters, its request body, its responses, and how to call it. */
 export function RestOperation({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
   const { method, path, summary, parameters, requestBody, responses } = operation;
   const { id } = useProject();

@@ -120,7 +120,7 @@ function Introduction({ isUnknown }: { isUnknown: boolean }) {
         <Anchor component={Link} href={`/projects/${id}/keys`} underline="always">
           API key
         </Anchor>
-        , set it as an environment variable and request this project:
+        , set it as an environment variable, and request this project:
       </Text>
       <Command>{start}</Command>
       <List size="sm" spacing={6}>
@@ -132,7 +132,7 @@ function Introduction({ isUnknown }: { isUnknown: boolean }) {
           cursor as <Code>after</Code>.
         </List.Item>
         <List.Item>
-          Send an <Code>Idempotency-Key</Code> with a <Code>POST</Code> to retry it safely within 24 hours.
+          To retry a <Code>POST</Code> safely within 24 hours, send an <Code>Idempotency-Key</Code> with it.
         </List.Item>
         <List.Item>
           Errors are <Code>application/problem+json</Code> with a machine-readable <Code>code</Code> and a{' '}

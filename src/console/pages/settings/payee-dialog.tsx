@@ -34,7 +34,7 @@ export function payeeChanges(
   return changes.filter(({ before, after }) => before !== after);
 }
 
-/** Shows the old and new values and asks the user to type the new one, or the old one if it is removed. */
+/** Shows the old and new values, and asks the user to type the new value or, if the value is removed, the old one. */
 export function PayeeDialog(props: {
   changes: readonly PayeeChange[];
   isBusy: boolean;

@@ -27,7 +27,7 @@ export function SettingsPage() {
   const { id } = useProject();
   const [{ data, error }, reload] = useQuery({ query: ProjectSettingsDocument, variables: { id } });
   return (
-    <Page title="Settings" lead="The project’s name, wallet, gateway host and upstream secret.">
+    <Page title="Settings" lead="The project’s name, wallet, gateway host, and upstream secret.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!data?.project && !error && <Skeleton height={240} />}
       {data?.project && (
@@ -136,7 +136,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
     <Panel title="Delete project">
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Deletes its endpoints, API keys, webhooks, connectors and history.
+          Deletes its endpoints, API keys, webhooks, connectors, and history.
         </Text>
         <Button color="red" variant="light" onClick={dialog.open}>
           Delete project
@@ -154,7 +154,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
           if (await submit({ input: { id } })) go('/');
         }}
       >
-        Your endpoints return 404 immediately. This can’t be undone.
+        Your endpoints will return 404 immediately. This can’t be undone.
       </ConfirmDialog>
     </Panel>
   );

@@ -25,7 +25,7 @@ export function RotateSecretDialog(props: { webhook: WebhookRow; onClose(): void
           </Text>
           <NumberInput
             label="Overlap (hours)"
-            description="Use 0 if the old secret has leaked. It stops working immediately."
+            description="If the old secret has leaked, use 0 so that it stops working immediately."
             min={0}
             max={168}
             required

@@ -26,7 +26,7 @@ export function SignatureHelp({ onClose }: { onClose(): void }) {
             base64.
           </List.Item>
           <List.Item>
-            Compare the result with each <Code>v1,…</Code> in <Code>webhook-signature</Code>, in constant time. The
+            Compare the result, in constant time, with each <Code>v1,…</Code> in <Code>webhook-signature</Code>. The
             signatures are separated by spaces; one match is enough.
           </List.Item>
           <List.Item>

@@ -22,7 +22,7 @@ const WEBHOOK_URL: CurlVariable = {
   description: 'The webhook’s URL, which may contain a secret.',
 };
 
-// `od` and `tr` because `-macopt key:` would read the key as text.
+// Uses `od` and `tr`, because `-macopt key:` would read the key as text.
 const SIGN = [
   'timestamp=$(date +%s)',
   `key=$(printf %s "\${WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')`,
@@ -30,8 +30,8 @@ const SIGN = [
 ];
 
 /**
- * A POSIX shell command that sends the same webhook again, with a new Standard Webhooks signature made with the secret
- * in `$WEBHOOK_SECRET`: servers reject old timestamps.
+ * A POSIX shell command that sends a webhook's request again. It creates a new Standard Webhooks signature with the
+ * secret in `$WEBHOOK_SECRET`, because servers reject old timestamps.
  *
  * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
  * @param options `hidesUrl`: whether the URL is replaced by `$WEBHOOK_URL` too.
@@ -55,10 +55,10 @@ export function webhookCurl(
 }
 
 /**
- * The same for any request. Each secret is replaced by a variable named after its field. If a secret is encoded or only
- * partly present, the whole header or URL is replaced.
+ * A POSIX shell command that sends any request again. Each secret is replaced by a variable named after its field. If a
+ * secret is encoded or only partly present, the whole header or URL is replaced.
  *
- * @returns undefined if the body contains a secret in a different form, because then it can't be shown.
+ * @returns undefined if the body contains a secret in a different form, because such a body can't be shown.
  */
 export function connectorCurl(request: SentRequest, secrets: readonly NamedSecret[]): CurlCommand | undefined {
   const values = secrets.map(({ value }) => value);
@@ -68,7 +68,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
     return { variable: name };
   };
 
-  /** Undefined if secrets would be left in the text. */
+  /** Separates secrets from the rest of the text. Undefined if a secret would be left in it. */
   function separate(text: string): Piece[] | undefined {
     const found = secrets
       .filter(({ value }) => value !== '' && text.includes(value))
@@ -89,7 +89,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
 
   const body = separate(request.body ?? '');
   if (!body) return undefined;
-  const url = separate(request.url) ?? [use('REQUEST_URL', 'The request’s URL, which contains the secret.')];
+  const url = separate(request.url) ?? [use('REQUEST_URL', 'The request’s URL, which contains a secret.')];
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, header(name, value)]),
   );
@@ -100,7 +100,7 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
 
 type Parts = { method: string; url: Piece[]; headers: Record<string, Piece[]>; body?: Piece[] };
 
-/** Uses a subshell so that variables don't leak into the user's shell, and a missing one ends only the subshell. */
+/** Uses a subshell so that variables don't leak into the user's shell and a missing variable ends only the subshell. */
 function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVariable | string)[]): string {
   const options = [
     // curl sends this header by default; this service doesn't.

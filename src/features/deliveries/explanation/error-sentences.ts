@@ -1,4 +1,4 @@
-/** What happened, and what the seller can do; null when there is nothing to do. */
+/** What happened, and what the seller can do; null if there is nothing to do. */
 export type Sentences = { summary: string; advice: string | null };
 
 /** What each error class means for the seller. `summary` is for attempts that have no message. */

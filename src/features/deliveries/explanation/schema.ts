@@ -8,7 +8,7 @@ const PHASE_DESCRIPTIONS: Record<DeliveryPhase, string> = {
   connect: 'Opening the TCP connection.',
   tls: 'The TLS handshake.',
   first_byte: 'Waiting for the first byte of the response.',
-  other: 'Reading the response, and all remaining time.',
+  other: 'Reading the response, plus any remaining time.',
 };
 
 const DeliveryPhaseEnum = builder.enumType('DeliveryPhase', {
@@ -19,7 +19,7 @@ const DeliveryPhaseEnum = builder.enumType('DeliveryPhase', {
 });
 
 const RemainingTry = builder.simpleObject('RemainingTry', {
-  description: 'A remaining retry, assuming all earlier ones fail.',
+  description: 'A remaining attempt, assuming that all earlier ones fail.',
   fields: (t) => ({
     afterSeconds: t.int({
       nullable: true,
@@ -73,7 +73,7 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
     status: t.field({ type: DeliveryStatusEnum, description: 'The status of the delivery.' }),
     summary: t.string({ description: 'The reason in plain words.' }),
     next: t.string({ description: 'What happens next, and when.' }),
-    advice: t.string({ nullable: true, description: 'What you can do about it; null when there is nothing to do.' }),
+    advice: t.string({ nullable: true, description: 'What you can do about it; null if there is nothing to do.' }),
     remainingTries: t.field({
       type: [RemainingTry],
       description: 'The remaining attempts, assuming all of them fail.',
@@ -81,7 +81,7 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
     lastAttempt: t.field({
       type: Attempt,
       nullable: true,
-      description: 'The last attempt, with the time of each phase.',
+      description: 'The last attempt, with the duration of each phase.',
     }),
     slowestPhase: t.field({
       type: DeliveryPhaseEnum,

@@ -34,8 +34,8 @@ export type RemainingTry = {
 
 /** Why a delivery that hasn't been attempted yet has to wait. */
 const WAITS: Record<string, string> = {
-  rate_limited: ', because its destination has reached its rate limit',
-  circuit_open: ', because its destination has been failing',
+  rate_limited: ', because the destination has reached its rate limit',
+  circuit_open: ', because the destination has been failing',
 };
 
 type Row = {
@@ -79,8 +79,8 @@ const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
     summary:
       'It is waiting for its turn: the webhook keeps events in order, and an earlier event for the same payment has not been delivered yet.',
-    next: 'It will be sent as soon as the earlier one succeeds, fails, or reaches the number of failed attempts after which the webhook skips ahead.',
-    advice: "Check why the earlier one is failing, or lower the webhook's `orderingEscapeAfterAttempts`.",
+    next: 'It will be sent as soon as the earlier delivery succeeds, fails, or reaches the number of failed attempts after which the webhook skips ahead.',
+    advice: "Check why the earlier delivery is failing, or lower the webhook's `orderingEscapeAfterAttempts`.",
   },
 };
 
@@ -100,7 +100,7 @@ const ROWS: readonly Row[] = [
       leasedUntil! > now
         ? { summary: 'It is being sent right now.', next: 'The result will be available within seconds.', advice: null }
         : {
-            summary: 'The worker that was sending it stopped without a result.',
+            summary: 'The worker that was sending it stopped before it recorded a result.',
             next: 'Another worker will send it again within seconds, with the same ID.',
             advice: null,
           },
@@ -195,7 +195,7 @@ export function remainingTries({ delivery, now, retryScheduleSeconds }: Delivery
 export const DELIVERY_PHASES = ['dns', 'connect', 'tls', 'first_byte', 'other'] as const;
 export type DeliveryPhase = (typeof DELIVERY_PHASES)[number];
 
-/** The phase of an attempt that took the longest. Without a response, any other time was spent waiting for one. */
+/** The phase of an attempt that took the longest. If there was no response, any other time was spent waiting. */
 export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; milliseconds: number } {
   const { durationMs, dnsMs, connectMs, tlsMs, firstByteMs, statusCode, errorClass } = attempt;
   const known = { dns: dnsMs ?? 0, connect: connectMs ?? 0, tls: tlsMs ?? 0, first_byte: firstByteMs ?? 0 };
@@ -226,7 +226,7 @@ function failureOf({
 function responseOf(attempt: Attempt | null): string {
   if (!attempt) return '';
   const { statusCode, durationMs, number } = attempt;
-  return ` by attempt ${number}, which returned ${statusCode} after ${durationMs} ms`;
+  return ` on attempt ${number}. The destination returned ${statusCode} after ${durationMs} ms`;
 }
 
 function slowness({ isSlowedDown }: DestinationState): string {

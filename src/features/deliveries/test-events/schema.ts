@@ -55,7 +55,7 @@ builder.relayMutationField(
   },
   {
     description:
-      'Tests a connector. Verifies the credentials if the vendor offers a side-effect-free check; otherwise sends a test ' +
+      'Tests a connector. Verifies the credentials if the vendor offers a side-effect-free check. Otherwise, sends a test ' +
       'event with a sample payload.',
     resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
       services.connectors.test(viewer, id, input, projectId),

@@ -6,7 +6,7 @@ const pathCredential: Vendor['credentialIn'] = ({ url }) => url.pathname;
 export const zapier = (): Vendor => ({
   hosts: ['hooks.zapier.com'],
   credentialIn: pathCredential,
-  // It accepts every call, even if no Zap uses the hook.
+  // Zapier accepts every call, even if no Zap uses the hook.
   refuse: () => undefined,
   vendorResponse(call) {
     bodyOf(call);

@@ -121,7 +121,7 @@ export const quickbooks = (): Vendor => {
 
 function addReceipt(call: VendorCall, receipts: { Id: string; DocNumber: string; PrivateNote: string }[]) {
   const { DocNumber, PrivateNote, Line } = bodyOf(call);
-  // Without an item, QuickBooks ignores the amount and the receipt is zero.
+  // Without an item, QuickBooks ignores the amount, and the receipt's total is zero.
   const isZero = !Line[0].SalesItemLineDetail?.ItemRef?.value;
   if (isZero || !call.url.searchParams.get('requestid')) {
     return json(400, {

@@ -87,7 +87,7 @@ export const teams = (): Vendor => ({
   credentialIn: ({ url }) => url.searchParams.get('sig') ?? '',
   refuse: () => json(401, { error: { code: 'DirectApiAuthorizationRequired', message: 'Sign in' } }),
   vendorResponse(call) {
-    // A body that it can't use gets the same response. The flow fails later.
+    // A body that the flow can't use gets the same response, and the flow fails later.
     bodyOf(call);
     return { statusCode: 202 };
   },

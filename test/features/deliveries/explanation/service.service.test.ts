@@ -115,7 +115,7 @@ describe('the explanation of a delivery', () => {
     const explanation = await explain(id);
     expect(explanation).toMatchObject({
       ...{ deliveryId: id, status: 'SUCCEEDED', advice: null, remainingTries: [] },
-      summary: expect.stringMatching(/^It was delivered by attempt 1, which returned 200 after \d+ ms\.$/),
+      summary: expect.stringMatching(/^It was delivered on attempt 1\. The destination returned 200 after \d+ ms\.$/),
       destination: { id: webhook.id, title: 'webhook', isActive: true, isSlowedDown: false },
     });
     const result = await runShell(explanation.curl, { WEBHOOK_SECRET: webhook.secret });
@@ -185,7 +185,7 @@ describe('the explanation of a delivery', () => {
       at('PENDING', 'ordering'),
       {
         summary: expect.stringContaining('an earlier event for the same payment'),
-        next: expect.stringContaining('the earlier one succeeds, fails'),
+        next: expect.stringContaining('the earlier delivery succeeds, fails'),
       },
     ],
     [at('PENDING', 'paused'), { summary: expect.stringContaining('It is held') }],
