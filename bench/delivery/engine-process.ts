@@ -1,6 +1,6 @@
 /** A process with one engine in it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { now, serve } from './child.ts';
+import { now, serve } from '../support/child.ts';
 import type { Claim, Engine, EngineName, EngineOptions } from './engine.ts';
 
 export type EngineMethods = typeof methods;

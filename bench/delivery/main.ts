@@ -9,10 +9,10 @@
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { print } from '../support/table.ts';
 import { installPeers } from './install-peers.ts';
 import { PARTS, type Part } from './parts.ts';
 import { openStage } from './stage.ts';
-import { print } from './table.ts';
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, profile: { type: 'string' } },

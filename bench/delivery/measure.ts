@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { now } from './child.ts';
+import { now } from '../support/child.ts';
 import type { Published } from './engine-process.ts';
 import { type Bench, type EngineChild, type Receiver, until, usageOf } from './stage.ts';
 

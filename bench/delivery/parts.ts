@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startChild } from './child.ts';
+import { startChild } from '../support/child.ts';
+import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
 import { ENGINE_NAMES, type EngineName } from './engine.ts';
 import { type Drain, drain, type Latency, latency, median } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
 import type { Receiver, Stage } from './stage.ts';
-import { microseconds, milliseconds, rate, ratio, type Table } from './table.ts';
 import { blackHole, sleeping, slowAccount, snapshot } from './waiting.ts';
 
 export type Part = { title: string; run(stage: Stage, isQuick: boolean): Promise<Table> };
@@ -94,7 +94,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
 
 /** Measures a bare undici Pool, after a warm-up with a third as many posts. */
 async function postAlone(receiver: Receiver, posts: number): Promise<{ perSecond: number; cpuMicroseconds: number }> {
-  const raw = startChild<RawMethods>('raw-process.ts');
+  const raw = startChild<RawMethods>(new URL('raw-process.ts', import.meta.url));
   await raw.call('post', receiver.url, Math.ceil(posts / 3));
   const { seconds, cpuMicroseconds } = await raw.call('post', receiver.url, posts);
   await raw.end();

@@ -1,7 +1,7 @@
 /** The upper limit: signed 1 KB POSTs through a bare undici Pool, without a queue or a history. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
-import { serve } from './child.ts';
+import { serve } from '../support/child.ts';
 import { FILLER } from './engine.ts';
 
 export type RawMethods = typeof methods;

@@ -1,7 +1,7 @@
 /** A process that receives deliveries. It returns 200 after a while and records when each ID first arrived. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { now, serve } from './child.ts';
+import { now, serve } from '../support/child.ts';
 
 export type ReceiverMethods = typeof methods;
 

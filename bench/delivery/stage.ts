@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
-import { type Child, startChild } from './child.ts';
+import { type Child, startChild } from '../support/child.ts';
 import type { EngineName } from './engine.ts';
 import type { EngineMethods, Usage } from './engine-process.ts';
 import type { ReceiverMethods } from './receiver.ts';
@@ -46,7 +46,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
   const env: Record<string, string> = options.cpuProfile ? { CPU_PROFILE: options.cpuProfile } : {};
 
   async function receiver(delayMilliseconds: number | 'never' = 0): Promise<Receiver> {
-    const child = startChild<ReceiverMethods>('receiver.ts');
+    const child = startChild<ReceiverMethods>(new URL('receiver.ts', import.meta.url));
     const port = await child.call('listen', delayMilliseconds);
     return { ...child, port, url: `http://127.0.0.1:${port}` };
   }
@@ -70,7 +70,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     const databaseUrl = Object.assign(new URL(postgres.url), { pathname: `/${database}` }).href;
     const children: EngineChild[] = [];
     async function open(env: Record<string, string>): Promise<EngineChild> {
-      const child = startChild<EngineMethods>('engine-process.ts', env);
+      const child = startChild<EngineMethods>(new URL('engine-process.ts', import.meta.url), env);
       children.push(child);
       await child.call('open', name, { databaseUrl, redisUrl: redis?.url, urls, otherUrls });
       return child;

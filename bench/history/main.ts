@@ -15,7 +15,7 @@ import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { milliseconds, print, rate } from '../delivery/table.ts';
+import { milliseconds, print, rate } from '../support/table.ts';
 import { fillHistory } from './fill.ts';
 import { explain, statementsOf } from './plans.ts';
 import { type Ask, questionsAbout } from './questions.ts';

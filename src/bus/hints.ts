@@ -10,10 +10,11 @@ export type Hints = {
   close(): void;
 };
 
-/** Collects hints for a loop that waits for them. `signal` ends all waiting. */
+/** Collects hints for a loop that waits for them. `signal` ends all waiting, and closes the collection. */
 export function collectHints(subscribe: (wake: () => void) => () => void, signal: AbortSignal): Hints {
   let hint = Promise.withResolvers<void>();
   const unsubscribe = subscribe(() => hint.resolve());
+  signal.addEventListener('abort', unsubscribe, { once: true });
 
   const pause = (milliseconds: number, pauseSignal: AbortSignal) =>
     sleep(milliseconds, undefined, { signal: pauseSignal }).catch(() => {});
@@ -28,6 +29,9 @@ export function collectHints(subscribe: (wake: () => void) => () => void, signal
       done.abort();
     },
     rest: (milliseconds) => pause(Math.max(0, milliseconds), signal),
-    close: unsubscribe,
+    close() {
+      signal.removeEventListener('abort', unsubscribe);
+      unsubscribe();
+    },
   };
 }

@@ -6,6 +6,7 @@ import { countMutations } from './count-mutations.ts';
 import { createErrorMask, unavailableStatus } from './errors.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
+import { shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 import { type OnOperation, watchOperations } from './watch-operations.ts';
 
@@ -43,6 +44,7 @@ export function createGraphQLServer(options: {
       ...limitPlugins((document) => ownDocuments.has(document)),
       countMutations(),
       maskValidationErrors(maskError),
+      shareResults(),
       traceOperations(),
       ...(onOperation ? [watchOperations(onOperation)] : []),
     ] as Plugin[],

@@ -1,17 +1,12 @@
 import type { KnownCredentials } from '../auth/known-credentials.ts';
 import type { Authenticator, Viewer } from '../auth/viewer.ts';
 import { rateLimitScope } from '../auth/viewer.ts';
-import { type Bus, topics } from '../bus/bus.ts';
+import type { Bus } from '../bus/bus.ts';
 import { AppError } from '../errors.ts';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { limitsOf } from '../limits/tiers.ts';
-
-/** How often to check that an open stream's credential is still valid, even without a notification. */
-const RECHECK_MILLISECONDS = 5_000;
-
-/** Node fires longer timers immediately. The recheck covers credentials that stay valid for longer. */
-const MAX_TIMEOUT_MILLISECONDS = 2 ** 31 - 1;
+import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts';
 
 export type Admission = {
   /**
@@ -30,7 +25,7 @@ export type Admission = {
   /** Counts additional requests, like `count`. One request never counts for more than the whole limit. */
   countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
   /** Calls back once when an open stream's credential expires or is revoked. Returns a function that stops watching. */
-  watch(viewer: Viewer, authorization: string, onEnd: () => void): () => void;
+  watch: CredentialWatch;
 };
 
 /** Checks every request, on every transport: who sends it, and whether they may send it now. */
@@ -101,35 +96,7 @@ export function createAdmission(options: {
 
     countMore: (viewer, requests) => take(viewer, requests, 1),
 
-    watch(viewer, authorization, onEnd) {
-      let ended = false;
-      const end = () => {
-        if (ended) return;
-        stop();
-        onEnd();
-      };
-      const check = () =>
-        authenticator.authenticate(authorization).catch((error) => {
-          if (error instanceof AppError && error.code === 'UNAUTHENTICATED') end();
-        });
-      const recheck = setInterval(check, RECHECK_MILLISECONDS).unref();
-      const lifetimeMilliseconds = viewer.expiresAt ? viewer.expiresAt.getTime() - Date.now() : undefined;
-      const expiry =
-        lifetimeMilliseconds !== undefined && lifetimeMilliseconds < MAX_TIMEOUT_MILLISECONDS
-          ? setTimeout(end, lifetimeMilliseconds).unref()
-          : undefined;
-      const unsubscribe =
-        viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
-      // The key may have been revoked between the check and this subscription.
-      if (viewer.kind === 'apiKey') check();
-      function stop() {
-        ended = true;
-        clearInterval(recheck);
-        clearTimeout(expiry);
-        unsubscribe();
-      }
-      return stop;
-    },
+    watch: createCredentialWatch({ authenticator, bus }),
   };
 }
 

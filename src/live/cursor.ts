@@ -1,6 +1,6 @@
 import { invalidField } from '../errors.ts';
 import { type IdType, isId } from '../ids.ts';
-import type { Progress } from './tail.ts';
+import type { Progress } from './progress.ts';
 
 /** A cursor lists at most this many uncertain transactions. With more, some rows are sent twice after a reconnect. */
 const MAX_TRANSACTIONS = 500;

@@ -1,25 +1,19 @@
-import { inVisibleProject, visibleProject } from '../auth/access.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { type Bus, topics } from '../bus/bus.ts';
 import type { Database } from '../database/client.ts';
-import { notFound } from '../errors.ts';
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
 import type { Delivery, DeliveryStatus, Event, Payment, Replay } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { createFeedOpener } from './feed-opener.ts';
+import { deliveryMatches, eventMatches, paymentMatches } from './filters.ts';
 import { lookAtDeliveries, lookAtEvents, lookAtPayments, lookAtReplays } from './looks.ts';
-import { createPrefetch } from './prefetch.ts';
-import { type FoundRow, type TailOptions, tail } from './tail.ts';
-import { createTurns } from './turns.ts';
+import type { FoundRow } from './progress.ts';
 
 declare module '../schema/context.ts' {
   interface Services {
     feed: LiveFeed;
   }
 }
-
-/** How often a subscription reads without a hint, because hints may be lost. */
-const POLL_MILLISECONDS = 2_000;
 
 export type EventFeedArguments = { projectId: string; after?: string | null; types?: readonly string[] | null };
 export type DeliveryFeedArguments = {
@@ -32,122 +26,59 @@ export type ReplayFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * Live subscriptions. Each reads its table from a cursor onward whenever the bus wakes it. Catching up and live updates
- * work the same way, so nothing is missed in between, and a lost hint only delays an event.
+ * Live subscriptions to events, deliveries, payments, and replays. Each reads its table from a cursor onward, and then
+ * shares the reads of new rows with the other subscriptions to the project.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
-  let subscriptionCount = 0;
-  const turns = createTurns(Math.max(1, Math.floor(db.pool.options.max / 2)));
+  const opener = createFeedOpener({ db, bus });
+  const { pool, prisma } = db;
 
-  /** Subscribes to a topic, and counts subscriptions. */
-  const listenTo = (topic: string) => (wake: () => void) => {
-    const unsubscribe = bus.subscribe(topic, wake);
-    subscriptionCount += 1;
-    return () => {
-      unsubscribe();
-      subscriptionCount -= 1;
-    };
-  };
+  const openEvents = opener.feed<Event, 'event', readonly string[] | null>({
+    ...{ name: 'event', idType: 'Event', topicOf: topics.events, everything: null },
+    ...{ lookAt: (projectId, types) => lookAtEvents(pool, projectId, types), matches: eventMatches },
+    load: async (where) => byId(await prisma.event.findMany({ where })),
+  });
 
-  async function requireVisible(viewer: Viewer, projectId: string): Promise<void> {
-    const where = visibleProject(viewer, projectId);
-    const count = await turns.take(viewer.userId, () => db.prisma.project.count({ where }));
-    if (count === 0) throw notFound();
-  }
+  const everyDelivery = { status: null, eventTypes: null, createdSince: null };
+  const openDeliveries = opener.feed<Delivery, 'delivery', Parameters<typeof deliveryMatches>[0]>({
+    ...{ name: 'delivery', idType: 'Delivery', topicOf: topics.deliveries, everything: everyDelivery },
+    ...{ lookAt: (projectId, filter) => lookAtDeliveries(pool, projectId, filter), matches: deliveryMatches },
+    load: async (where, found) => unchanged(found, await prisma.delivery.findMany({ where })),
+    // Claims and lease extensions aren't news.
+    isQuiet: ({ status }) => status === 'RUNNING',
+  });
 
-  /** Follows a table. Its reads wait until the viewer's account has its turn. */
-  function followInTurn<Row, Item>({ userId }: Viewer, options: TailOptions<Row, Item>) {
-    const { look, load } = options;
-    return tail<Row, Item>({
-      ...options,
-      look: (request) => turns.take(userId, () => look(request)),
-      load: (rows) => turns.take(userId, () => load(rows)),
-    });
-  }
+  const openPayments = opener.feed<Payment, 'payment', ReturnType<typeof toColumns>>({
+    ...{ name: 'payment', idType: 'Payment', topicOf: topics.payments, everything: toColumns({}) },
+    ...{ lookAt: (projectId, filter) => lookAtPayments(pool, projectId, filter), matches: paymentMatches },
+    load: async (where, found) => unchanged(found, await prisma.payment.findMany({ where })),
+  });
+
+  const openReplays = opener.feed<Replay, 'replay', null>({
+    ...{ name: 'replay', idType: 'Replay', topicOf: topics.replays, everything: null },
+    ...{ lookAt: (projectId) => lookAtReplays(pool, projectId), matches: () => () => true },
+    load: async (where, found) => unchanged(found, await prisma.replay.findMany({ where })),
+  });
 
   return {
-    subscriptionCount: () => subscriptionCount,
+    subscriptionCount: opener.subscriptionCount,
 
     /** @throws AppError `NOT_FOUND` if the viewer can't see the project, `VALIDATION_FAILED` for an invalid cursor. */
-    async events(viewer: Viewer, { projectId, after, types }: EventFeedArguments, backlog?: Backlog) {
-      const reached = after != null ? decodeCursor('Event', after) : undefined;
-      await requireVisible(viewer, projectId);
-      const table = lookAtEvents(db.pool, projectId, types ?? null);
-      return followInTurn<Event, { cursor: string; event: Event }>(viewer, {
-        start: reached ?? (await turns.take(viewer.userId, table.present)),
-        look: table.look,
-        async load(rows) {
-          const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
-          return byId(await db.prisma.event.findMany({ where }));
-        },
-        present: (event, progress) => ({ cursor: encodeCursor(progress), event }),
-        subscribe: listenTo(topics.events(projectId)),
-        prefetch: createPrefetch(backlog),
-        pollMilliseconds: POLL_MILLISECONDS,
-      });
+    events: (viewer: Viewer, args: EventFeedArguments, backlog?: Backlog) =>
+      openEvents(viewer, args, args.types ?? null, backlog),
+
+    /** @throws AppError as `events` does. */
+    async deliveries(viewer: Viewer, args: DeliveryFeedArguments, backlog?: Backlog) {
+      const { status = null, eventTypes = null, since = null } = args.filter ?? {};
+      return openDeliveries(viewer, args, { status, eventTypes, createdSince: since }, backlog);
     },
 
     /** @throws AppError as `events` does. */
-    async deliveries(viewer: Viewer, { projectId, after, filter }: DeliveryFeedArguments, backlog?: Backlog) {
-      const reached = after != null ? decodeCursor('Delivery', after) : undefined;
-      await requireVisible(viewer, projectId);
-      const table = lookAtDeliveries(db.pool, projectId, {
-        status: filter?.status ?? null,
-        eventTypes: filter?.eventTypes ?? null,
-        createdSince: filter?.since ?? null,
-      });
-      return followInTurn<Delivery, { cursor: string; delivery: Delivery }>(viewer, {
-        start: reached ?? (await turns.take(viewer.userId, table.present)),
-        look: table.look,
-        async load(rows) {
-          const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
-          return unchanged(rows, await db.prisma.delivery.findMany({ where }));
-        },
-        present: (delivery, progress) => ({ cursor: encodeCursor(progress), delivery }),
-        subscribe: listenTo(topics.deliveries(projectId)),
-        prefetch: createPrefetch(backlog),
-        pollMilliseconds: POLL_MILLISECONDS,
-      });
-    },
+    payments: async (viewer: Viewer, args: PaymentFeedArguments, backlog?: Backlog) =>
+      openPayments(viewer, args, toColumns(args.filter ?? {}), backlog),
 
     /** @throws AppError as `events` does. */
-    async payments(viewer: Viewer, { projectId, after, filter }: PaymentFeedArguments, backlog?: Backlog) {
-      const reached = after != null ? decodeCursor('Payment', after) : undefined;
-      const columns = toColumns(filter ?? {});
-      await requireVisible(viewer, projectId);
-      const table = lookAtPayments(db.pool, projectId, columns);
-      return followInTurn<Payment, { cursor: string; payment: Payment }>(viewer, {
-        start: reached ?? (await turns.take(viewer.userId, table.present)),
-        look: table.look,
-        async load(rows) {
-          const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
-          return unchanged(rows, await db.prisma.payment.findMany({ where }));
-        },
-        present: (payment, progress) => ({ cursor: encodeCursor(progress), payment }),
-        subscribe: listenTo(topics.payments(projectId)),
-        prefetch: createPrefetch(backlog),
-        pollMilliseconds: POLL_MILLISECONDS,
-      });
-    },
-
-    /** @throws AppError as `events` does. */
-    async replays(viewer: Viewer, { projectId, after }: ReplayFeedArguments, backlog?: Backlog) {
-      const reached = after != null ? decodeCursor('Replay', after) : undefined;
-      await requireVisible(viewer, projectId);
-      const table = lookAtReplays(db.pool, projectId);
-      return followInTurn<Replay, { cursor: string; replay: Replay }>(viewer, {
-        start: reached ?? (await turns.take(viewer.userId, table.present)),
-        look: table.look,
-        async load(rows) {
-          const where = { id: { in: rows.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
-          return unchanged(rows, await db.prisma.replay.findMany({ where }));
-        },
-        present: (replay, progress) => ({ cursor: encodeCursor(progress), replay }),
-        subscribe: listenTo(topics.replays(projectId)),
-        prefetch: createPrefetch(backlog),
-        pollMilliseconds: POLL_MILLISECONDS,
-      });
-    },
+    replays: (viewer: Viewer, args: ReplayFeedArguments, backlog?: Backlog) => openReplays(viewer, args, null, backlog),
   };
 }
 

@@ -4,13 +4,12 @@ import type { PaymentColumns } from '../features/payments/filter.ts';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import {
   type FoundRow,
-  isBehind,
   type Look,
   type LookRequest,
   MAX_LATENESS_MILLISECONDS,
   type Position,
   type Progress,
-} from './tail.ts';
+} from './progress.ts';
 
 const PAGE_SIZE = 200;
 
@@ -23,38 +22,53 @@ export type LookableTable = {
   look(request: LookRequest): Promise<Look>;
 };
 
-type SnapshotRow = { horizon: string; nowMilliseconds: number };
-type ResultRow = SnapshotRow & { id: string | null; milliseconds: number | null; ahead: number | null };
+type ResultRow = {
+  horizon: string;
+  nowMilliseconds: number;
+  id: string | null;
+  milliseconds: number | null;
+  transaction: string | null;
+  isLate: boolean | null;
+};
 type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => Promise<Look>;
 
 /**
  * Reads late rows up to a position, and a page of rows after it. A row is late if the transaction `horizon` or a later
- * one wrote it: `xmin` is the transaction that wrote the current version of a row, and `age` compares transaction
- * numbers across their wraparound. One statement reads one snapshot, so every transaction before the returned horizon
- * has ended and is visible. Of every other transaction, either all rows are visible or none.
+ * one wrote it, and that transaction isn't one of those already `shown`. `xmin` is the transaction that wrote the
+ * current version of a row, and `age` compares transaction numbers across their wraparound. One statement reads one
+ * snapshot, so every transaction before the returned horizon has ended and is visible. Of every other transaction,
+ * either all rows are visible or none. A page of late rows starts with the oldest transaction and ends with a whole one.
  */
 const look = (late: string, behind: string) => `
   WITH snapshot AS (
-    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon, floor(extract(epoch FROM now()) * 1000)::float8 AS now
+    SELECT horizon, horizon::text::bigint + age(horizon::xid) AS newest,
+           floor(extract(epoch FROM now()) * 1000)::float8 AS now
+      FROM pg_snapshot_xmin(pg_current_snapshot()) AS horizon
   )
-  SELECT snapshot.horizon::text AS "horizon", snapshot.now AS "nowMilliseconds",
-         found.id, found.milliseconds, age(snapshot.horizon::xid) - found.age AS "ahead"
-    FROM snapshot LEFT JOIN LATERAL ((${late}) UNION ALL (${behind} LIMIT ${PAGE_SIZE})) AS found ON true
+  SELECT snapshot.horizon::text AS "horizon", snapshot.now AS "nowMilliseconds", found.id, found.milliseconds,
+         (snapshot.newest - found.age)::text AS "transaction", found."isLate"
+    FROM snapshot LEFT JOIN LATERAL (
+      (SELECT late.*, true AS "isLate" FROM (${late}) AS late
+        ORDER BY late.age DESC FETCH FIRST ${PAGE_SIZE} ROWS WITH TIES)
+      UNION ALL
+      (SELECT behind.*, false FROM (${behind} LIMIT ${PAGE_SIZE}) AS behind)
+    ) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
 // A horizon in the future comes from another server, and this one was restored from a backup. Any row might be late, so
 // some rows are sent twice instead of not at all.
-const isLate = (row: string, horizon: string) => {
+const isLate = (row: string, horizon: string, shown: string) => {
   const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
-  return `(${age} < 0 OR age(${row}.xmin) <= ${age})`;
+  return `(${age} < 0 OR age(${row}.xmin) <= ${age})
+       AND snapshot.newest - age(${row}.xmin) NOT IN (SELECT unnest(${shown}::bigint[]))`;
 };
 
 const EVENT = `
     SELECT e."id", 0::float8 AS milliseconds, age(e.xmin) AS age FROM "Event" e
-     WHERE e."projectId" = $1 AND ($5::text[] IS NULL OR e."type" = ANY ($5))`;
+     WHERE e."projectId" = $1 AND ($6::text[] IS NULL OR e."type" = ANY ($6))`;
 
 const EVENTS = look(
-  `${EVENT} AND e."id" >= $2 AND e."id" <= $3 AND ${isLate('e', '$4')}`,
+  `${EVENT} AND e."id" >= $2 AND e."id" <= $3 AND ${isLate('e', '$4', '$5')}`,
   `${EVENT} AND e."id" > $3 ORDER BY e."id"`,
 );
 
@@ -62,14 +76,14 @@ const DELIVERY = `
     SELECT d."id", (extract(epoch FROM d."updatedAt") * 1000)::float8 AS milliseconds, age(d.xmin) AS age
       FROM "Delivery" d
      WHERE d."projectId" = $1
-       AND ($6::text[] IS NULL OR d."status"::text = ANY ($6))
-       AND ($7::text[] IS NULL OR d."eventType" = ANY ($7))
-       AND ($8::timestamptz IS NULL OR d."createdAt" >= $8)`;
+       AND ($7::text[] IS NULL OR d."status"::text = ANY ($7))
+       AND ($8::text[] IS NULL OR d."eventType" = ANY ($8))
+       AND ($9::timestamptz IS NULL OR d."createdAt" >= $9)`;
 
 // Claims and lease extensions don't change a delivery's time, because they aren't news.
 const DELIVERIES = look(
   `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
-       AND ${isLate('d', '$5')} AND d."status" <> 'RUNNING'`,
+       AND ${isLate('d', '$5', '$6')} AND d."status" <> 'RUNNING'`,
   `${DELIVERY} AND (d."updatedAt", d."id") > ($3::timestamptz, $4) ORDER BY d."updatedAt", d."id"`,
 );
 
@@ -77,24 +91,24 @@ const PAYMENT = `
     SELECT p."id", (extract(epoch FROM p."updatedAt") * 1000)::float8 AS milliseconds, age(p.xmin) AS age
       FROM "Payment" p
      WHERE p."projectId" = $1
-       AND ($6::text[] IS NULL OR p."status"::text = ANY ($6))
-       AND ($7::text IS NULL OR p."endpointId" = $7)
-       AND ($8::text IS NULL OR p."customerId" = $8)
-       AND ($9::text IS NULL OR p."payer" = $9)
-       AND ($10::text IS NULL OR p."transactionHash" = $10)
-       AND ($11::text IS NULL OR p."id" >= $11)
-       AND ($12::text IS NULL OR p."id" < $12)`;
+       AND ($7::text[] IS NULL OR p."status"::text = ANY ($7))
+       AND ($8::text IS NULL OR p."endpointId" = $8)
+       AND ($9::text IS NULL OR p."customerId" = $9)
+       AND ($10::text IS NULL OR p."payer" = $10)
+       AND ($11::text IS NULL OR p."transactionHash" = $11)
+       AND ($12::text IS NULL OR p."id" >= $12)
+       AND ($13::text IS NULL OR p."id" < $13)`;
 
 // Taking or extending a lease rewrites the row without changing its time, so the row may be sent a second time.
 const PAYMENTS = look(
-  `${PAYMENT} AND p."updatedAt" >= $2 AND (p."updatedAt", p."id") <= ($3::timestamptz, $4) AND ${isLate('p', '$5')}`,
+  `${PAYMENT} AND p."updatedAt" >= $2 AND (p."updatedAt", p."id") <= ($3::timestamptz, $4) AND ${isLate('p', '$5', '$6')}`,
   `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
 );
 
 const REPLAYS = look(
   `SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age FROM "Replay" r
      WHERE r."projectId" = $1 AND r."updatedAt" >= $2 AND (r."updatedAt", r."id") <= ($3::timestamptz, $4)
-       AND ${isLate('r', '$5')}`,
+       AND ${isLate('r', '$5', '$6')}`,
   `SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age FROM "Replay" r
      WHERE r."projectId" = $1 AND (r."updatedAt", r."id") > ($3::timestamptz, $4) ORDER BY r."updatedAt", r."id"`,
 );
@@ -104,11 +118,11 @@ const BEGINNING: Position = { milliseconds: 0, id: '' };
 export function lookAtEvents(pool: pg.Pool, projectId: string, types: readonly string[] | null): LookableTable {
   const placeOf = (id: string): Position => ({ milliseconds: millisecondsOfId(id), id });
 
-  const read: Read = async ({ sinceMilliseconds, position, horizon }) => {
+  const read: Read = async ({ sinceMilliseconds, position, horizon, shown }) => {
     const since = firstIdAt('Event', Math.max(0, sinceMilliseconds));
-    const values = [projectId, since, position.id, toXid(horizon), types];
+    const values = [projectId, since, position.id, toXid(horizon), shown, types];
     const { rows } = await pool.query<ResultRow>({ name: 'live-events', text: EVENTS, values });
-    return toLook(rows, position, ({ id }) => placeOf(id!));
+    return toLook(rows, ({ id }) => placeOf(id!));
   };
 
   async function findNewest(): Promise<Position | undefined> {
@@ -151,12 +165,12 @@ function lookAtVersions(
   text: string,
   filter: unknown[],
 ): LookableTable {
-  const read: Read = async ({ sinceMilliseconds, position, horizon }) => {
+  const read: Read = async ({ sinceMilliseconds, position, horizon, shown }) => {
     const since = new Date(Math.max(0, sinceMilliseconds));
     const place = [new Date(position.milliseconds), position.id];
-    const values = [projectId, since, ...place, toXid(horizon), ...filter];
+    const values = [projectId, since, ...place, toXid(horizon), shown, ...filter];
     const { rows } = await pool.query<ResultRow>({ name: `live-${table}`, text, values });
-    return toLook(rows, position, ({ id, milliseconds }) => ({ id: id!, milliseconds: milliseconds! }));
+    return toLook(rows, ({ id, milliseconds }) => ({ id: id!, milliseconds: milliseconds! }));
   };
 
   async function findNewest(): Promise<Position | undefined> {
@@ -171,30 +185,33 @@ function lookAtVersions(
 }
 
 /**
- * After finding the newest row, reads the current transactions' rows once. Later reads couldn't tell them from new
- * rows.
+ * After finding the newest row, reads the current transactions' rows. Later reads couldn't tell them from new rows.
  */
 async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {
   const position = newest ?? BEGINNING;
   const sinceMilliseconds = Math.min(position.milliseconds, sharedNow()) - MAX_LATENESS_MILLISECONDS;
-  const { rows, horizon, nowMilliseconds } = await read({ position, horizon: null, sinceMilliseconds });
-  const late = rows.filter((row) => !isBehind(row, position));
-  return {
-    position,
-    horizon,
-    lookedAtMilliseconds: nowMilliseconds,
-    shown: new Map(late.map(({ transaction, milliseconds }) => [transaction, milliseconds])),
-  };
+  const shown = new Map<bigint, number>();
+  for (;;) {
+    const seen = await read({ position, horizon: null, shown: [...shown.keys()], sinceMilliseconds });
+    for (const { transaction, milliseconds } of seen.late) shown.set(transaction, milliseconds);
+    if (seen.isLateFull) continue;
+    return { position, horizon: seen.horizon, lookedAtMilliseconds: seen.nowMilliseconds, shown };
+  }
 }
 
-function toLook(rows: ResultRow[], position: Position, placeOf: (row: ResultRow) => Position): Look {
-  const { horizon: horizonText, nowMilliseconds } = rows[0]!;
-  const horizon = BigInt(horizonText);
-  const found: FoundRow[] = rows
-    .filter(({ id }) => id !== null)
-    .map((row) => ({ ...placeOf(row), transaction: horizon + BigInt(row.ahead!) }));
-  const isFull = found.filter((row) => isBehind(row, position)).length === PAGE_SIZE;
-  return { rows: found, isFull, horizon, nowMilliseconds };
+function toLook(rows: ResultRow[], placeOf: (row: ResultRow) => Position): Look {
+  const { horizon, nowMilliseconds } = rows[0]!;
+  const find = (isLate: boolean): FoundRow[] =>
+    rows
+      .filter((row) => row.id !== null && row.isLate === isLate)
+      .map((row) => ({ ...placeOf(row), transaction: BigInt(row.transaction!) }));
+  const late = find(true);
+  const behind = find(false);
+  return {
+    ...{ late, behind, nowMilliseconds, horizon: BigInt(horizon) },
+    isLateFull: late.length >= PAGE_SIZE,
+    isFull: behind.length === PAGE_SIZE,
+  };
 }
 
 /** The 32 bits that the database stores in a row. */

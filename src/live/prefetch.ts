@@ -16,8 +16,6 @@ export type Prefetch = {
   holdRows(rows: Iterable<unknown>): () => void;
   /** How many row positions to keep for later. The others are looked up again. */
   placeCount(): number;
-  /** The same for late rows. The last transaction is kept whole, so there may be more. */
-  lateCount(): number;
   holdPlaces(count: number): () => void;
 };
 
@@ -39,13 +37,12 @@ export function createPrefetch(backlog?: Pick<Backlog, 'hold' | 'isCrowded'>): P
       return hold(sizes.reduce((sum, size) => sum + size, 0));
     },
     placeCount: () => (isCrowded() ? FIRST_ROWS : Infinity),
-    lateCount: () => MAX_ROWS,
     holdPlaces: (count) => hold(count * PLACE_BYTES),
   };
 }
 
 /** Roughly how many bytes of memory a value takes. */
-function roughBytes(value: unknown): number {
+export function roughBytes(value: unknown): number {
   if (typeof value === 'string') return 16 + value.length;
   if (typeof value !== 'object' || value === null) return 8;
   if (ArrayBuffer.isView(value)) return value.byteLength;

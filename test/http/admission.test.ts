@@ -125,6 +125,24 @@ describe('watching the credential of a stream', () => {
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
+  test('checks a credential once for all of its streams, and ends them all', async () => {
+    const admission = admit();
+    const ends = Array.from({ length: 20 }, () => vi.fn());
+    const stops = ends.map((end) => admission.watch(apiKey, 'Bearer x', end));
+    const other = vi.fn();
+    const stopOther = admission.watch({ ...apiKey, apiKeyId: newId('ApiKey') }, 'Bearer y', other);
+    await vi.advanceTimersByTimeAsync(0);
+    const before = lookups;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(lookups - before).toBe(2);
+    stops[0]!();
+    isGood = (authorization) => authorization === 'Bearer y';
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(ends.map((end) => end.mock.calls.length)).toEqual([0, ...Array.from({ length: 19 }, () => 1)]);
+    expect(other).not.toHaveBeenCalled();
+    stopOther();
+  });
+
   test('leaves the stream open while the credential cannot be checked', async () => {
     const stop = admit().watch(apiKey, 'Bearer x', onEnd);
     refuse('UNAVAILABLE');

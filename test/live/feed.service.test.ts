@@ -7,6 +7,8 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../src/database/client.ts';
 import { firstIdAt, newId } from '../../src/ids.ts';
 import { createLiveFeed, type LiveFeed } from '../../src/live/feed.ts';
+import { lookOnce } from '../../src/live/look-once.ts';
+import { lookAtEvents } from '../../src/live/looks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 type Client = Pick<pg.Client, 'query'>;
@@ -132,6 +134,8 @@ async function take<Item>(items: Feed<Item>, count: number): Promise<Item[]> {
 async function cursorAfter(items: Feed<{ cursor: string }>, count: number): Promise<string> {
   return (await take(items, count)).at(-1)!.cursor;
 }
+
+const byId = <Row extends { id: string }>(rows: readonly Row[]) => new Map(rows.map((row) => [row.id, row]));
 
 const idsOf = (items: { event: { id: string } }[]) => items.map(({ event }) => event.id);
 
@@ -417,6 +421,46 @@ describe('the delivery feed', () => {
     await commit(batch);
     const seen = (await take(items, 250)).map(({ delivery }) => delivery.id);
     expect(seen.sort()).toEqual(ids.sort());
+  });
+});
+
+describe('while another transaction stays open', () => {
+  test('a read returns only rows that were not shown yet', async () => {
+    const table = lookAtEvents(db.pool, projectId, null);
+    const older = await begin();
+    await older.query('SELECT pg_current_xact_id()');
+    let progress = await table.present();
+    for (let round = 0; round < 3; round++) {
+      for (let index = 0; index < 30; index++) await insertEvent();
+      const items = lookOnce({ present: () => 1 }, { look: table.look, load: async (rows) => byId(rows) }, progress);
+      let next = await items.next();
+      for (; !next.done; next = await items.next());
+      progress = next.value.reached;
+    }
+    const { position, horizon, shown } = progress;
+    expect(shown.size).toBe(90);
+    const look = { position, horizon, sinceMilliseconds: 0 };
+    expect((await table.look({ ...look, shown: [...shown.keys()] })).late).toEqual([]);
+    expect((await table.look({ ...look, shown: [] })).late).toHaveLength(90);
+    await commit(older);
+  });
+
+  test('a read returns a page of late rows, and all rows of its last transaction', async () => {
+    const table = lookAtEvents(db.pool, projectId, null);
+    const { horizon } = await table.present();
+    const firsts: string[] = [];
+    for (let index = 0; index < 150; index++) firsts.push(await insertEvent());
+    const large = await begin();
+    for (let index = 0; index < 100; index++) await insertEvent(large);
+    await commit(large);
+    await insertEvent();
+    const position = { milliseconds: Date.now() + 60_000, id: eventIdAt(Date.now() + 60_000) };
+    const { late, isLateFull } = await table.look({ position, horizon, shown: [], sinceMilliseconds: 0 });
+    expect(late).toHaveLength(250);
+    expect(isLateFull).toBe(true);
+    const last = late.reduce((a, b) => (a.transaction > b.transaction ? a : b));
+    const next = { position, horizon: last.transaction + 1n, shown: [], sinceMilliseconds: 0 };
+    expect((await table.look(next)).late).toHaveLength(1);
   });
 });
 

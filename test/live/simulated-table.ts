@@ -1,5 +1,5 @@
 import { newId } from '../../src/ids.ts';
-import { type FoundRow, isBehind, type Look, type LookRequest, type Progress } from '../../src/live/tail.ts';
+import { type FoundRow, isBehind, type Look, type LookRequest, type Progress } from '../../src/live/progress.ts';
 
 export type SimulatedRow = {
   id: string;
@@ -93,14 +93,32 @@ export function createSimulatedTable(pageSize: number) {
         shown: new Map(),
       };
     },
-    async look({ position, horizon, sinceMilliseconds }: LookRequest): Promise<Look> {
+    /** Returns the progress of a client that has seen every visible row. */
+    seeAll(): Progress {
+      const last = [...rows.values()].reduce<FoundRow | undefined>((a, b) => (a && isBehind(a, b) ? a : b), undefined);
+      const horizon = oldestOpen();
+      const shown = [...rows.values()].filter(({ transaction }) => transaction >= horizon);
+      return {
+        position: last ?? this.beginning().position,
+        lookedAtMilliseconds: now,
+        horizon,
+        shown: new Map(shown.map(({ transaction, milliseconds }) => [transaction, milliseconds])),
+      };
+    },
+    async look({ position, horizon, shown, sinceMilliseconds }: LookRequest): Promise<Look> {
       const ordered: FoundRow[] = [...rows.values()].sort((a, b) => (isBehind(a, b) ? 1 : -1));
       const isLate = ({ milliseconds, transaction, id }: FoundRow) =>
-        milliseconds >= sinceMilliseconds && transaction >= horizon && !rows.get(id)!.isQuiet;
-      const late = ordered.filter((row) => !isBehind(row, position) && isLate(row));
+        milliseconds >= sinceMilliseconds &&
+        transaction >= horizon &&
+        !shown.includes(transaction) &&
+        !rows.get(id)!.isQuiet;
+      const allLate = ordered.filter((row) => !isBehind(row, position) && isLate(row));
+      const last = allLate.map(({ transaction }) => transaction).sort((a, b) => Number(a - b))[pageSize - 1];
       const behind = ordered.filter((row) => isBehind(row, position)).slice(0, pageSize);
       return {
-        rows: [...late, ...behind],
+        late: allLate.filter(({ transaction }) => last === undefined || transaction <= last),
+        isLateFull: last !== undefined,
+        behind,
         isFull: behind.length === pageSize,
         horizon: oldestOpen(),
         nowMilliseconds: now,

@@ -3,25 +3,42 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { decodeCursor, encodeCursor } from '../../src/live/cursor.ts';
+import { lookOnce } from '../../src/live/look-once.ts';
 import { createPrefetch, type Prefetch } from '../../src/live/prefetch.ts';
-import { type Look, type LookRequest, lookOnce, type Progress, type TailOptions, tail } from '../../src/live/tail.ts';
+import type { Look, LookRequest, Progress } from '../../src/live/progress.ts';
+import { type TailOptions, tail } from '../../src/live/tail.ts';
 import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 
 type Item = { cursor: string; row: SimulatedRow };
 const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
 
 /** Prefetches only two of anything at a time. */
-const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2, lateCount: () => 2 };
+const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2 };
+
+const NOTHING: Look = { late: [], isLateFull: false, behind: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
 
 const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
   start: createSimulatedTable(10).beginning(),
-  look: async () => ({ rows: [], isFull: false, horizon: 1n, nowMilliseconds: 0 }),
+  look: async () => NOTHING,
   load: async () => new Map(),
   present,
   subscribe: () => () => {},
   pollMilliseconds: 60_000,
   ...overrides,
 });
+
+/** Follows a table until the test returns it. */
+function startTail(overrides: Partial<TailOptions<SimulatedRow, Item>>) {
+  const stop = new AbortController();
+  const items = tail(options(overrides), stop.signal);
+  return {
+    next: () => items.next(),
+    return() {
+      stop.abort();
+      return items.return();
+    },
+  };
+}
 
 describe('a tail', () => {
   const choosing = (kind: 'insert' | 'update' | 'claim' | 'commit', weight: number) => ({
@@ -186,7 +203,7 @@ describe('a tail', () => {
 
   test('shows a row that is committed long after rows with a later time', async () => {
     const table = createSimulatedTable(10);
-    const items = tail(options({ ...table, start: table.beginning(), pollMilliseconds: 10 }));
+    const items = startTail({ ...table, start: table.beginning(), pollMilliseconds: 10 });
     table.begin(0);
     table.insert(0);
     table.tick(20_000);
@@ -197,12 +214,12 @@ describe('a tail', () => {
     table.commit(0);
     const second = await items.next();
     expect(second.value!.row.milliseconds).toBeLessThan(first.value!.row.milliseconds);
-    await items.return!();
+    await items.return();
   });
 
   test('continues after a machine writes times in the future', async () => {
     const table = createSimulatedTable(10);
-    const items = tail(options({ ...table, start: table.beginning(), pollMilliseconds: 10 }));
+    const items = startTail({ ...table, start: table.beginning(), pollMilliseconds: 10 });
     table.begin(3_600_000);
     table.insert(0);
     table.commit(0);
@@ -214,12 +231,17 @@ describe('a tail', () => {
       table.commit(0);
       expect((await items.next()).done).toBe(false);
     }
-    await items.return!();
+    await items.return();
   });
 });
 
 describe('reading the table', () => {
-  const look = (rows: Look['rows'] = []): Look => ({ rows, isFull: false, horizon: 50n, nowMilliseconds: 1_000_000 });
+  const look = (behind: Look['behind'] = []): Look => ({
+    ...NOTHING,
+    behind,
+    horizon: 50n,
+    nowMilliseconds: 1_000_000,
+  });
 
   test('reads no rows older than the longest possible transaction, and none before its position if the position is even older', async () => {
     const requests: LookRequest[] = [];
@@ -233,7 +255,7 @@ describe('reading the table', () => {
       load: async () => new Map(),
     };
     const { value } = await lookOnce(options({}), reader, start).next();
-    expect(requests).toEqual([{ position, horizon: 10n, sinceMilliseconds: 969_000 }]);
+    expect(requests).toEqual([{ position, horizon: 10n, shown: [], sinceMilliseconds: 969_000 }]);
     const reached = (value as { reached: Progress }).reached;
     expect(reached).toMatchObject({ position, horizon: 50n, lookedAtMilliseconds: 1_000_000 });
 
@@ -258,34 +280,30 @@ describe('reading the table', () => {
 describe('a waiting tail', () => {
   test('ends immediately when the consumer returns', async () => {
     let isSubscribed = false;
-    const items = tail(
-      options({
-        subscribe() {
-          isSubscribed = true;
-          return () => {
-            isSubscribed = false;
-          };
-        },
-      }),
-    );
+    const items = startTail({
+      subscribe() {
+        isSubscribed = true;
+        return () => {
+          isSubscribed = false;
+        };
+      },
+    });
     const pending = items.next();
     await expect.poll(() => isSubscribed).toBe(true);
-    expect(await items.return!()).toEqual({ done: true, value: undefined });
+    expect(await items.return()).toEqual({ done: true, value: undefined });
     expect(await pending).toEqual({ done: true, value: undefined });
     expect(isSubscribed).toBe(false);
   });
 
   test('reads nothing until the first item is requested', async () => {
     let looks = 0;
-    const items = tail(
-      options({
-        look: async () => {
-          looks += 1;
-          return { rows: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
-        },
-      }),
-    );
-    await items.return!();
+    const items = startTail({
+      look: async () => {
+        looks += 1;
+        return NOTHING;
+      },
+    });
+    await items.return();
     expect(looks).toBe(0);
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
@@ -294,24 +312,22 @@ describe('a waiting tail', () => {
     const looks: number[] = [];
     let hints = 0;
     let wake = () => {};
-    const items = tail(
-      options({
-        look: async () => {
-          looks.push(performance.now());
-          return { rows: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
-        },
-        subscribe(listener) {
-          wake = listener;
-          return () => {};
-        },
-      }),
-    );
+    const items = startTail({
+      look: async () => {
+        looks.push(performance.now());
+        return NOTHING;
+      },
+      subscribe(listener) {
+        wake = listener;
+        return () => {};
+      },
+    });
     items.next();
     for (; looks.length < 6; hints++) {
       wake();
       await sleep(1);
     }
-    await items.return!();
+    await items.return();
     expect(hints).toBeGreaterThan(looks.length);
     // At least 40 ms lie between them, minus the rounding of timers.
     for (const [index, at] of looks.slice(1).entries()) expect(at - looks[index]!).toBeGreaterThan(35);
@@ -321,28 +337,26 @@ describe('a waiting tail', () => {
     const table = createSimulatedTable(10);
     let wake = () => {};
     let looks = 0;
-    const items = tail(
-      options({
-        ...table,
-        start: table.beginning(),
-        look: async (request) => {
-          const seen = await table.look(request);
-          if (++looks === 1) {
-            table.begin(0);
-            table.insert(0);
-            table.commit(0);
-            wake();
-          }
-          return seen;
-        },
-        subscribe(listener) {
-          wake = listener;
-          return () => {};
-        },
-      }),
-    );
+    const items = startTail({
+      ...table,
+      start: table.beginning(),
+      look: async (request) => {
+        const seen = await table.look(request);
+        if (++looks === 1) {
+          table.begin(0);
+          table.insert(0);
+          table.commit(0);
+          wake();
+        }
+        return seen;
+      },
+      subscribe(listener) {
+        wake = listener;
+        return () => {};
+      },
+    });
     expect((await items.next()).value!.row.version).toBe(1);
-    await items.return!();
+    await items.return();
   });
 
   test('continues after the database was down, and shows nothing twice', async () => {
@@ -356,22 +370,20 @@ describe('a waiting tail', () => {
     let reads = 0;
     const flaky = <T>(read: () => Promise<T>): Promise<T> =>
       ++reads % 2 === 1 ? Promise.reject(new Error('away')) : read();
-    const items = tail(
-      options({
-        start: table.beginning(),
-        look: (request) => flaky(() => table.look(request)),
-        load: (rows) => flaky(() => table.load(rows)),
-        pollMilliseconds: 5,
-      }),
-    );
+    const items = startTail({
+      start: table.beginning(),
+      look: (request) => flaky(() => table.look(request)),
+      load: (rows) => flaky(() => table.load(rows)),
+      pollMilliseconds: 5,
+    });
     const seen = new Set<string>();
     for (let index = 0; index < 5; index++) seen.add((await items.next()).value!.row.id);
     expect(seen.size).toBe(5);
-    await items.return!();
+    await items.return();
   });
 
   test('ends with the error if the database stays down', async () => {
-    const items = tail(options({ look: () => Promise.reject(new Error('away')), pollMilliseconds: 1 }));
+    const items = startTail({ look: () => Promise.reject(new Error('away')), pollMilliseconds: 1 });
     await expect(items.next()).rejects.toThrow('away');
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });

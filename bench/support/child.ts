@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { basename } from 'node:path';
 
 type Methods = Record<string, (...args: never[]) => unknown>;
 type Call = { id: number; method: string; args: unknown[] };
@@ -11,9 +11,9 @@ export type Child<M extends Methods> = {
   end(): Promise<void>;
 };
 
-/** Starts a file from this folder as a child process. The file handles calls with `serve`. */
-export function startChild<M extends Methods>(file: string, env: Record<string, string> = {}): Child<M> {
-  const child: ChildProcess = fork(join(import.meta.dirname, file), [], {
+/** Starts a program as a child process. The program handles calls with `serve`. */
+export function startChild<M extends Methods>(program: URL, env: Record<string, string> = {}): Child<M> {
+  const child: ChildProcess = fork(program, [], {
     serialization: 'advanced',
     // The child's log is written, but discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -26,11 +26,11 @@ export function startChild<M extends Methods>(file: string, env: Record<string, 
     const call = waiting.get(id);
     waiting.delete(id);
     if (error === undefined) call?.resolve(result);
-    else call?.reject(new Error(`${file}: ${error}`));
+    else call?.reject(new Error(`${nameOf(program)}: ${error}`));
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   ended.then(() => {
-    for (const { reject } of waiting.values()) reject(new Error(`${file} has ended`));
+    for (const { reject } of waiting.values()) reject(new Error(`${nameOf(program)} has ended`));
   });
   return {
     call(method, ...args) {
@@ -47,6 +47,8 @@ export function startChild<M extends Methods>(file: string, env: Record<string, 
     },
   };
 }
+
+const nameOf = ({ pathname }: URL) => basename(pathname);
 
 /** The other side: handles the parent's calls and exits when the parent does. */
 export function serve(methods: Methods): void {

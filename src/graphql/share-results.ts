@@ -1,0 +1,99 @@
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  getOperationAST,
+  Kind,
+  visit,
+} from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { Viewer } from '../auth/viewer.ts';
+import type { GraphQLContext } from '../schema/context.ts';
+
+type Results = Map<string, Promise<ExecutionResult>>;
+
+/**
+ * Executes a subscription once per item for everyone who gets the same item and asks for the same fields with the same
+ * permissions. Dashboards of one account all do.
+ */
+export function shareResults(): Plugin {
+  const resultsByItem = new WeakMap<object, WeakMap<DocumentNode, Results>>();
+
+  function resultsOf(item: object, document: DocumentNode): Results {
+    const byDocument = resultsByItem.get(item) ?? new WeakMap<DocumentNode, Results>();
+    resultsByItem.set(item, byDocument);
+    const results = byDocument.get(document) ?? new Map();
+    byDocument.set(document, results);
+    return results;
+  }
+
+  async function executeFor(item: unknown, args: ExecutionArgs, key: string): Promise<ExecutionResult> {
+    const run = async () => execute({ ...args, rootValue: item });
+    if (typeof item !== 'object' || item === null) return run();
+    const results = resultsOf(item, args.document);
+    const shared = results.get(key);
+    if (!shared) {
+      const result = run();
+      results.set(key, result);
+      return result;
+    }
+    const result = await shared;
+    // An error contains the ID of the request that it belongs to.
+    return result.errors ? run() : result;
+  }
+
+  return {
+    onSubscribe({ setSubscribeFn }) {
+      setSubscribeFn(async (args: ExecutionArgs) => {
+        const items = await createSourceEventStream(args);
+        if (!(Symbol.asyncIterator in items)) return items;
+        const key = keyOf(args);
+        return mapItems(items, (item) => executeFor(item, args, key));
+      });
+    },
+  };
+}
+
+/** Everything besides the item and the document that a result depends on. */
+function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
+  const { expiresAt: _, ...viewer }: Viewer = (contextValue as GraphQLContext).viewer;
+  const names = variablesInside(document, operationName);
+  return JSON.stringify([operationName, viewer, names.map((name) => variableValues?.[name])]);
+}
+
+/** The variables that are used anywhere except in the arguments of the subscription itself, which only select items. */
+function variablesInside(document: DocumentNode, operationName: string | null | undefined): string[] {
+  const roots = getOperationAST(document, operationName)?.selectionSet.selections ?? [];
+  const names = new Set<string>();
+  visit(document, {
+    VariableDefinition: () => false,
+    Argument: (_node, _key, siblings) =>
+      roots.some((root) => root.kind === Kind.FIELD && siblings === root.arguments) ? false : undefined,
+    Variable({ name }) {
+      names.add(name.value);
+    },
+  });
+  return [...names].sort();
+}
+
+function mapItems<Item, Result>(
+  items: AsyncIterable<Item>,
+  map: (item: Item) => Promise<Result>,
+): AsyncIterableIterator<Result> {
+  const iterator = items[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const { done, value } = await iterator.next();
+      return done ? { done, value: undefined } : { done: false, value: await map(value) };
+    },
+    async return() {
+      await iterator.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

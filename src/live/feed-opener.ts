@@ -1,0 +1,113 @@
+import { inVisibleProject, visibleProject } from '../auth/access.ts';
+import type { Viewer } from '../auth/viewer.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { Database } from '../database/client.ts';
+import { notFound } from '../errors.ts';
+import type { IdType } from '../ids.ts';
+import type { Backlog } from '../limits/backlog.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { createFollower, type Follower } from './follower.ts';
+import type { LookableTable } from './looks.ts';
+import type { FoundRow, LookRequest, Progress } from './progress.ts';
+import { subscribeToRows } from './subscription.ts';
+import { createTurns } from './turns.ts';
+
+/** How often a follower reads without a hint, because hints may be lost. */
+const POLL_MILLISECONDS = 2_000;
+
+type Where = { id: { in: string[] }; projectId: string } & ReturnType<typeof inVisibleProject>;
+
+/** A table that can be followed. */
+type FeedDefinition<Row, Name extends string, Filter> = {
+  /** The field of an item that contains the row. */
+  name: Name;
+  idType: IdType;
+  topicOf(projectId: string): string;
+  lookAt(projectId: string, filter: Filter): LookableTable;
+  /** The filter that matches every row. */
+  everything: Filter;
+  matches(filter: Filter): (row: Row) => boolean;
+  load(where: Where, found: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
+  /** Whether a row's last change isn't news. */
+  isQuiet?(row: Row): boolean;
+};
+
+type FeedItem<Row, Name extends string> = { cursor: string } & Record<Name, Row>;
+
+/** Opens subscriptions with the viewer's permissions. Those with the same permissions share a follower. */
+export function createFeedOpener({ db, bus }: { db: Database; bus: Bus }) {
+  let subscriptionCount = 0;
+  const turns = createTurns(Math.max(1, Math.floor(db.pool.options.max / 2)));
+
+  async function requireVisible(viewer: Viewer, projectId: string): Promise<void> {
+    const where = visibleProject(viewer, projectId);
+    const count = await turns.take(viewer.userId, () => db.prisma.project.count({ where }));
+    if (count === 0) throw notFound();
+  }
+
+  function feed<Row, Name extends string, Filter>(definition: FeedDefinition<Row, Name, Filter>) {
+    const { name, idType, topicOf, lookAt, everything, matches, load, isQuiet = () => false } = definition;
+    const followers = new Map<string, Follower<Row, FeedItem<Row, Name>>>();
+    const shared = { toItem, isQuiet };
+
+    function toItem(row: Row, progress: Progress) {
+      return { cursor: encodeCursor(progress), [name]: row } as FeedItem<Row, Name>;
+    }
+
+    /** Reads rows with the viewer's permissions, when it is the account's turn. */
+    function readAs(viewer: Viewer, projectId: string, filter: Filter) {
+      const table = lookAt(projectId, filter);
+      return {
+        present: () => turns.take(viewer.userId, table.present),
+        look: (request: LookRequest) => turns.take(viewer.userId, () => table.look(request)),
+        load: (found: readonly FoundRow[]) => {
+          const where = { id: { in: found.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
+          return turns.take(viewer.userId, () => load(where, found));
+        },
+      };
+    }
+
+    function findFollower(viewer: Viewer, projectId: string) {
+      const key = `${projectId} ${viewer.kind === 'apiKey' ? 'apiKey' : viewer.userId}`;
+      const existing = followers.get(key);
+      if (existing) return existing;
+      const options = {
+        ...{ ...readAs(viewer, projectId, everything), ...shared, pollMilliseconds: POLL_MILLISECONDS },
+        subscribe: (wake: () => void) => bus.subscribe(topicOf(projectId), () => wake()),
+      };
+      const follower = createFollower<Row, FeedItem<Row, Name>>(options, () => {
+        if (followers.get(key) === follower) followers.delete(key);
+      });
+      followers.set(key, follower);
+      return follower;
+    }
+
+    /**
+     * Opens a subscription.
+     *
+     * @throws AppError `NOT_FOUND` if the viewer can't see the project, `VALIDATION_FAILED` for an invalid cursor.
+     */
+    return async function open(
+      viewer: Viewer,
+      { projectId, after }: { projectId: string; after?: string | null },
+      filter: Filter,
+      backlog: Backlog | undefined,
+    ) {
+      const reached = after != null ? decodeCursor(idType, after) : undefined;
+      await requireVisible(viewer, projectId);
+      const { present, ...reads } = readAs(viewer, projectId, filter);
+      const start = reached ?? (await present());
+      subscriptionCount += 1;
+      return subscribeToRows<Row, FeedItem<Row, Name>>({
+        ...{ ...reads, ...shared, start, backlog, retryMilliseconds: POLL_MILLISECONDS },
+        matches: matches(filter),
+        findFollower: () => findFollower(viewer, projectId),
+        onEnd: () => {
+          subscriptionCount -= 1;
+        },
+      });
+    };
+  }
+
+  return { feed, subscriptionCount: () => subscriptionCount };
+}

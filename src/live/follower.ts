@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Present } from './look-once.ts';
+import { createMember, type Found, type Member, type MemberOptions } from './member.ts';
+import { createPatience } from './patience.ts';
+import { roughBytes } from './prefetch.ts';
+import type { Progress } from './progress.ts';
+import { type TailOptions, tail } from './tail.ts';
+
+/** Follows a table once for everyone who may read the same rows of it. */
+export type Follower<Row, Item> = {
+  /**
+   * Starts to collect new rows for a member. A row that becomes visible later is collected. All others are visible to
+   * reads that start after this.
+   */
+  join(options: MemberOptions<Row>): Promise<Member<Item>>;
+};
+
+export type FollowerOptions<Row, Item> = Omit<TailOptions<Row, Item>, 'start' | 'present' | 'prefetch'> & {
+  /** Returns the progress of a follower that has seen every existing row. */
+  present(): Promise<Progress>;
+  /** Creates an item from a row and the progress to resume from after it. All members share it. */
+  toItem(row: Row, progress: Progress): Item;
+  /** Whether a row's last change isn't news, such as a claim of a delivery. */
+  isQuiet(row: Row): boolean;
+};
+
+/**
+ * Creates a follower. It reads the table while it has members, and passes each row to all of them at once. It never
+ * waits for a member.
+ *
+ * @param onEnd called when the last member has left, or when reading has failed. It can't be joined again.
+ */
+export function createFollower<Row, Item>(
+  { present, toItem, isQuiet, ...table }: FollowerOptions<Row, Item>,
+  onEnd: () => void,
+): Follower<Row, Item> {
+  const members = new Set<ReturnType<typeof createMember<Row, Item>>>();
+  const stop = new AbortController();
+  let started: Promise<void> | undefined;
+
+  const toFound: Present<Row, Found<Row, Item>> = (row, progress, place) => ({
+    ...{ row, progress, place, item: toItem(row, progress), bytes: roughBytes(row), isQuiet: isQuiet(row) },
+  });
+
+  async function follow(progress: Progress): Promise<void> {
+    try {
+      for await (const found of tail({ ...table, start: progress, present: toFound }, stop.signal)) {
+        for (const member of members) member.offer(found);
+      }
+    } catch (error) {
+      onEnd();
+      for (const member of members) member.fail(error);
+    }
+  }
+
+  async function begin(): Promise<void> {
+    const rest = () => sleep(table.pollMilliseconds, undefined, { signal: stop.signal }).catch(() => {});
+    void follow(await createPatience(rest, stop.signal).read(present));
+  }
+
+  return {
+    async join(options) {
+      const member = createMember<Row, Item>(options, () => {
+        members.delete(member);
+        if (members.size > 0) return;
+        stop.abort();
+        onEnd();
+      });
+      members.add(member);
+      try {
+        started ??= begin();
+        await started;
+      } catch (error) {
+        member.leave();
+        throw error;
+      }
+      return member;
+    },
+  };
+}

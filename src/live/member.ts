@@ -1,0 +1,101 @@
+import { type FoundRow, isShown, type Progress } from './progress.ts';
+
+/** A new row: where it was found, the progress after it, its size, and whether its last change isn't news. */
+export type Found<Row, Item> = {
+  row: Row;
+  item: Item;
+  place: FoundRow;
+  progress: Progress;
+  bytes: number;
+  isQuiet: boolean;
+};
+
+export type MemberOptions<Row> = {
+  matches(row: Row): boolean;
+  /** Counts bytes as waiting until the returned function is called. */
+  hold(bytes: number): () => void;
+  /** Whether so much is waiting elsewhere that nothing should wait here. */
+  isCrowded(): boolean;
+};
+
+/** One reader of a follower's rows. */
+export type Member<Item> = {
+  /**
+   * Emits collected rows, and then new ones, except those that are shown already. Ends when more rows wait than the
+   * reader keeps up with.
+   *
+   * @returns the progress to continue from with other reads.
+   */
+  items(shown: Progress, signal: AbortSignal): AsyncGenerator<Item, Progress>;
+  leave(): void;
+};
+
+/** How much may wait for a member that is slower than the writers for a moment. */
+const MAX_WAITING_ROWS = 64;
+const MAX_WAITING_BYTES = 32 * 1024;
+
+/** Collects matching rows for a member. It leaves by itself when too much is waiting. */
+export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOptions<Row>, onLeave: () => void) {
+  const waiting: (Found<Row, Item> & { release(): void })[] = [];
+  let waitingBytes = 0;
+  let hasLeft = false;
+  let failure: { error: unknown } | undefined;
+  let change = Promise.withResolvers<void>();
+
+  function stopCollecting(): void {
+    if (hasLeft) return;
+    hasLeft = true;
+    onLeave();
+    change.resolve();
+  }
+
+  function take(): Found<Row, Item> | undefined {
+    const next = waiting.shift();
+    next?.release();
+    waitingBytes -= next?.bytes ?? 0;
+    return next;
+  }
+
+  return {
+    offer(found: Found<Row, Item>): void {
+      if (hasLeft || !matches(found.row)) return;
+      waiting.push({ ...found, release: hold(found.bytes) });
+      waitingBytes += found.bytes;
+      change.resolve();
+      if (waiting.length >= MAX_WAITING_ROWS || waitingBytes > MAX_WAITING_BYTES || isCrowded()) stopCollecting();
+    },
+    fail(error: unknown): void {
+      failure = { error };
+      stopCollecting();
+    },
+    async *items(shown: Progress, signal: AbortSignal): AsyncGenerator<Item, Progress> {
+      const onAbort = () => change.resolve();
+      signal.addEventListener('abort', onAbort);
+      let reached = shown;
+      try {
+        while (!signal.aborted) {
+          change = Promise.withResolvers();
+          const next = take();
+          if (next) {
+            if (isShown(next.place, shown, next.isQuiet)) continue;
+            reached = next.progress;
+            yield next.item;
+          } else if (failure) {
+            throw failure.error;
+          } else if (hasLeft) {
+            break;
+          } else {
+            await change.promise;
+          }
+        }
+        return reached;
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+      }
+    },
+    leave(): void {
+      stopCollecting();
+      while (take());
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** How many reads in a row may fail, for example, while the database restarts. */
+const MAX_FAILURES = 15;
+
+export type Patience = {
+  /** Runs a read, and retries it for a while if it fails. */
+  read<T>(run: () => Promise<T>): Promise<T>;
+  /** How long the reads since the last call took. */
+  takeSpentMilliseconds(): number;
+};
+
+/**
+ * Retries failed reads for a while, and measures how long reads take.
+ *
+ * @param rest waits before the next attempt.
+ */
+export function createPatience(rest: () => Promise<unknown>, signal: AbortSignal): Patience {
+  let spentMilliseconds = 0;
+  return {
+    async read(run) {
+      for (let failures = 1; ; failures++) {
+        const startedAt = performance.now();
+        try {
+          return await run();
+        } catch (error) {
+          if (signal.aborted || failures >= MAX_FAILURES) throw error;
+        } finally {
+          spentMilliseconds += performance.now() - startedAt;
+        }
+        await rest();
+      }
+    },
+    takeSpentMilliseconds() {
+      const spent = spentMilliseconds;
+      spentMilliseconds = 0;
+      return spent;
+    },
+  };
+}

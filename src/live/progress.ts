@@ -1,0 +1,67 @@
+/** A position in a table that is ordered by time, then by ID. */
+export type Position = { milliseconds: number; id: string };
+
+/** A row found by a read: its position, and the transaction that wrote its current version. */
+export type FoundRow = Position & { transaction: bigint };
+
+/**
+ * How far a follower has come. A position alone isn't enough, because rows become visible when their transaction
+ * commits, which may not be in the order of their times.
+ */
+export type Progress = {
+  /** The last row, in the table's order, that was shown. Rows after it haven't been shown. */
+  position: Position;
+  /** When the follower last read the table, by the database's clock. */
+  lookedAtMilliseconds: number;
+  /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
+  horizon: bigint;
+  /** Later transactions with rows up to `position` that were shown anyway, each with the time of one such row. */
+  shown: ReadonlyMap<bigint, number>;
+};
+
+export type LookRequest = {
+  /** Find a page of the rows after this position. */
+  position: Position;
+  /** Also find rows up to the position that this transaction or a later one wrote. */
+  horizon: bigint;
+  /** Leave out rows up to the position that these transactions wrote. */
+  shown: bigint[];
+  /** Rows before this time can't be new. */
+  sinceMilliseconds: number;
+};
+
+/** The rows visible at one moment, in the table's order. */
+export type Look = {
+  /** A page of rows up to the position. If `isLateFull`, there may be more, all of later transactions than these. */
+  late: FoundRow[];
+  isLateFull: boolean;
+  /** A page of rows after the position. If `isFull`, there may be more after the last one. */
+  behind: FoundRow[];
+  isFull: boolean;
+  horizon: bigint;
+  nowMilliseconds: number;
+};
+
+/**
+ * How long after its time a row may become visible. Longer than the longest transaction plus the difference between the
+ * machines' clocks.
+ */
+export const MAX_LATENESS_MILLISECONDS = 30_000;
+
+/**
+ * Whether a follower that has come this far has shown the row.
+ *
+ * @param isQuiet whether the row's last change isn't news, so another transaction may have written what was shown.
+ */
+export function isShown(row: FoundRow, { position, horizon, shown }: Progress, isQuiet: boolean): boolean {
+  return !isBehind(row, position) && (isQuiet || row.transaction < horizon || shown.has(row.transaction));
+}
+
+/** With this progress, rows before this time can't be new. */
+export function oldestNews({ position, lookedAtMilliseconds }: Pick<Progress, 'position' | 'lookedAtMilliseconds'>) {
+  return Math.min(position.milliseconds, lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
+}
+
+export function isBehind(a: Position, b: Position): boolean {
+  return a.milliseconds > b.milliseconds || (a.milliseconds === b.milliseconds && a.id > b.id);
+}

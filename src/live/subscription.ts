@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Backlog } from '../limits/backlog.ts';
+import type { Follower } from './follower.ts';
+import { lookOnce, type Reader } from './look-once.ts';
+import { createPatience } from './patience.ts';
+import { createPrefetch } from './prefetch.ts';
+import { type FoundRow, isShown, type Progress } from './progress.ts';
+
+export type SubscriptionOptions<Row, Item> = Reader<Row> & {
+  start: Progress;
+  /** Creates an item from a row and the progress to resume from after it. */
+  toItem(row: Row, progress: Progress): Item;
+  /** Whether a row's last change isn't news, such as a claim of a delivery. */
+  isQuiet(row: Row): boolean;
+  /** The filter of `look`, for rows from the follower. */
+  matches(row: Row): boolean;
+  /** Returns the follower to share. It can change, because a follower ends when its last member leaves. */
+  findFollower(): Follower<Row, Item>;
+  backlog?: Pick<Backlog, 'hold' | 'isCrowded'> | undefined;
+  retryMilliseconds: number;
+  onEnd(): void;
+};
+
+/**
+ * Shows existing rows after `start`, then new ones. It misses no row, and shows no version of a row twice. Existing rows
+ * come from reads of its own. New ones come from a follower that it shares with other subscriptions. If the consumer is
+ * slower than the writers, it reads on its own again until it has caught up.
+ */
+export function subscribeToRows<Row, Item>(
+  options: SubscriptionOptions<Row, Item>,
+): AsyncIterableIterator<Item, void, undefined> {
+  const stop = new AbortController();
+  const items = showRows(options, stop.signal);
+  let hasEnded = false;
+  function end(): void {
+    if (!hasEnded) options.onEnd();
+    hasEnded = true;
+    stop.abort();
+  }
+  return {
+    async next() {
+      try {
+        const result = await items.next();
+        if (result.done) end();
+        return result;
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+    // A generator alone would only notice this at its next item, which may never come.
+    return() {
+      end();
+      return items.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* showRows<Row, Item>(
+  options: SubscriptionOptions<Row, Item>,
+  signal: AbortSignal,
+): AsyncGenerator<Item, void> {
+  const { toItem, isQuiet, matches, findFollower, backlog, retryMilliseconds } = options;
+  const rest = () => sleep(retryMilliseconds, undefined, { signal }).catch(() => {});
+  const patience = createPatience(rest, signal);
+  const reader: Reader<Row> = {
+    look: (request) => patience.read(() => options.look(request)),
+    load: (rows) => patience.read(() => options.load(rows)),
+  };
+  const prefetch = createPrefetch(backlog);
+  const hold = (bytes: number) => backlog?.hold(bytes) ?? (() => {});
+  const isCrowded = () => backlog?.isCrowded() ?? false;
+  const present = (row: Row, reached: Progress, place: FoundRow) => ({
+    ...{ item: toItem(row, reached), place, isRowQuiet: isQuiet(row) },
+  });
+  let progress = options.start;
+  /** What was shown when rows last came from the follower. Its progress may not include all of that yet. */
+  let shown: Progress | undefined;
+
+  /** Reads a page of rows. Returns whether there may be more. */
+  async function* readOn(): AsyncGenerator<Item, boolean> {
+    const found = lookOnce({ present, prefetch }, reader, progress);
+    try {
+      for (;;) {
+        const { done, value } = await found.next();
+        if (done) {
+          progress = value.reached;
+          return value.isFull;
+        }
+        if (!shown || !isShown(value.place, shown, value.isRowQuiet)) yield value.item;
+      }
+    } finally {
+      // Releases what is held for the rest of the page.
+      await found.return({ reached: progress, isFull: false });
+    }
+  }
+
+  while (!signal.aborted) {
+    const member = await findFollower().join({ matches, hold, isCrowded });
+    try {
+      const isBehind = yield* readOn();
+      if (!isBehind && !signal.aborted) {
+        shown = progress;
+        progress = yield* member.items(progress, signal);
+      }
+    } finally {
+      member.leave();
+    }
+    while (!signal.aborted && (yield* readOn()));
+  }
+}

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/database/client.ts';
+import type { PaymentColumns } from '../../src/features/payments/filter.ts';
+import type { Delivery, Event, Payment } from '../../src/generated/prisma/client.ts';
+import { newId } from '../../src/ids.ts';
+import { deliveryMatches, eventMatches, paymentMatches } from '../../src/live/filters.ts';
+import {
+  type DeliveryFilter,
+  type LookableTable,
+  lookAtDeliveries,
+  lookAtEvents,
+  lookAtPayments,
+} from '../../src/live/looks.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const TYPES = ['endpoint.created', 'payment.settled', 'payment.failed'];
+const DELIVERY_STATUSES = ['PENDING', 'RUNNING', 'FAILED'];
+const PAYMENT_STATUSES = ['CLAIMED', 'SETTLED', 'FAILED'];
+const PAYERS = ['0xaa', '0xbb'];
+
+let testDatabase: TestDatabase;
+let db: Database;
+const projectId = newId('Project');
+let events: Event[];
+let deliveries: Delivery[];
+let payments: Payment[];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  db = await openDatabase({ url: testDatabase.url, poolSize: 4, log: pino({ level: 'silent' }) });
+  const { pool, prisma } = db;
+  await pool.query(`INSERT INTO "User" (id, issuer, subject) VALUES ('usr_1', 'test', '1')`);
+  await pool.query(`INSERT INTO "Project" (id, "userId", name, "walletAddress") VALUES ($1, 'usr_1', 'Shop', '0x')`, [
+    projectId,
+  ]);
+  for (let index = 0; index < 24; index++) {
+    const type = TYPES[index % 3];
+    const eventId = newId('Event');
+    await pool.query(`INSERT INTO "Event" (id, "projectId", type, data) VALUES ($1, $2, $3, '{}')`, [
+      ...[eventId, projectId, type],
+    ]);
+    await pool.query(
+      `INSERT INTO "Delivery" (id, "projectId", "eventId", "eventType", status) VALUES ($1, $2, $3, $4, $5)`,
+      [newId('Delivery'), projectId, eventId, type, DELIVERY_STATUSES[index % 2]],
+    );
+    const id = newId('Payment');
+    await pool.query(
+      `INSERT INTO "Payment" (id, "projectId", "endpointId", "endpointPath", method, status, "x402Version", network,
+         asset, "assetAddress", payer, "payTo", nonce, "amountAtomic", "validAfter", "validBefore",
+         "requestFingerprint", "transactionHash")
+       VALUES ($1, $2, $3, '/', 'GET', $4, 2, 'eip155:84532', 'USDC', '0x', $5, '0x', $1, 10000, now(), now(), $1, $6)`,
+      [
+        ...[id, projectId, `end_${index % 4}`, PAYMENT_STATUSES[index % 3], PAYERS[index % 2]],
+        index % 5 === 0 ? null : `0x${index % 5}`,
+      ],
+    );
+  }
+  events = await prisma.event.findMany({ orderBy: { id: 'asc' } });
+  deliveries = await prisma.delivery.findMany({ orderBy: { id: 'asc' } });
+  payments = await prisma.payment.findMany({ orderBy: { id: 'asc' } });
+});
+
+afterAll(async () => {
+  await db?.close();
+  await testDatabase?.drop();
+});
+
+/** Returns the IDs of all rows that a table's statement finds. */
+async function findIn(table: LookableTable): Promise<string[]> {
+  const position = { milliseconds: 0, id: '' };
+  const { behind } = await table.look({ position, horizon: 1n, shown: [], sinceMilliseconds: 0 });
+  return behind.map(({ id }) => id).sort();
+}
+
+const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
+const orAny = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 2 });
+const someOf = (values: string[]) => orAny(fc.subarray(values));
+
+describe('a filter matches the same rows in memory as in the database', () => {
+  test('for events', async () => {
+    await fc.assert(
+      fc.asyncProperty(someOf(TYPES), async (types) => {
+        const found = await findIn(lookAtEvents(db.pool, projectId, types));
+        expect(idsOf(events.filter(eventMatches(types)))).toEqual(found);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('for deliveries', async () => {
+    const filter: fc.Arbitrary<DeliveryFilter> = fc.record({
+      status: someOf(DELIVERY_STATUSES),
+      eventTypes: someOf(TYPES),
+      createdSince: orAny(fc.nat(23).map((index) => deliveries[index]!.createdAt)),
+    });
+    await fc.assert(
+      fc.asyncProperty(filter, async (wanted) => {
+        const found = await findIn(lookAtDeliveries(db.pool, projectId, wanted));
+        expect(idsOf(deliveries.filter(deliveryMatches(wanted)))).toEqual(found);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('for payments', async () => {
+    const anyId = orAny(fc.nat(23).map((index) => payments[index]!.id));
+    const filter = fc.record({
+      status: someOf(PAYMENT_STATUSES),
+      endpointId: orAny(fc.constantFrom('end_0', 'end_1')),
+      customerId: orAny(fc.constant('cus_1')),
+      payer: orAny(fc.constantFrom(...PAYERS)),
+      transactionHash: orAny(fc.constantFrom('0x1', '0x2')),
+      firstId: anyId,
+      endId: anyId,
+    }) as fc.Arbitrary<PaymentColumns>;
+    await fc.assert(
+      fc.asyncProperty(filter, async (wanted) => {
+        const found = await findIn(lookAtPayments(db.pool, projectId, wanted));
+        expect(idsOf(payments.filter(paymentMatches(wanted)))).toEqual(found);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
