@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 
 /** This version's migrations. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
@@ -21,10 +22,6 @@ export type MigrationState = {
   /** Applied by a newer version. */
   unknown: string[];
 };
-
-// Prisma's own number (schema-engine, sql-schema-connector), so this and `prisma migrate deploy` never run at the same
-// time.
-const ADVISORY_LOCK = 72707369;
 
 // The table that `prisma migrate` uses, column for column.
 const CREATE_HISTORY = `
@@ -52,7 +49,7 @@ export async function applyMigrations(pool: pg.Pool, directory: string, log: Log
   const client = await pool.connect();
   try {
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0');
-    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
     await client.query(CREATE_HISTORY);
     const recorded = await readHistory(client);
     const state = compare(migrations, recorded);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
@@ -35,7 +36,6 @@ const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
 const STRAY_STEPS = 24;
 const STRAY_STEP_MILLISECONDS = DAY_MILLISECONDS / STRAY_STEPS;
 const ROUND_MILLISECONDS = 60 * 60_000;
-const ADVISORY_LOCK = 72707370;
 /**
  * Other statements queue up behind a statement that is waiting for its lock, so it must not wait long. The timeout is
  * shorter than `deadlock_timeout`, so in a deadlock, this side gives way.
@@ -233,7 +233,9 @@ async function inShortTransaction<T>(
         BEGIN;
         SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
         SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS}`);
-      const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [ADVISORY_LOCK]);
+      const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
+        ADVISORY_LOCKS.partitions,
+      ]);
       const result = rows[0].isOurs ? await step(client) : undefined;
       await client.query('COMMIT');
       return result;

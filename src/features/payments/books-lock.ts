@@ -1,7 +1,5 @@
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import type { Transaction } from '../../database/client.ts';
-
-/** Separates these locks from other advisory locks. */
-const BOOKS_LOCK = 402;
 
 /**
  * Starts an entry in the books for the payment's project. Entries don't wait for each other. They wait only for a day
@@ -13,7 +11,7 @@ const BOOKS_LOCK = 402;
 export async function enterBooks(tx: Transaction, paymentId: string): Promise<bigint[]> {
   const [row] = await tx.$queryRaw<{ milestones: string[] }[]>`
     SELECT pr."milestonesAtomic"::text[] AS "milestones",
-      pg_advisory_xact_lock_shared(${BOOKS_LOCK}, hashtext(pr."id"))::text AS "locked"
+      pg_advisory_xact_lock_shared(${ADVISORY_LOCKS.books}, hashtext(pr."id"))::text AS "locked"
     FROM "Payment" p JOIN "Project" pr ON pr."id" = p."projectId" WHERE p."id" = ${paymentId} FOR KEY SHARE OF pr`;
   return (row?.milestones ?? []).map(BigInt);
 }
@@ -25,5 +23,5 @@ export async function keepProject(tx: Transaction, projectId: string): Promise<v
 
 /** Waits until no entry in a project's books is in progress, then blocks new ones until the transaction ends. */
 export async function closeBooks(tx: Transaction, projectId: string): Promise<void> {
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${BOOKS_LOCK}, hashtext(${projectId}))::text AS "locked"`;
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.books}, hashtext(${projectId}))::text AS "locked"`;
 }

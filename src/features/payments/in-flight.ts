@@ -1,9 +1,7 @@
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import type { Transaction } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { alreadyAt } from './steps.ts';
-
-/** Separates these locks from other advisory locks. */
-const PAYER_LOCK = 403;
 
 /** A payment whose money may not have left the payer's wallet yet. */
 export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
@@ -18,7 +16,7 @@ export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 export async function holdFunds(tx: Transaction, claimed: Payment): Promise<InFlight[]> {
   const { id, leaseToken, network, assetAddress, payer, updatedAt: claimedAt } = claimed;
   await tx.$queryRaw`
-    SELECT pg_advisory_xact_lock(${PAYER_LOCK}, hashtext(${`${network} ${assetAddress} ${payer}`}))::text AS "locked"`;
+    SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.payer}, hashtext(${`${network} ${assetAddress} ${payer}`}))::text AS "locked"`;
   const held = await tx.$executeRaw`
     UPDATE "Payment" SET "verifiedAt" = clock_timestamp(),
       "updatedAt" = greatest(clock_timestamp(), "updatedAt" + interval '1 millisecond')

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import type { Transaction } from '../../database/client.ts';
 import { AppError } from '../../errors.ts';
 
@@ -8,15 +9,12 @@ const RESERVED_DAYS = 30;
 /** Without this limit, an account could block any number of host names by taking and releasing them. */
 const MAX_RESERVED_PER_ACCOUNT = 100;
 
-/** Separates this lock from other advisory locks. */
-const HOSTS_LOCK = 403;
-
 /**
  * Serializes changes that take a host name, until the transaction ends. Otherwise, two projects that swap names would
  * deadlock. Take this lock before all others.
  */
 export async function queueForHosts(tx: Transaction): Promise<void> {
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${HOSTS_LOCK}, 0)::text AS "locked"`;
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.hosts}, 0)::text AS "locked"`;
 }
 
 /** A project's host name. Locks it until the transaction ends. */

@@ -1,0 +1,15 @@
+/**
+ * The numbers of all advisory locks, or the first of two, so that locks for different purposes never wait for each other:
+ * https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
+ */
+export const ADVISORY_LOCKS = {
+  /** Prisma's own number (schema-engine, sql-schema-connector), so `prisma migrate deploy` waits too. */
+  migrations: 72_707_369,
+  partitions: 72_707_370,
+  /** With the hash of a project's ID. */
+  books: 402,
+  /** With the hash of a network, an asset, and a wallet. */
+  payer: 403,
+  /** With 0. */
+  hosts: 404,
+} as const;
