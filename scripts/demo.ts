@@ -101,7 +101,7 @@ async function readSandbox(): Promise<SandboxFile> {
   });
   const sandbox = JSON.parse(file) as SandboxFile;
   if (sandbox.upstreamUrl === null)
-    throw new Error('The demo API is off because port 4011 was in use when the server started.');
+    throw new Error('The demo API is off because it could not start on port 4011. See the log of the server.');
   return sandbox;
 }
 

@@ -32,9 +32,9 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     '`text/event-stream` for subscriptions.',
   REQUEST_TIMEOUT: 'The whole request must arrive within 30 seconds.',
   CONFLICT:
-    'Another endpoint in the project has this path, another project has this `gatewayHost`, five replays are ' +
-    'running, or the delivery to resend is being sent right now: `detail` says which. Check the current state ' +
-    'before you retry.',
+    'Another endpoint in the project has this path, another project has this `gatewayHost`, your account has too ' +
+    'many reserved host names, five replays are running, or the delivery to resend is being sent right now: ' +
+    '`detail` says which. Check the current state before you retry.',
   HOST_RESERVED:
     'A released host name stays reserved for its account for 30 days, because buyers may still use it. ' +
     '`detail` says when the reservation ends. The account that released it can set it again at any time.',

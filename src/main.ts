@@ -81,7 +81,7 @@ function describe({ rpcUrl, upstreamUrl, wallet }: Sandbox): string {
   Sandbox, on this machine only:
 
     Chain              ${rpcUrl}     with the chain ID and USDC of Base Sepolia
-    Demo API           ${upstreamUrl ?? 'off, because its port is in use'}
+    Demo API           ${upstreamUrl ?? 'off, because it could not start (see the log)'}
     Wallet             ${wallet.address}, 1000 USDC
 
   See a demo:          npm run demo

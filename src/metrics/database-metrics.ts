@@ -39,7 +39,7 @@ export function createDatabaseMetrics(pool: pg.Pool) {
   });
   const subscribers = new Gauge({
     name: 'tollgate_subscribers',
-    help: 'Webhooks and connectors with problems. The same on every process. failing: the last delivery failed; paused: a connector is waiting for new credentials; disabled: turned off by the service. If many have problems at the same time, check your own network.',
+    help: 'Webhooks and connectors with problems. The same on every process. failing: the last delivery failed; paused: a connector holds its deliveries until its owner fixes a problem, such as rejected credentials or five rejections in a row for the same reason; disabled: turned off by the service. If many have problems at the same time, check your own network.',
     labelNames: ['kind', 'state'],
     registers,
   });

@@ -4,7 +4,8 @@ import type { IdempotencyStore, StoredResponse } from '../features/idempotency/s
 
 /**
  * Runs a request at most once per Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a retry gets the
- * original response. Failed requests change nothing and aren't stored.
+ * original response. Failed requests aren't stored. A rejected request (4xx) changed nothing, so it can be retried
+ * immediately. After an internal error (5xx), the change may have been made, so the key stays in use for a minute.
  *
  * @throws AppError `IDEMPOTENCY_IN_FLIGHT`, `IDEMPOTENCY_KEY_REUSED`, or `VALIDATION_FAILED` for an invalid key.
  */

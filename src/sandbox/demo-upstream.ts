@@ -15,7 +15,7 @@ const DEMO_APIS: Record<string, (url: URL, request: IncomingMessage) => DemoResp
 
 export type DemoUpstream = { url: string; stop(): Promise<void> };
 
-/** Serves the demo APIs on loopback. @throws Error if the port is in use. */
+/** Serves the demo APIs on loopback. @throws Error if it can't listen on the port. */
 export async function startDemoUpstream(port: number): Promise<DemoUpstream> {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://demo');

@@ -18,7 +18,7 @@ export type SandboxFile = {
   network: string;
   asset: string;
   rpcUrl: string;
-  /** Null if the demo API's port was in use. */
+  /** Null if the demo API couldn't start, usually because its port was in use. */
   upstreamUrl: string | null;
   /** A buyer's wallet with test money. The key is worthless elsewhere. */
   wallet: { address: string; privateKey: string };
@@ -74,7 +74,7 @@ export async function startSandbox(options: {
     const wallet = await demoWallet(dataDir);
     await chain.giveDollars(wallet.address, DEMO_DOLLARS_ATOMIC);
     const upstream = await startDemoUpstream(DEMO_UPSTREAM_PORT).catch((error) => {
-      log.warn({ err: error }, 'the demo API is off because its port is in use');
+      log.warn({ err: error }, 'could not start the demo API, so it is off');
       return undefined;
     });
     if (upstream) closers.push(upstream.stop);

@@ -39,3 +39,8 @@ export function followDocument(
 export function isSubscription(query: string): boolean {
   return /^\s*subscription\b/m.test(query.replaceAll(/#.*$/gm, ''));
 }
+
+/** Whether the document may change something. */
+export function mayMutate(query: string): boolean {
+  return /\bmutation\b/.test(query.replaceAll(/#.*$/gm, ''));
+}

@@ -85,8 +85,9 @@ async function sharedDirectory(account: Account): Promise<string> {
     await chmod(directory, 0o755);
     if (await canEnter(account, directory)) return directory;
   }
+  const either = new Intl.ListFormat('en', { type: 'disjunction' });
   throw new Error(
-    `PostgreSQL cannot run as root, and no other account can access the data directory, ${SHARED_DIRECTORIES.join(' or ')}. ` +
+    `PostgreSQL cannot run as root, and no other account can access ${either.format(['the data directory', ...SHARED_DIRECTORIES])}. ` +
       'Start as a normal user, choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL server.',
   );
 }

@@ -13,7 +13,7 @@ const DeliveryFiguresInterface = builder.interfaceRef<DeliveryFigures>('Delivery
   description: 'Delivery counts and response times.',
   fields: (t) => ({
     succeededCount: t.exposeInt('succeededCount', { description: 'Deliveries that succeeded.' }),
-    failedCount: t.exposeInt('failedCount', { description: 'Deliveries that failed after all retries.' }),
+    failedCount: t.exposeInt('failedCount', { description: 'Deliveries that failed, with or without retries.' }),
     skippedCount: t.exposeInt('skippedCount', { description: 'Deliveries that were skipped.' }),
     retriedCount: t.exposeInt('retriedCount', { description: 'Deliveries that needed more than one attempt.' }),
     responseTimeP50Ms: t.exposeInt('responseTimeP50Ms', {

@@ -3,7 +3,7 @@ import { IconPlayerPlay, IconPlayerStop } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useApi } from '../../api/client.ts';
 import { UNREACHABLE } from '../../api/problem.ts';
-import { followDocument, isSubscription, runDocument } from '../../api/run-document.ts';
+import { followDocument, isSubscription, mayMutate, runDocument } from '../../api/run-document.ts';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { Panel } from '../../parts/page.tsx';
@@ -131,7 +131,8 @@ function useRun() {
       return;
     }
     setNote('Running…');
-    stopRunning.current = () => end('Stopped. The server may still have applied the change.');
+    const stopped = mayMutate(query) ? 'Stopped. The server may still have applied the change.' : 'Stopped.';
+    stopRunning.current = () => end(stopped);
     runDocument(api, request).then(
       (result) => {
         show(result);

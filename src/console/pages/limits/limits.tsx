@@ -82,8 +82,8 @@ export function LimitsPage() {
         </Table>
       </Panel>
       <Text size="sm" c="dimmed">
-        The RateLimit and RateLimit-Policy headers in every response tell you how many requests you have left. Requests
-        over the limit fail with status 429 and a Retry-After header.
+        If your account has a limit, API responses have RateLimit and RateLimit-Policy headers, which tell you how many
+        requests you have left. Requests over the limit fail with status 429 and a Retry-After header.
       </Text>
     </Page>
   );
